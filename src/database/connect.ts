@@ -1,0 +1,35 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import { Migrator } from '@mikro-orm/migrations';
+import { entities } from './entities.ts';
+import { M0001Tasks } from './migrations/m0001-tasks.ts';
+
+export type Database = Awaited<ReturnType<typeof connectDatabase>>;
+/** A typed query builder over the entities' tables; inside `em.transactional` it is the transaction's. */
+export type Statements = ReturnType<typeof statements>;
+
+/**
+ * Opens the database at `url` and proves that it answers. `poolSize` is the most connections it takes.
+ * @throws where the database can't be reached, with the driver's message
+ */
+export async function connectDatabase(url: string, poolSize = 10) {
+  const orm = new MikroORM({
+    clientUrl: url,
+    entities: [...entities],
+    extensions: [Migrator],
+    pool: { min: 0, max: poolSize },
+    // Every request and activity forks its own; this only keeps a forgotten fork from sharing state.
+    allowGlobalContext: false,
+    migrations: {
+      migrationsList: [{ name: 'M0001Tasks', class: M0001Tasks }],
+      snapshot: false,
+      tableName: 'migrations',
+    },
+  });
+  await orm.connect();
+  return orm;
+}
+
+/** The query builder for statements that an entity manager has no words for. */
+export function statements(database: Pick<Database, 'em'>) {
+  return database.em.fork().getKysely();
+}

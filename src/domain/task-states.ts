@@ -1,0 +1,93 @@
+/** The eight states of a run (specification 3.1) and the only ways between them (3.1, decisions 3). */
+
+export const TASK_STATES = [
+  'initializing',
+  'planning',
+  'executing',
+  'paused',
+  'completed',
+  'failed',
+  'cancelled',
+  'escalated',
+] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+export const TERMINAL_STATES = ['completed', 'failed', 'cancelled', 'escalated'] as const;
+export type TerminalState = (typeof TERMINAL_STATES)[number];
+
+/** The states a paused run can go back to. */
+export const ACTIVE_STATES = ['initializing', 'planning', 'executing'] as const;
+export type ActiveState = (typeof ACTIVE_STATES)[number];
+
+/** The end states that are told to a callback_url (specification 3.1, last line). */
+export const CALLBACK_STATES = ['completed', 'failed', 'escalated'] as const;
+export type CallbackState = (typeof CALLBACK_STATES)[number];
+
+export const TRANSITION_TRIGGERS = [
+  'runner_started',
+  'agents_chosen',
+  'all_work_done',
+  'unrecoverable',
+  'human_requested',
+  'paused',
+  'continued',
+  'cancelled',
+] as const;
+export type TransitionTrigger = (typeof TRANSITION_TRIGGERS)[number];
+
+/**
+ * State → trigger → next state. What is not in here does not happen.
+ * `continued` leads back to the state that the run was paused from, see {@link nextState}.
+ */
+const TRANSITIONS: Readonly<
+  Record<TaskState, Readonly<Partial<Record<TransitionTrigger, TaskState | 'paused_from'>>>>
+> = {
+  initializing: {
+    runner_started: 'planning',
+    unrecoverable: 'failed',
+    paused: 'paused',
+    cancelled: 'cancelled',
+  },
+  planning: {
+    agents_chosen: 'executing',
+    unrecoverable: 'failed',
+    paused: 'paused',
+    cancelled: 'cancelled',
+  },
+  executing: {
+    all_work_done: 'completed',
+    unrecoverable: 'failed',
+    human_requested: 'escalated',
+    paused: 'paused',
+    cancelled: 'cancelled',
+  },
+  paused: { continued: 'paused_from', unrecoverable: 'failed', cancelled: 'cancelled' },
+  completed: {},
+  failed: {},
+  cancelled: {},
+  escalated: {},
+};
+
+/** True for `completed`, `failed`, `cancelled`, `escalated`: such a state never changes again. */
+export function isTerminal(state: TaskState): state is TerminalState {
+  return (TERMINAL_STATES as readonly TaskState[]).includes(state);
+}
+
+/** True where a callback_url, if given, is told of this state. */
+export function isToldByCallback(state: TaskState): state is CallbackState {
+  return (CALLBACK_STATES as readonly TaskState[]).includes(state);
+}
+
+/**
+ * The state a trigger leads to, or null where the trigger changes nothing or is not allowed.
+ * `pausedFrom` is the state that a paused run was paused from; it is read only for `continued`.
+ */
+export function nextState(
+  state: TaskState,
+  trigger: TransitionTrigger,
+  pausedFrom: ActiveState | null,
+): TaskState | null {
+  const next = TRANSITIONS[state][trigger];
+  if (next === undefined) return null;
+  return next === 'paused_from' ? pausedFrom : next;
+}
