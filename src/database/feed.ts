@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import { CALLBACK_STATES } from '../domain/task-states.ts';
+import type { FeedEntry, FeedEvent } from '../domain/feed-events.ts';
+import type { RunView } from '../domain/task-run.ts';
+import type { TaskState } from '../domain/task-states.ts';
+import { callbackBody } from '../domain/callback.ts';
+import { statements, type Database } from './connect.ts';
+import { TaskEvent } from './entities.ts';
+
+/** The channel on which PostgreSQL tells listeners the id of a run whose feed has grown. */
+export const FEED_CHANNEL = 'baton_feed';
+
+/** A change of a run: what it looks like now (`view`, or null to leave it) and the events that tell of it. */
+export type RunChange = {
+  executionId: string;
+  view: Omit<RunView, 'last_seq'> | null;
+  entries: FeedEntry[];
+  /** True when a pause made in the Web UI is known to be over. */
+  enginePauseOver?: boolean;
+};
+
+/**
+ * `recorded`: written, or written before by the same work. `ended`: somebody else has ended the run, nothing
+ * was written. `missing`: there is no such run. `lastSeq` is the feed's last number after the change.
+ */
+export type RecordOutcome =
+  | { outcome: 'recorded'; lastSeq: number }
+  | { outcome: 'ended'; state: TaskState; lastSeq: number }
+  | { outcome: 'missing' };
+
+/**
+ * Writes a change and its events in one statement: each new event gets the next `seq` of its run, events whose
+ * key is there already are left alone, and a run that has ended is never changed again. A change none of whose
+ * events is new is a repeat after a crash: it leaves the run as it is, since the run may be further by now, and
+ * is answered with the number it got the first time. Listeners are notified at commit.
+ */
+export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
+  const db = statements(database);
+  const { view, executionId } = change;
+  const set = view === null ? sql`` : viewColumns(executionId, view, change.enginePauseOver === true);
+  const result = await sql<{ last_seq: number }>`
+    with entry as (
+      select * from rows from (
+        jsonb_to_recordset(${JSON.stringify(change.entries)}::jsonb)
+          as (key text, type text, at timestamptz, data jsonb)
+      ) with ordinality as entry (key, type, at, data, position)
+    ), fresh as (
+      select entry.*, row_number() over (order by position) as place from entry
+      where not exists (
+        select 1 from task_events e where e.execution_id = ${executionId}::uuid and e.key = entry.key
+      )
+    ), run as (
+      update task_runs
+      set last_seq = last_seq + (select count(*) from fresh), updated_at = now() ${set}
+      where id = ${executionId}::uuid and completed_at is null
+        and exists (select 1 from fresh)
+      returning last_seq
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, run.last_seq - (select count(*) from fresh) + place, key, type, at, data
+      from fresh, run
+    )
+    select last_seq, pg_notify(${FEED_CHANNEL}, ${executionId}) from run
+  `.execute(db);
+  const lastSeq = result.rows[0]?.last_seq;
+  if (lastSeq !== undefined) return { outcome: 'recorded', lastSeq };
+  return await outcomeOfUnwritten(database, change);
+}
+
+/**
+ * Adds events to the feed of a run that has ended (callback attempts come after `run.ended`). Repeats write
+ * nothing.
+ */
+export async function appendAfterEnd(
+  database: Database,
+  executionId: string,
+  entry: FeedEntry,
+): Promise<void> {
+  await sql`
+    with run as (
+      update task_runs set last_seq = last_seq + 1, view_seq = last_seq + 1
+      where id = ${executionId}::uuid and not exists (
+        select 1 from task_events e where e.execution_id = ${executionId}::uuid and e.key = ${entry.key}
+      )
+      returning last_seq
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, last_seq, ${entry.key}, ${entry.type}, ${entry.at}::timestamptz,
+             ${JSON.stringify(entry.data)}::jsonb
+      from run
+    )
+    select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
+  `.execute(statements(database));
+}
+
+/** Events of a run with a `seq` above `after`, in order, at most `limit`. */
+export async function eventsAfter(
+  database: Database,
+  executionId: string,
+  after: number,
+  limit: number,
+): Promise<FeedEvent[]> {
+  const rows = await database.em
+    .fork()
+    .find(TaskEvent, { execution_id: executionId, seq: { $gt: after } }, { orderBy: { seq: 'asc' }, limit });
+  return rows.map((row) => ({
+    seq: row.seq,
+    type: row.type,
+    execution_id: row.execution_id,
+    at: row.at.toISOString(),
+    data: row.data,
+  }));
+}
+
+/**
+ * The columns that hold a view. While a pause of the Web UI holds, a change that was on its way when the pause
+ * began is kept, but the state stays `paused`: only an end, or the news that the pause is over, takes it away.
+ */
+function viewColumns(executionId: string, view: Omit<RunView, 'last_seq'>, enginePauseOver: boolean) {
+  const ends = view.completed_at !== null;
+  const holds = sql`(engine_paused_at is not null and ${!(ends || enginePauseOver)}::boolean and state = 'paused')`;
+  const told = ends && (CALLBACK_STATES as readonly string[]).includes(view.state);
+  return sql`,
+    view_seq = last_seq + (select count(*) from fresh),
+    state = case when ${holds} then state else ${view.state} end,
+    paused_from = case when ${holds} then paused_from else ${view.paused_from} end,
+    paused_at = case when ${holds} then paused_at else ${view.paused_at}::timestamptz end,
+    paused_by = case when ${holds} then paused_by else ${view.paused_by} end,
+    paused_ms = ${view.paused_ms},
+    steps = ${JSON.stringify(view.steps)}::jsonb,
+    started_at = ${view.started_at}::timestamptz,
+    completed_at = ${view.completed_at}::timestamptz,
+    duration_ms = ${view.duration_ms},
+    output = ${view.output === null ? null : JSON.stringify(view.output)}::jsonb,
+    errors = ${JSON.stringify(view.errors)}::jsonb,
+    escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::jsonb,
+    engine_paused_at = case when ${ends || enginePauseOver}::boolean then null else engine_paused_at end,
+    callback_status = case when callback_url is null or ${ends && !told}::boolean then 'none' else callback_status end,
+    callback_body = case when callback_url is not null and ${told}::boolean
+      then ${told ? callbackBody(executionId, view) : null} end`;
+}
+
+/** Why a change was not written: it was written before, the run has ended, or there is no run. */
+async function outcomeOfUnwritten(database: Database, change: RunChange): Promise<RecordOutcome> {
+  const result = await sql<{ state: TaskState; ended: boolean; last_seq: number; seq: number | null }>`
+    select state, completed_at is not null as ended, last_seq, (
+      select max(seq) from task_events
+      where execution_id = id and key = any(${change.entries.map((entry) => entry.key)}::text[])
+    ) as seq
+    from task_runs where id = ${change.executionId}::uuid
+  `.execute(statements(database));
+  const row = result.rows[0];
+  if (!row) return { outcome: 'missing' };
+  const sameEnd = change.view?.completed_at != null && change.view.state === row.state;
+  if (row.ended && !sameEnd) return { outcome: 'ended', state: row.state, lastSeq: row.last_seq };
+  return { outcome: 'recorded', lastSeq: row.seq ?? row.last_seq };
+}

@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import type { InferEntity } from '@mikro-orm/core';
+import { progressOf, type RunView, type TaskType } from '../domain/task-run.ts';
+import type { TaskState } from '../domain/task-states.ts';
+import { statements, type Database } from './connect.ts';
+import { TaskRun } from './entities.ts';
+
+export type TaskRunRow = InferEntity<typeof TaskRun>;
+
+/** What a submission stores; everything else begins with the table's defaults. `callback_secret` is sealed. */
+export type NewRun = Pick<
+  TaskRunRow,
+  | 'id'
+  | 'workspace_id'
+  | 'project_id'
+  | 'created_by'
+  | 'title'
+  | 'description'
+  | 'task_type'
+  | 'metadata'
+  | 'callback_url'
+  | 'callback_secret'
+  | 'created_at'
+>;
+
+/** Which runs a list holds. `metadata` compares top-level members by their text. */
+export type RunFilter = {
+  projectIds: readonly string[];
+  states?: readonly TaskState[];
+  taskTypes?: readonly TaskType[];
+  createdAfter?: Date;
+  createdBefore?: Date;
+  metadata?: Readonly<Record<string, string>>;
+  /** The id of the last row of the page before. */
+  cursor?: string;
+  limit: number;
+};
+
+/** Stores a submission as a run in `initializing`. One statement. */
+export async function insertRun(database: Database, run: NewRun): Promise<void> {
+  await statements(database)
+    .insertInto('task_runs')
+    .values({
+      ...run,
+      metadata: JSON.stringify(run.metadata),
+      callback_status: run.callback_url === null ? 'none' : 'pending',
+      updated_at: run.created_at,
+    } as never)
+    .execute();
+}
+
+/** Takes back a submission whose workflow did not start; a run that has recorded anything stays. */
+export async function removeUnstartedRun(database: Database, id: string): Promise<void> {
+  await statements(database)
+    .deleteFrom('task_runs')
+    .where('id', '=', id)
+    .where('state', '=', 'initializing')
+    .where('last_seq', '=', 0)
+    .execute();
+}
+
+/** One run, or null. */
+export async function findRun(database: Database, id: string): Promise<TaskRunRow | null> {
+  return await database.em.fork().findOne(TaskRun, { id });
+}
+
+/** A page of runs, newest first. `nextCursor` is null on the last page. */
+export async function listRuns(
+  database: Database,
+  filter: RunFilter,
+): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
+  if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
+  const em = database.em.fork();
+  const query = em.createQueryBuilder(TaskRun).where({ project_id: { $in: [...filter.projectIds] } });
+  if (filter.states) query.andWhere({ state: { $in: [...filter.states] } });
+  if (filter.taskTypes) query.andWhere({ task_type: { $in: [...filter.taskTypes] } });
+  if (filter.createdAfter) query.andWhere({ created_at: { $gte: filter.createdAfter } });
+  if (filter.createdBefore) query.andWhere({ created_at: { $lt: filter.createdBefore } });
+  if (filter.cursor) query.andWhere({ id: { $lt: filter.cursor } });
+  for (const [name, value] of Object.entries(filter.metadata ?? {})) {
+    query.andWhere('(metadata @> ?::jsonb or metadata @> ?::jsonb)', metadataForms(name, value));
+  }
+  const rows = await query.orderBy({ id: 'desc' }).limit(filter.limit + 1).getResult();
+  const page = rows.slice(0, filter.limit);
+  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
+}
+
+/** A value in an address is text; in the metadata it may stand as text or as a number, a boolean or null. */
+function metadataForms(name: string, value: string): [string, string] {
+  const asText = JSON.stringify({ [name]: value });
+  const isLiteral = /^(true|false|null|-?\d+(\.\d+)?)$/.test(value);
+  return [asText, isLiteral ? `{${JSON.stringify(name)}:${value}}` : asText];
+}
+
+/** Erases an ended run with its events and callback attempts; false where there is none, or it has not ended. */
+export async function eraseRun(database: Database, id: string): Promise<boolean> {
+  const deleted = await statements(database)
+    .deleteFrom('task_runs')
+    .where('id', '=', id)
+    .where('completed_at', 'is not', null)
+    .executeTakeFirst();
+  return deleted.numDeletedRows > 0n;
+}
+
+/** The stored projection of a run, in the same members as the workflow's own answer. */
+export function viewOfRow(row: TaskRunRow): RunView {
+  return {
+    state: row.state,
+    paused_from: row.paused_from ?? null,
+    progress: progressOf(row.steps),
+    steps: row.steps,
+    started_at: row.started_at?.toISOString() ?? null,
+    paused_at: row.paused_at?.toISOString() ?? null,
+    paused_by: row.paused_by ?? null,
+    paused_ms: row.paused_ms,
+    completed_at: row.completed_at?.toISOString() ?? null,
+    duration_ms: row.duration_ms ?? null,
+    output: row.output ?? null,
+    errors: row.errors,
+    escalation: row.escalation ?? null,
+    last_seq: row.view_seq,
+  };
+}
+
+/** Ids of runs that have not ended and were submitted before `before`, oldest first. */
+export async function runsUnderWay(database: Database, before: Date, limit: number): Promise<TaskRunRow[]> {
+  return await database.em
+    .fork()
+    .find(TaskRun, { completed_at: null, created_at: { $lt: before } }, { orderBy: { created_at: 'asc' }, limit });
+}
+
+/** Runs with a Web UI pause that their workflow has not been told of yet. */
+export async function runsWithUntoldPause(database: Database): Promise<TaskRunRow[]> {
+  return await database.em
+    .fork()
+    .find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null }, engine_pause_signalled: false });
+}
+
+/** Notes that a pause made in the Web UI holds (`pausedAt`), in the row alone; the feed is written beside it. */
+export async function noteEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
+  await statements(database)
+    .updateTable('task_runs')
+    .set({ engine_paused_at: sql`${pausedAt.toISOString()}::timestamptz`, engine_pause_signalled: false } as never)
+    .where('id', '=', id)
+    .where('completed_at', 'is', null)
+    .execute();
+}
+
+/** Notes that the workflow has been told of the pause that began at `pausedAt`. */
+export async function noteEnginePauseTold(database: Database, id: string, pausedAt: Date): Promise<void> {
+  await statements(database)
+    .updateTable('task_runs')
+    .set({ engine_pause_signalled: true } as never)
+    .where('id', '=', id)
+    .where(sql<boolean>`engine_paused_at = ${pausedAt.toISOString()}::timestamptz`)
+    .execute();
+}
