@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
+
+/** Everything a process of ours takes from its environment, read once at its root. */
+export type Configuration = {
+  port: number;
+  host: string;
+  /** The public address without a slash at its end; null: `http://localhost:<port>`. */
+  baseUrl: string | null;
+  databaseUrl: string;
+  temporalUiUrl: string | null;
+  /** The beginning of all task queue names. */
+  taskQueue: string;
+  sealingKeys: KeyRing;
+  tokenKeys: KeyRing;
+  agentsFile: string;
+  /** Special address ranges that outgoing requests may reach nevertheless, in CIDR form. */
+  outboundAllow: string[];
+  outboundCaFile: string | null;
+  outboundProxy: string | null;
+  eagerStart: boolean;
+  logLevel: LogLevel;
+  /** Requests of one credential. */
+  rateLimit: { perSecond: number; burst: number };
+  /** Whose JWTs are accepted beside our own; null: nobody's. */
+  identityProvider: IdentityProvider | null;
+};
+
+export type IdentityProvider = {
+  jwksUrl: string;
+  issuer: string | null;
+  audience: string | null;
+  projectClaim: string;
+  scopeClaim: string;
+};
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One sentence for each variable that is missing or wrong; no sentence shows a value that may be secret. */
+export class ConfigurationError extends Error {
+  override name = 'ConfigurationError';
+}
+
+const keyRing = z
+  .string({ error: 'is missing: give one key or more as id:base64of32bytes' })
+  .transform((text, context) => {
+    try {
+      return parseKeyRing(text);
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: `is wrong: ${error instanceof Error ? error.message : ''}`,
+      });
+      return z.NEVER;
+    }
+  });
+
+const environmentSchema = z.object({
+  PORT: wholeNumber(0, 65_535).default(3000),
+  HOST: z.string().default('127.0.0.1'),
+  BASE_URL: url(['http:', 'https:']).optional(),
+  DATABASE_URL: url(['postgres:', 'postgresql:']),
+  TEMPORAL_UI_URL: url(['http:', 'https:']).optional(),
+  BATON_TASK_QUEUE: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be 1–100 letters, digits, dots, dashes or underscores')
+    .default('baton'),
+  BATON_SEALING_KEYS: keyRing,
+  BATON_TOKEN_KEYS: keyRing,
+  AGENTS_FILE: z.string().default('agents.yml'),
+  OUTBOUND_ALLOW: z.string().default(''),
+  OUTBOUND_CA_FILE: z.string().optional(),
+  OUTBOUND_PROXY: url(['http:']).optional(),
+  EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
+  RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
+  JWKS_URL: url(['http:', 'https:']).optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+  JWT_PROJECT_CLAIM: z.string().default('project_id'),
+  JWT_SCOPE_CLAIM: z.string().default('scope'),
+});
+
+/**
+ * Reads the configuration from an environment, as a rule `process.env`. An empty variable counts as not given.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const read = environmentSchema.safeParse(given);
+  if (!read.success) {
+    const sentences = read.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`);
+    throw new ConfigurationError(sentences.join('\n'));
+  }
+  return configurationOf(read.data);
+}
+
+function configurationOf(values: z.infer<typeof environmentSchema>): Configuration {
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    baseUrl: values.BASE_URL?.replace(/\/+$/, '') ?? null,
+    databaseUrl: values.DATABASE_URL,
+    temporalUiUrl: values.TEMPORAL_UI_URL?.replace(/\/+$/, '') ?? null,
+    taskQueue: values.BATON_TASK_QUEUE,
+    sealingKeys: values.BATON_SEALING_KEYS,
+    tokenKeys: values.BATON_TOKEN_KEYS,
+    agentsFile: values.AGENTS_FILE,
+    outboundAllow: values.OUTBOUND_ALLOW.split(',')
+      .map((range) => range.trim())
+      .filter((range) => range !== ''),
+    outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
+    outboundProxy: values.OUTBOUND_PROXY ?? null,
+    eagerStart: values.EAGER_START === 'true',
+    logLevel: values.LOG_LEVEL,
+    rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
+    identityProvider: identityProviderOf(values),
+  };
+}
+
+function identityProviderOf(values: z.infer<typeof environmentSchema>): IdentityProvider | null {
+  if (values.JWKS_URL === undefined) return null;
+  return {
+    jwksUrl: values.JWKS_URL,
+    issuer: values.JWT_ISSUER ?? null,
+    audience: values.JWT_AUDIENCE ?? null,
+    projectClaim: values.JWT_PROJECT_CLAIM,
+    scopeClaim: values.JWT_SCOPE_CLAIM,
+  };
+}
+
+function wholeNumber(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, message)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, message);
+}
+
+function url(protocols: readonly string[]) {
+  const forms = protocols.map((protocol) => `${protocol}//`).join(' or ');
+  return z
+    .string({ error: `is missing: give an address that begins with ${forms}` })
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+      error: `must be an address that begins with ${forms}`,
+    });
+}

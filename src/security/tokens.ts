@@ -1,0 +1,170 @@
+import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
+import { SCOPES, type Scope } from '../domain/access.ts';
+import { TOKEN_SECONDS } from '../domain/limits.ts';
+import type { KeyRing } from './key-ring.ts';
+
+const ISSUER = 'baton';
+const OWN_ALGORITHM = 'HS256';
+/** What an outside provider may sign with: asymmetric algorithms only, so never `none` and never a shared secret. */
+const OUTSIDE_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+];
+
+/** Who a token of ours speaks for: the key or the person it was made with. */
+export type TokenSubject = `key:${string}` | `user:${string}`;
+
+/**
+ * What a good token says. `origin` tells ours, whose subject is a key or a person, from an outside provider's,
+ * which names no workspace.
+ */
+export type TokenClaims = { projectId: string; scopes: Scope[]; expiresAt: Date } & (
+  | { origin: 'own'; subject: TokenSubject; workspaceId: string }
+  | { origin: 'outside'; subject: string }
+);
+
+/** The two ways in which a token is bad; the code is what a client of the channel sees, too. */
+export class TokenError extends Error {
+  override name = 'TokenError';
+  readonly code: 'token_invalid' | 'token_expired';
+  constructor(code: 'token_invalid' | 'token_expired', message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The outside provider's keys could not be had, which says nothing about the token. */
+export class ProviderUnreachable extends Error {
+  override name = 'ProviderUnreachable';
+}
+
+export type OutsideProvider = {
+  jwksUrl: string;
+  issuer: string | null;
+  audience: string | null;
+  projectClaim: string;
+  scopeClaim: string;
+};
+
+export type Tokens = {
+  /** A JWT of 15 minutes for one project. */
+  issue(claims: {
+    subject: TokenSubject;
+    workspaceId: string;
+    projectId: string;
+    scopes: readonly Scope[];
+  }): Promise<{
+    token: string;
+    expiresAt: Date;
+  }>;
+  /** @throws TokenError */
+  verify(token: string): Promise<TokenClaims>;
+};
+
+/** Signs with the ring's first key and verifies with any of them, by `kid`; other tokens are the provider's, if any. */
+export function createTokens(ring: KeyRing, provider: OutsideProvider | null, clock: () => Date): Tokens {
+  const outside = provider && outsideVerifier(provider, clock);
+  return {
+    async issue({ subject, workspaceId, projectId, scopes }) {
+      const seconds = Math.floor(clock().getTime() / 1_000);
+      const token = await new SignJWT({
+        workspace_id: workspaceId,
+        project_id: projectId,
+        scope: scopes.join(' '),
+      })
+        .setProtectedHeader({ alg: OWN_ALGORITHM, typ: 'JWT', kid: ring.first.id })
+        .setIssuer(ISSUER)
+        .setAudience(ISSUER)
+        .setSubject(subject)
+        .setIssuedAt(seconds)
+        .setExpirationTime(seconds + TOKEN_SECONDS)
+        .sign(ring.first.bytes);
+      return { token, expiresAt: new Date((seconds + TOKEN_SECONDS) * 1_000) };
+    },
+    async verify(token) {
+      try {
+        const { alg, kid } = decodeProtectedHeader(token);
+        const key = alg === OWN_ALGORITHM && typeof kid === 'string' ? ring.find(kid) : undefined;
+        if (key) return await verifyOwn(token, key, clock());
+        if (outside) return await outside(token);
+      } catch (error) {
+        throw asTokenError(error);
+      }
+      throw new TokenError('token_invalid', 'the token is not signed with a key that is known here');
+    },
+  };
+}
+
+async function verifyOwn(token: string, key: Uint8Array, now: Date): Promise<TokenClaims> {
+  const { payload } = await jwtVerify(token, key, {
+    algorithms: [OWN_ALGORITHM],
+    issuer: ISSUER,
+    audience: ISSUER,
+    requiredClaims: ['exp', 'sub', 'workspace_id', 'project_id', 'scope'],
+    currentDate: now,
+  });
+  return {
+    origin: 'own',
+    subject: payload.sub as TokenSubject,
+    workspaceId: textClaim(payload, 'workspace_id'),
+    projectId: textClaim(payload, 'project_id'),
+    scopes: scopesOf(payload['scope']),
+    expiresAt: new Date((payload.exp ?? 0) * 1_000),
+  };
+}
+
+function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
+  const keys = createRemoteJWKSet(new URL(provider.jwksUrl), { timeoutDuration: 3_000 });
+  const keyOf: typeof keys = async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
+        throw error;
+      throw new ProviderUnreachable("the identity provider's keys can not be read", { cause: error });
+    }
+  };
+  return async (token: string): Promise<TokenClaims> => {
+    const { payload } = await jwtVerify(token, keyOf, {
+      algorithms: OUTSIDE_ALGORITHMS,
+      ...(provider.issuer === null ? {} : { issuer: provider.issuer }),
+      ...(provider.audience === null ? {} : { audience: provider.audience }),
+      requiredClaims: ['exp', 'sub', provider.projectClaim],
+      currentDate: clock(),
+    });
+    return {
+      origin: 'outside',
+      subject: textClaim(payload, 'sub'),
+      projectId: textClaim(payload, provider.projectClaim).toLowerCase(),
+      scopes: scopesOf(payload[provider.scopeClaim]),
+      expiresAt: new Date((payload.exp ?? 0) * 1_000),
+    };
+  };
+}
+
+/** Scopes as one text with spaces (RFC 8693, section 4.2) or as a list; what is no scope of ours is left out. */
+function scopesOf(claim: unknown): Scope[] {
+  const words = Array.isArray(claim) ? claim : String(claim ?? '').split(' ');
+  return SCOPES.filter((scope) => words.includes(scope));
+}
+
+function textClaim(payload: JWTPayload, name: string): string {
+  const value = payload[name];
+  if (typeof value !== 'string')
+    throw new TokenError('token_invalid', `the token's claim "${name}" is no text`);
+  return value;
+}
+
+function asTokenError(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired) return new TokenError('token_expired', 'the token has expired');
+  if (!(error instanceof errors.JOSEError || error instanceof TypeError)) return error;
+  return new TokenError('token_invalid', 'the token is not valid here');
+}
