@@ -1,4 +1,12 @@
-import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
+import {
+  createRemoteJWKSet,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  SignJWT,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { SCOPES, type Scope } from '../domain/access.ts';
 import { TOKEN_SECONDS } from '../domain/limits.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -123,7 +131,7 @@ async function verifyOwn(token: string, key: Uint8Array, now: Date): Promise<Tok
 
 function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
   const keys = createRemoteJWKSet(new URL(provider.jwksUrl), { timeoutDuration: 3_000 });
-  const keyOf: typeof keys = async (header, token) => {
+  const keyOf: JWTVerifyGetKey = async (header, token) => {
     try {
       return await keys(header, token);
     } catch (error) {
