@@ -37,7 +37,14 @@ export type RecordOutcome =
 export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
   const db = statements(database);
   const { view, executionId } = change;
-  const set = view === null ? sql`` : viewColumns(executionId, view, change.enginePauseOver === true);
+  const enginePauseOver = change.enginePauseOver === true;
+  const onlyNote = enginePauseOver && change.entries.length === 0;
+  const set =
+    view !== null
+      ? viewColumns(executionId, view, enginePauseOver)
+      : enginePauseOver
+        ? sql`, engine_paused_at = null`
+        : sql``;
   const result = await sql<{ last_seq: number }>`
     with entry as (
       select * from rows from (
@@ -53,7 +60,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
       update task_runs
       set last_seq = last_seq + (select count(*) from fresh), updated_at = now() ${set}
       where id = ${executionId}::uuid and completed_at is null
-        and exists (select 1 from fresh)
+        and (exists (select 1 from fresh) or ${onlyNote}::boolean)
       returning last_seq
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)

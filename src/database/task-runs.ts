@@ -155,3 +155,15 @@ export async function noteEnginePauseTold(database: Database, id: string, paused
     .where(sql<boolean>`engine_paused_at = ${pausedAt.toISOString()}::timestamptz`)
     .execute();
 }
+
+/** Ids of runs that ended before `before` and whose callback is still pending, oldest first. */
+export async function runsAwaitingCallback(database: Database, before: Date, limit: number): Promise<string[]> {
+  const rows = await database.em
+    .fork()
+    .find(
+      TaskRun,
+      { callback_status: 'pending', completed_at: { $lt: before } },
+      { orderBy: { completed_at: 'asc' }, limit, fields: ['id'] },
+    );
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { MAX_STEPS, RUN_TIME_LIMIT_MS, STEP_TIME_LIMIT_MS } from '../domain/limits.ts';
+import type { StepRetry } from '../domain/plan.ts';
+import { TASK_TYPES, type TaskType } from '../domain/task-run.ts';
+
+/** The limits of one step, in milliseconds. */
+export type StepLimits = { timeLimitMs: number; retry: StepRetry };
+export type TeamStep = { name: string; agent: string; after: string[]; limits: StepLimits };
+export type Agent = { name: string; instructions: string };
+
+/** `agents.yml`, read and checked: who there is, and who works on which type of task in which order. */
+export type Catalogue = {
+  agents: ReadonlyMap<string, Agent>;
+  teams: Readonly<Record<TaskType, readonly TeamStep[]>>;
+  runTimeLimitMs: number;
+};
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
+
+const duration = z
+  .string()
+  .regex(/^\d+ (ms|s|min|h)$/, 'must be a duration like 30 s, 5 min or 2 h')
+  .transform((text) => {
+    const [count, unit] = text.split(' ');
+    return Number(count) * (UNITS[unit ?? ''] ?? 0);
+  });
+
+const name = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and dashes');
+
+const retrySchema = z.strictObject({
+  maximum_attempts: z.int().min(1).max(100),
+  initial_interval: duration,
+  backoff_coefficient: z.number().min(1).max(10),
+  maximum_interval: duration,
+});
+
+const stepSchema = z.strictObject({
+  step: name,
+  agent: name,
+  after: z.array(name).optional(),
+  time_limit: duration.optional(),
+  retry: retrySchema.optional(),
+});
+
+const catalogueSchema = z.strictObject({
+  agents: z.record(name, z.strictObject({ instructions: z.string().min(1) })),
+  defaults: z
+    .strictObject({
+      run_time_limit: duration.optional(),
+      step_time_limit: duration.optional(),
+      retry: retrySchema.optional(),
+    })
+    .default({}),
+  teams: z.strictObject(
+    Object.fromEntries(TASK_TYPES.map((type) => [type, z.array(stepSchema).min(1).max(MAX_STEPS)])) as Record<
+      TaskType,
+      z.ZodArray<typeof stepSchema>
+    >,
+  ),
+});
+
+const DEFAULT_RETRY = {
+  maximum_attempts: 3,
+  initial_interval: 1_000,
+  backoff_coefficient: 2,
+  maximum_interval: 60_000,
+};
+
+/**
+ * Reads the catalogue at `path`.
+ * @throws Error with one sentence for each thing that is wrong with it
+ */
+export function loadCatalogue(path: string): Catalogue {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`the catalogue of agents can not be read: ${(error as Error).message}`);
+  }
+  return parseCatalogue(text, path);
+}
+
+/** The same from text; `source` stands in the messages. */
+export function parseCatalogue(text: string, source: string): Catalogue {
+  const read = catalogueSchema.safeParse(parse(text));
+  if (!read.success) {
+    const faults = read.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
+  }
+  const { agents, teams, defaults } = read.data;
+  const faults = TASK_TYPES.flatMap((type) => teamFaults(type, teams[type], agents));
+  if (faults.length > 0) throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
+  const stepLimits = (step: z.infer<typeof stepSchema>): StepLimits => ({
+    timeLimitMs: step.time_limit ?? defaults.step_time_limit ?? STEP_TIME_LIMIT_MS,
+    retry: retryOf(step.retry ?? defaults.retry ?? DEFAULT_RETRY),
+  });
+  const teamOf = (type: TaskType): TeamStep[] =>
+    teams[type].map((step, index) => ({
+      name: step.step,
+      agent: step.agent,
+      after: step.after ?? teams[type].slice(Math.max(0, index - 1), index).map((previous) => previous.step),
+      limits: stepLimits(step),
+    }));
+  return {
+    agents: new Map(Object.entries(agents).map(([agent, rest]) => [agent, { name: agent, ...rest }])),
+    teams: Object.fromEntries(TASK_TYPES.map((type) => [type, teamOf(type)])) as Record<TaskType, TeamStep[]>,
+    runTimeLimitMs: defaults.run_time_limit ?? RUN_TIME_LIMIT_MS,
+  };
+}
+
+/** What a schema can't say: names that are unique, agents that exist, and an order without circles. */
+function teamFaults(
+  type: TaskType,
+  steps: z.infer<typeof stepSchema>[],
+  agents: Record<string, unknown>,
+): string[] {
+  const seen = new Set<string>();
+  return steps.flatMap((step) => {
+    const faults: string[] = [];
+    if (seen.has(step.step)) faults.push(`teams.${type}: two steps are called ${step.step}`);
+    if (!Object.hasOwn(agents, step.agent)) faults.push(`teams.${type}.${step.step}: no agent ${step.agent}`);
+    for (const before of step.after ?? []) {
+      if (!seen.has(before)) faults.push(`teams.${type}.${step.step}: no step ${before} above it`);
+    }
+    seen.add(step.step);
+    return faults;
+  });
+}
+
+function retryOf(retry: z.infer<typeof retrySchema>): StepRetry {
+  return {
+    maximum_attempts: retry.maximum_attempts,
+    initial_interval_ms: retry.initial_interval,
+    backoff_coefficient: retry.backoff_coefficient,
+    maximum_interval_ms: retry.maximum_interval,
+  };
+}

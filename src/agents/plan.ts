@@ -1,0 +1,49 @@
+import type { Plan, PlannedStep } from '../domain/plan.ts';
+import type { Rehearsal } from '../domain/rehearsal.ts';
+import type { TaskType } from '../domain/task-run.ts';
+import type { Catalogue, TeamStep } from './catalogue.ts';
+
+/** What planning looks at. */
+export type Task = { taskType: TaskType; rehearsal: Rehearsal | null };
+
+/**
+ * Chooses the team for a task and writes its steps. A rehearsal that asks for its own number of steps gets them
+ * one after another, played by the team's agents in turn.
+ * Answers `error` where there is nothing to plan with, or the rehearsal names a step that the plan lacks.
+ */
+export function planRun(
+  catalogue: Catalogue,
+  task: Task,
+  newId: () => string,
+): { plan: Plan } | { error: string } {
+  const team = catalogue.teams[task.taskType];
+  const steps = (task.rehearsal?.steps ? rehearsedTeam(team, task.rehearsal.steps) : team).map(
+    (step): PlannedStep => ({
+      id: newId(),
+      name: step.name,
+      agent: step.agent,
+      after: step.after,
+      time_limit_ms: step.limits.timeLimitMs,
+      retry: step.limits.retry,
+    }),
+  );
+  if (steps.length === 0) return { error: `the catalogue has no team for ${task.taskType}` };
+  const named = namedSteps(task.rehearsal).find((number) => number > steps.length);
+  if (named !== undefined) {
+    return { error: `metadata.rehearsal speaks of step ${named}, the plan has ${steps.length}` };
+  }
+  return { plan: { backend: 'rehearsal', steps, run_time_limit_ms: catalogue.runTimeLimitMs } };
+}
+
+function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {
+  return Array.from({ length: count }, (_, index) => {
+    const model = team[index % team.length];
+    if (!model) throw new RangeError('a team without members');
+    return { ...model, name: `step-${index + 1}`, after: index === 0 ? [] : [`step-${index}`] };
+  });
+}
+
+function namedSteps(rehearsal: Rehearsal | null): number[] {
+  const { fail, unrecoverable, escalate } = rehearsal ?? {};
+  return [fail?.step, unrecoverable?.step, escalate?.step].filter((step) => step !== undefined);
+}

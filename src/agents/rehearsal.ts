@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { StepOutcome, StepWork } from '../domain/step-work.ts';
+
+/** One progress report of a step: the `number`-th, counted from 1. */
+export type ProgressReport = { number: number; percent: number; at: Date };
+
+type Stage = { report(reports: ProgressReport[]): Promise<void>; signal: AbortSignal };
+
+/** Reports of one step that go out together when they fall into the same moment. */
+const REPORT_EVERY_MS = 50;
+
+/**
+ * Plays one attempt of a step by its script: takes `step_ms`, reports `progress_events` times on the way, then
+ * completes, fails, gives up or asks for a human. Decides by the step's number and attempt alone, so that a
+ * repeat plays the same.
+ * @throws AbortError when the signal aborts it
+ */
+export async function rehearseStep(work: StepWork, stage: Stage): Promise<StepOutcome> {
+  const script = work.rehearsal ?? {};
+  await playTime(script.step_ms ?? 0, script.progress_events ?? 0, stage);
+  if (script.unrecoverable?.step === work.number) {
+    return { kind: 'unrecoverable', message: `step ${work.number} was rehearsed to be unrecoverable` };
+  }
+  if (script.escalate?.step === work.number) return { kind: 'escalated', reason: script.escalate.reason };
+  if (script.fail?.step === work.number && work.attempt <= script.fail.times) {
+    const message = `step ${work.number} was rehearsed to fail ${script.fail.times} times, this is number ${work.attempt}`;
+    return { kind: 'failed', message };
+  }
+  const { name, agent } = work.step;
+  return {
+    kind: 'completed',
+    result: {
+      summary: `Rehearsed ${name}: no model was asked.`,
+      usage: { input_tokens: 0, output_tokens: 0 },
+      message: `This is a rehearsal of ${name} by ${agent}.`,
+    },
+  };
+}
+
+async function playTime(stepMs: number, reports: number, stage: Stage): Promise<void> {
+  let reported = 0;
+  let passed = 0;
+  while (passed < stepMs) {
+    const pause = Math.min(reports > 0 ? REPORT_EVERY_MS : stepMs, stepMs - passed);
+    await wait(pause, undefined, { signal: stage.signal });
+    passed += pause;
+    const due = Math.floor((reports * passed) / stepMs);
+    await reportUpTo(due);
+  }
+  await reportUpTo(reports);
+
+  async function reportUpTo(due: number): Promise<void> {
+    if (due <= reported) return;
+    const at = new Date();
+    const numbers = Array.from({ length: due - reported }, (_, index) => reported + index + 1);
+    await stage.report(numbers.map((number) => ({ number, percent: Math.floor((100 * number) / reports), at })));
+    reported = due;
+  }
+}

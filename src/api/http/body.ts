@@ -1,0 +1,3 @@
+import type { IncomingMessage } from 'node:http';
+import getRawBody from 'raw-body';
+import typeIs from 'type-is';

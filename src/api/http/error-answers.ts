@@ -1,0 +1,33 @@
+import type { Context, Next } from 'koa';
+import type { Logger } from 'pino';
+import { isDatabaseOutage } from '../../database/outage.ts';
+import { ProviderUnreachable } from '../../security/tokens.ts';
+import { EngineUnavailable } from '../../workflows/control.ts';
+import { Problem, problemBody, unavailable } from './problem.ts';
+import type { RequestState } from './request-state.ts';
+
+/** The one place where an error becomes an answer. What is no refusal of ours is logged, and told to nobody. */
+export function errorAnswers(log: Logger) {
+  return async function answerErrors(context: Context, next: Next): Promise<void> {
+    const { requestId } = context.state as RequestState;
+    try {
+      await next();
+    } catch (error) {
+      const problem = asProblem(error);
+      if (problem.status >= 500) log.error({ request_id: requestId, err: problem.cause ?? problem }, 'a request failed');
+      context.status = problem.status;
+      context.set(problem.headers);
+      context.set('Cache-Control', 'no-store');
+      context.body = JSON.stringify(problemBody(problem, context.path, requestId));
+      context.type = 'application/problem+json';
+    }
+  };
+}
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof EngineUnavailable) return unavailable('Temporal', error);
+  if (error instanceof ProviderUnreachable) return unavailable('The identity provider', error);
+  if (isDatabaseOutage(error)) return unavailable('PostgreSQL', error);
+  return new Problem('internal_error', 'The error is noted under the request id.', { cause: error });
+}

@@ -1,0 +1,48 @@
+import { PROBLEMS, type MemberProblem, type ProblemCode } from '../../domain/problem-codes.ts';
+
+/** One thing wrong with a body (`pointer`, RFC 6901) or with a parameter (`parameter`, its name). */
+export type ProblemEntry = { pointer?: string; parameter?: string; code: MemberProblem; message: string };
+
+type Extras = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
+
+/** A refusal on its way to the caller. `detail` is read by people and names nothing internal. */
+export class Problem extends Error {
+  override name = 'Problem';
+  readonly code: ProblemCode;
+  readonly headers: Record<string, string>;
+  readonly errors: ProblemEntry[] | undefined;
+
+  constructor(code: ProblemCode, detail: string, { headers = {}, errors, cause }: Extras = {}) {
+    super(detail, { cause });
+    this.code = code;
+    this.headers = headers;
+    this.errors = errors;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+/** The body of a problem (RFC 9457). `instance` is the request's path. */
+export function problemBody(problem: Problem, instance: string, requestId: string) {
+  return {
+    type: `/problems/${problem.code}`,
+    title: PROBLEMS[problem.code].title,
+    status: problem.status,
+    detail: problem.message,
+    instance,
+    code: problem.code,
+    request_id: requestId,
+    ...(problem.errors ? { errors: problem.errors } : {}),
+  };
+}
+
+export const notFound = (what: string): Problem =>
+  new Problem('not_found', `There is no such ${what}, or it is not open to this credential.`);
+
+export const unavailable = (what: string, cause?: unknown): Problem =>
+  new Problem('unavailable', `${what} is out of reach; nothing was accepted. Try again soon.`, {
+    headers: { 'Retry-After': '2' },
+    cause,
+  });

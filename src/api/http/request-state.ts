@@ -1,0 +1,10 @@
+import type { Caller } from './caller.ts';
+
+/** What the middlewares note about a request on its way; Koa's `context.state`. */
+export type RequestState = {
+  requestId: string;
+  /** Who calls, once it is known. */
+  caller?: Caller;
+  /** The path of the route as it was declared, once it is known. */
+  route?: string;
+};

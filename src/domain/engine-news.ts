@@ -1,0 +1,72 @@
+import type { FeedEntry } from './feed-events.ts';
+import { progressOf, type RunErrorCode, type RunView } from './task-run.ts';
+
+/** A view and the events that lead to it, ready to be recorded. */
+export type News = { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] };
+
+/**
+ * A run that was paused in the engine while nothing of ours could say so. A run that is paused already stays as
+ * it is: null. `pausedAt` is when the engine's pause began.
+ */
+export function pausedByEngine(view: RunView, by: string, pausedAt: Date, reason: string | null): News | null {
+  const { last_seq: _, ...rest } = view;
+  if (view.state !== 'initializing' && view.state !== 'planning' && view.state !== 'executing') return null;
+  const at = pausedAt.toISOString();
+  const data = { from: view.state, to: 'paused', by, ...(reason ? { reason } : {}) };
+  return {
+    view: { ...rest, state: 'paused', paused_from: view.state, paused_at: at, paused_by: by },
+    entries: [{ key: `engine-pause:${at}`, type: 'state.changed', at, data }],
+  };
+}
+
+/** How a run that the engine closed without our code ends: terminated → cancelled, all else → failed. */
+export type EngineEnd =
+  | { state: 'cancelled' }
+  | { state: 'failed'; code: RunErrorCode; message: string };
+
+/** A run that was ended in the engine, at `closedAt`. */
+export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, closedAt: Date): News {
+  const { last_seq: _, ...rest } = view;
+  const startedAt = view.started_at ?? createdAt.toISOString();
+  const completedAt = new Date(Math.max(closedAt.getTime(), Date.parse(startedAt)));
+  const at = completedAt.toISOString();
+  const errors =
+    end.state === 'failed'
+      ? [...view.errors, { code: end.code, message: end.message, step: null, agent: null, at }]
+      : view.errors;
+  const steps = view.steps.map((step) => {
+    if (step.status === 'pending') return { ...step, status: 'skipped' as const };
+    if (step.status !== 'running') return step;
+    const ranMs = step.started_at === null ? 0 : Math.max(0, completedAt.getTime() - Date.parse(step.started_at));
+    return { ...step, status: 'cancelled' as const, completed_at: at, duration_ms: ranMs };
+  });
+  const pausedMs = view.paused_at === null ? 0 : Math.max(0, completedAt.getTime() - Date.parse(view.paused_at));
+  const ended = {
+    ...rest,
+    state: end.state,
+    paused_from: null,
+    paused_at: null,
+    paused_by: null,
+    paused_ms: view.paused_ms + pausedMs,
+    started_at: startedAt,
+    completed_at: at,
+    duration_ms: completedAt.getTime() - Date.parse(startedAt),
+    steps,
+    progress: progressOf(steps),
+    errors,
+  };
+  const { duration_ms, escalation } = ended;
+  const entry = (type: 'state.changed' | 'run.ended', data: Record<string, unknown>): FeedEntry => ({
+    key: type === 'run.ended' ? type : 'engine-end',
+    type,
+    at,
+    data,
+  });
+  return {
+    view: ended,
+    entries: [
+      entry('state.changed', { from: view.state, to: end.state, by: 'temporal' }),
+      entry('run.ended', { state: end.state, duration_ms, errors, escalation }),
+    ],
+  };
+}

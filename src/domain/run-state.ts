@@ -1,0 +1,245 @@
+import type { FeedEntry, FeedEventType } from './feed-events.ts';
+import type { BackendName, Plan, PlannedStep } from './plan.ts';
+import {
+  initialView,
+  progressOf,
+  type RunError,
+  type RunErrorCode,
+  type RunView,
+  type Step,
+  type Usage,
+} from './task-run.ts';
+import { isTerminal, nextState, type TerminalState, type TransitionTrigger } from './task-states.ts';
+
+/** Who wished for something, for example `key:bt_k3f9` or `user:ada@example.com`. */
+export type Wish = { by: string; reason?: string | undefined };
+
+/** What a step left behind when it was done. */
+export type StepResult = { summary: string; usage: Usage | null; message: string | null };
+
+const TRIGGER_OF_END: Readonly<Record<TerminalState, TransitionTrigger>> = {
+  completed: 'all_work_done',
+  failed: 'unrecoverable',
+  escalated: 'human_requested',
+  cancelled: 'cancelled',
+};
+
+/**
+ * The state of one run and the news it makes. It owns every rule of what may follow what; it does no I/O and
+ * reads no clock: each method is told the time in milliseconds since 1970. A method that changes nothing, since
+ * the change is not allowed or holds already, makes no news.
+ */
+export class RunState {
+  #view: Omit<RunView, 'last_seq'>;
+  #news: FeedEntry[] = [];
+  /** How often the state has changed: makes the keys of `state.changed`. */
+  #changes = 0;
+  #backend: BackendName | null = null;
+  readonly #enginePauses = new Set<string>();
+  readonly #createdAt: number;
+
+  constructor(createdAt: number) {
+    const { last_seq: _, ...view } = initialView();
+    this.#view = view;
+    this.#createdAt = createdAt;
+  }
+
+  get isPaused(): boolean {
+    return this.#view.state === 'paused';
+  }
+
+  get hasEnded(): boolean {
+    return isTerminal(this.#view.state);
+  }
+
+  /** Takes the news made since the last call, with the view they lead to; null when there are none. */
+  takeNews(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] } | null {
+    if (this.#news.length === 0) return null;
+    const entries = this.#news;
+    this.#news = [];
+    this.#view.progress = progressOf(this.#view.steps);
+    return { view: JSON.parse(JSON.stringify(this.#view)), entries };
+  }
+
+  /** Milliseconds since the runner started, without those spent paused. */
+  activeMs(now: number): number {
+    const started = this.#view.started_at;
+    if (started === null) return 0;
+    const pausedNow = this.#view.paused_at === null ? 0 : now - Date.parse(this.#view.paused_at);
+    return now - Date.parse(started) - this.#view.paused_ms - pausedNow;
+  }
+
+  /** The runner started: `initializing` → `planning`. */
+  begin(now: number): void {
+    this.#view.started_at = iso(Math.max(now, this.#createdAt));
+    this.#move('runner_started', now, {});
+  }
+
+  /** Agents were chosen: `planning` → `executing`, with the steps they will take. */
+  agentsChosen(plan: Plan, now: number): void {
+    this.#backend = plan.backend;
+    this.#view.steps = plan.steps.map(pendingStep);
+    const steps = plan.steps.map(({ id, name, agent, after }) => ({ id, name, agent, after }));
+    this.#move('agents_chosen', now, { backend: plan.backend, steps });
+  }
+
+  pause(wish: Wish, now: number): void {
+    if (this.#move('paused', now, wish)) {
+      this.#view.paused_at = iso(now);
+      this.#view.paused_by = wish.by;
+    }
+  }
+
+  continue(wish: Wish, now: number): void {
+    if (this.#move('continued', now, wish)) this.#closePause(now);
+  }
+
+  /**
+   * A pause that the engine held from `pausedAt` (ISO) is over. The projection has shown `paused` meanwhile, so
+   * the way back is news, unless a pause of our own holds still.
+   */
+  enginePauseEnded(pausedAt: string, by: string, now: number): void {
+    if (this.hasEnded || this.#enginePauses.has(pausedAt)) return;
+    this.#enginePauses.add(pausedAt);
+    if (this.isPaused) return;
+    this.#view.paused_ms += Math.max(0, now - Date.parse(pausedAt));
+    const data = { from: 'paused', to: this.#view.state, by };
+    this.#tell(`engine-pause-over:${pausedAt}`, 'state.changed', now, data);
+  }
+
+  stepStarted(stepId: string, attempt: number, now: number): void {
+    const step = this.#step(stepId);
+    step.status = 'running';
+    step.attempt = attempt;
+    step.started_at ??= iso(now);
+    step.error = null;
+    this.#tellOfStep(step, 'step.started', now, {});
+  }
+
+  stepCompleted(stepId: string, result: StepResult, now: number): void {
+    const step = this.#step(stepId);
+    this.#closeStep(step, 'completed', now);
+    step.summary = result.summary;
+    step.usage = result.usage;
+    if (result.message !== null) this.#tellOfStep(step, 'agent.message', now, { text: result.message });
+    const { summary, usage, duration_ms } = step;
+    this.#tellOfStep(step, 'step.completed', now, { summary, usage, duration_ms });
+  }
+
+  /** An attempt failed. `retryInMs` is the wait before the next one, null when there is none. */
+  stepFailed(stepId: string, code: RunErrorCode, message: string, retryInMs: number | null, now: number): void {
+    const step = this.#step(stepId);
+    step.error = this.#error(code, message, step, now);
+    if (retryInMs === null) this.#closeStep(step, 'failed', now);
+    this.#tellOfStep(step, 'step.failed', now, { error: step.error, retry_in_ms: retryInMs });
+    if (retryInMs === null) this.#view.errors.push(step.error);
+  }
+
+  /** An agent asked for a human: the step counts as failed, and the run will end `escalated`. */
+  stepEscalated(stepId: string, reason: string, now: number): void {
+    const step = this.#step(stepId);
+    this.#closeStep(step, 'failed', now);
+    this.#view.escalation = { reason, step: step.name, agent: step.agent, at: iso(now) };
+    this.#tellOfStep(step, 'escalation.requested', now, { reason });
+  }
+
+  /** Adds an error that belongs to no step (planning, a time limit). */
+  addError(code: RunErrorCode, message: string, now: number): void {
+    this.#view.errors.push(this.#error(code, message, null, now));
+  }
+
+  /**
+   * Ends the run. What runs becomes `cancelled`, what never ran `skipped`; the output tells what was done,
+   * also of a run that was not completed.
+   */
+  end(state: TerminalState, wish: Wish | null, now: number): void {
+    if (!this.#move(TRIGGER_OF_END[state], now, wish ?? {})) return;
+    this.#closePause(now);
+    for (const step of this.#view.steps) {
+      if (step.status === 'running') this.#closeStep(step, 'cancelled', now);
+      if (step.status === 'pending') step.status = 'skipped';
+    }
+    this.#view.started_at ??= iso(this.#createdAt);
+    const completedAt = Math.max(now, Date.parse(this.#view.started_at));
+    this.#view.completed_at = iso(completedAt);
+    this.#view.duration_ms = completedAt - Date.parse(this.#view.started_at);
+    this.#view.output = outputOf(this.#view.steps, this.#backend);
+    const { duration_ms, errors, escalation } = this.#view;
+    this.#tell('run.ended', 'run.ended', now, { state, duration_ms, errors, escalation });
+  }
+
+  #move(trigger: TransitionTrigger, now: number, data: Record<string, unknown>): boolean {
+    const from = this.#view.state;
+    const to = nextState(from, trigger, this.#view.paused_from);
+    if (to === null) return false;
+    this.#view.state = to;
+    this.#view.paused_from = to === 'paused' && from !== 'paused' && !isTerminal(from) ? from : null;
+    this.#changes += 1;
+    this.#tell(`state:${this.#changes}`, 'state.changed', now, { from, to, ...data });
+    return true;
+  }
+
+  #closePause(now: number): void {
+    const pausedAt = this.#view.paused_at;
+    if (pausedAt === null) return;
+    this.#view.paused_ms += Math.max(0, now - Date.parse(pausedAt));
+    this.#view.paused_at = null;
+    this.#view.paused_by = null;
+  }
+
+  #step(id: string): Step {
+    const step = this.#view.steps.find((candidate) => candidate.id === id);
+    if (!step) throw new RangeError(`the plan has no step ${id}`);
+    return step;
+  }
+
+  #closeStep(step: Step, status: 'completed' | 'failed' | 'cancelled', now: number): void {
+    step.status = status;
+    step.completed_at = iso(now);
+    step.duration_ms = step.started_at === null ? 0 : Math.max(0, now - Date.parse(step.started_at));
+  }
+
+  #error(code: RunErrorCode, message: string, step: Step | null, now: number): RunError {
+    return { code, message, step: step?.name ?? null, agent: step?.agent ?? null, at: iso(now) };
+  }
+
+  #tellOfStep(step: Step, type: FeedEventType, now: number, data: Record<string, unknown>): void {
+    const { id, name, agent, attempt } = step;
+    this.#tell(`${type}:${id}:${attempt}`, type, now, { step: { id, name, agent, attempt }, ...data });
+  }
+
+  #tell(key: string, type: FeedEventType, now: number, data: Record<string, unknown>): void {
+    this.#news.push({ key, type, at: iso(now), data });
+  }
+}
+
+function pendingStep({ id, name, agent }: PlannedStep): Step {
+  return {
+    id,
+    name,
+    agent,
+    status: 'pending',
+    attempt: 0,
+    started_at: null,
+    completed_at: null,
+    duration_ms: null,
+    summary: null,
+    usage: null,
+    error: null,
+  };
+}
+
+/** What a run leaves behind. The backend is named, so that nobody takes a rehearsal for a model's work. */
+function outputOf(steps: readonly Step[], backend: BackendName | null): Record<string, unknown> | null {
+  if (backend === null) return null;
+  const done = steps.filter((step) => step.status === 'completed');
+  return {
+    backend,
+    summary: `${done.length} of ${steps.length} steps completed`,
+    steps: done.map(({ name, agent, summary }) => ({ name, agent, summary })),
+  };
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

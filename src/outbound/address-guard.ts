@@ -1,0 +1,81 @@
+import { BlockList } from 'node:net';
+import { embeddedIPv4, parseAddress } from './ip-address.ts';
+import { SPECIAL_IPV4, SPECIAL_IPV6 } from './special-addresses.ts';
+
+export type Judgement = { allowed: true } | { allowed: false; reason: string };
+
+/** Says whether anything may be sent to an address. */
+export type AddressGuard = {
+  /** `address` is a literal IPv4 or IPv6 address; what is none is refused. */
+  judge(address: string): Judgement;
+};
+
+type Family = 'ipv4' | 'ipv6';
+type NamedRange = { list: BlockList; reason: string };
+
+const ALLOWED: Judgement = { allowed: true };
+const SPECIAL: Readonly<Record<Family, readonly NamedRange[]>> = {
+  ipv4: SPECIAL_IPV4.map(([range, reason]) => ({ list: listOf([range]), reason })),
+  ipv6: SPECIAL_IPV6.map(([range, reason]) => ({ list: listOf([range]), reason })),
+};
+/** All of them in one list, since nearly every address that is judged is in none. */
+const ANY_SPECIAL: Readonly<Record<Family, BlockList>> = {
+  ipv4: listOf(SPECIAL_IPV4.map(([range]) => range)),
+  ipv6: listOf(SPECIAL_IPV6.map(([range]) => range)),
+};
+
+/**
+ * A guard that refuses every special-purpose address but those in `allow`: CIDR ranges such as `127.0.0.0/8`, or
+ * single addresses. IPv6 addresses that stand for an IPv4 address are judged as that one.
+ * Throws a RangeError that names a range it cannot read.
+ */
+export function createAddressGuard(allow: readonly string[]): AddressGuard {
+  const allowed = listOf(allow);
+  const judgeFamily = (text: string, family: Family): Judgement => {
+    if (!ANY_SPECIAL[family].check(text, family) || allowed.check(text, family)) return ALLOWED;
+    const range = SPECIAL[family].find(({ list }) => list.check(text, family));
+    return { allowed: false, reason: `${text} is ${range?.reason ?? 'a reserved address'}` };
+  };
+  return {
+    judge(address) {
+      const parsed = parseAddress(address);
+      if (parsed === null) return { allowed: false, reason: `${address} is no IP address` };
+      if (parsed.family === 'ipv4') return judgeFamily(parsed.text, 'ipv4');
+      const embedded = embeddedIPv4(parsed.bytes);
+      if (embedded === null) return judgeFamily(parsed.text, 'ipv6');
+      const judgement = judgeFamily(embedded, 'ipv4');
+      if (judgement.allowed) return judgement;
+      return { allowed: false, reason: `${parsed.text} leads to an IPv4 address, and ${judgement.reason}` };
+    },
+  };
+}
+
+/**
+ * What can be said of a URL's host before any look-up, when a URL is configured: a literal address or `localhost`
+ * is judged, any other name is allowed here and judged at each attempt (decisions 6).
+ */
+export function judgeUrlHost(url: URL, guard: AddressGuard): Judgement {
+  const host = url.hostname.replace(/\.$/, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) {
+    const ipv4 = guard.judge('127.0.0.1');
+    return ipv4.allowed || guard.judge('::1').allowed
+      ? ALLOWED
+      : { allowed: false, reason: `${host} leads to a loopback address` };
+  }
+  return parseAddress(host) === null ? ALLOWED : guard.judge(host);
+}
+
+function listOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return list;
+}
+
+function addRange(list: BlockList, range: string): void {
+  const [literal = '', bits, ...rest] = range.trim().split('/');
+  const address = parseAddress(literal);
+  const longest = address?.family === 'ipv4' ? 32 : 128;
+  const prefix = bits === undefined ? longest : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+  if (address === null || rest.length > 0 || !(prefix <= longest)) throw new RangeError(`"${range}" is no CIDR range`);
+  list.addSubnet(address.text, prefix, address.family);
+}

@@ -1,0 +1,73 @@
+import type { FailureKind } from '../domain/failure-kinds.ts';
+
+/** One POST as the caller of the sender describes it. */
+export type AttemptRequest = {
+  /** http or https; user name, password and fragment are refused. */
+  url: string;
+  /** Sent as given, {@link requestHeaders} fill in what is missing. */
+  headers: Readonly<Record<string, string>>;
+  /** Sent as it is, to the byte. */
+  body: Uint8Array;
+  /** For the whole attempt, from the name look-up to the last byte of the answer, in milliseconds. */
+  timeoutMs: number;
+  /** How much of the answer's body is kept, in bytes; where more comes the connection is closed. */
+  maxResponseBytes: number;
+  /** Gives the attempt up, with failure kind `aborted`. */
+  signal?: AbortSignal;
+};
+
+/** An answer, or as much of it as came. Bodies are bytes as received, never decompressed. */
+export type AttemptResponse = {
+  status: number;
+  /** Names in lower case; several values of one name are joined with a comma. */
+  headers: Record<string, string>;
+  body: Buffer;
+  /** True when the body went on after what is kept here. */
+  truncated: boolean;
+};
+
+/**
+ * Milliseconds, to a tenth. A stage that was not reached is null, and so are connection and TLS where a connection
+ * of an earlier attempt was used again.
+ */
+export type AttemptTimings = {
+  lookup_ms: number | null;
+  /** TCP, and the proxy's consent where there is one. */
+  connect_ms: number | null;
+  tls_ms: number | null;
+  /** From handing the request over to the answer's headers. */
+  first_byte_ms: number | null;
+  /** From the start of the attempt to its end. */
+  total_ms: number;
+};
+
+/** What became of one attempt. */
+export type AttemptRecord = {
+  /** `succeeded` means a 2xx status, within the limits. */
+  outcome: 'succeeded' | 'failed';
+  failure: FailureKind | null;
+  /** Why it failed, in one sentence without secrets and without parts of the URL. */
+  message: string | null;
+  /** The address that was connected to, or tried last. */
+  address: string | null;
+  response: AttemptResponse | null;
+  timings: AttemptTimings;
+  started_at: Date;
+  /** Whole milliseconds. */
+  duration_ms: number;
+};
+
+const DEFAULT_HEADERS: Readonly<Record<string, string>> = {
+  accept: '*/*',
+  'accept-encoding': 'identity',
+  'user-agent': 'Baton',
+};
+
+/**
+ * The headers of a request as they are sent, apart from `host`, `connection` and `content-length`: names in lower
+ * case, our defaults where the caller gives none. For whoever records a request before it is sent.
+ */
+export function requestHeaders(own: Readonly<Record<string, string>>): Record<string, string> {
+  const lowered = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...DEFAULT_HEADERS, ...Object.fromEntries(lowered) };
+}

@@ -1,0 +1,173 @@
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { AddressGuard } from './address-guard.ts';
+import { type AttemptRecord, type AttemptRequest, type AttemptTimings, requestHeaders } from './attempt-record.ts';
+import { openConnection, type Route, type Target } from './connect.ts';
+import { type Connection, connectionOn, createIdleConnections, discard, type IdleConnections } from './connection.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import { OutboundFailure } from './failure.ts';
+import { firstToOpen } from './first-to-open.ts';
+import { allowedAddresses, type Lookup, lookupBySystem, shared } from './resolve.ts';
+import { limitOf, orAborted, type Stage } from './time-limit.ts';
+
+export type SenderOptions = {
+  guard: AddressGuard;
+  /** Certificates in PEM that are trusted beside the usual ones. */
+  ca?: string;
+  /** An egress proxy, `http://[user:password@]host:port`; the ambient HTTPS_PROXY is not looked at. */
+  proxy?: string;
+  /** Milliseconds since 1970, for `started_at`. */
+  clock?: () => number;
+  /** Asked for names; the system's resolver unless given. */
+  lookup?: Lookup;
+};
+
+/** The only way out for callbacks and webhooks. */
+export type Sender = {
+  /**
+   * Makes one POST and tells what became of it. Never rejects: whatever the other side does is in the record.
+   * A request is sent at most once, also when a kept connection turns out to be dead.
+   */
+  attempt(request: AttemptRequest): Promise<AttemptRecord>;
+  /** Closes the connections that wait for work. Attempts under way are ended by their own signals. */
+  close(): Promise<void>;
+};
+
+type Means = { guard: AddressGuard; lookup: Lookup; route: Route; idle: IdleConnections; clock: () => number };
+
+/** Throws when `ca` or `proxy` cannot be read. */
+export function createSender(options: SenderOptions): Sender {
+  const means: Means = {
+    guard: options.guard,
+    lookup: shared(options.lookup ?? lookupBySystem),
+    route: { secureContext: trusting(options.ca), proxy: proxyUrl(options.proxy) },
+    idle: createIdleConnections(),
+    clock: options.clock ?? Date.now,
+  };
+  return {
+    attempt: (request) => attempt(request, means),
+    close: async () => means.idle.closeAll(),
+  };
+}
+
+/** What is known of an attempt so far; filled in stage by stage. */
+type Trail = { address: string | null; stage: Stage } & Omit<AttemptTimings, 'total_ms'>;
+
+async function attempt(request: AttemptRequest, means: Means): Promise<AttemptRecord> {
+  const startedAt = new Date(means.clock());
+  const begun = performance.now();
+  const trail: Trail = {
+    address: null,
+    stage: 'lookup',
+    lookup_ms: null,
+    connect_ms: null,
+    tls_ms: null,
+    first_byte_ms: null,
+  };
+  const limit = limitOf(request, () => trail.stage);
+  const done = await send(request, means, trail, limit.signal).catch((error) =>
+    failedExchange(limit.signal.aborted ? limit.signal.reason : error),
+  );
+  limit.release();
+  return recordOf(done, trail, startedAt, performance.now() - begun);
+}
+
+/** Look-up, connection, exchange. Throws what ended it before the request was written. */
+async function send(request: AttemptRequest, means: Means, trail: Trail, signal: AbortSignal): Promise<Exchange> {
+  const { url, target } = destination(request.url);
+  const begun = performance.now();
+  const addresses = await orAborted(allowedAddresses(target.hostname, means.lookup, means.guard), signal);
+  trail.lookup_ms = tenths(performance.now() - begun);
+  trail.stage = 'connection';
+  const connection =
+    means.idle.take(url.origin, addresses) ?? (await connect(url.origin, target, addresses, means, trail, signal));
+  trail.address = connection.address;
+  trail.stage = 'answer';
+  const headers = requestHeaders(request.headers);
+  const wanted = { path: url.pathname + url.search, headers, body: request.body, maxResponseBytes: request.maxResponseBytes };
+  const done = await exchange(connection, wanted, signal);
+  trail.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
+  if (done.failure === null && done.response?.truncated === false) means.idle.put(url.origin, connection);
+  else discard(connection);
+  return done;
+}
+
+async function connect(
+  origin: string,
+  target: Target,
+  addresses: readonly string[],
+  means: Means,
+  trail: Trail,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const opened = await firstToOpen(
+    addresses,
+    (address, either) => {
+      trail.address = address;
+      return openConnection(target, address, means.route, either);
+    },
+    ({ socket }) => socket.destroy(),
+    signal,
+  );
+  trail.connect_ms = tenths(opened.connectMs);
+  trail.tls_ms = opened.tlsMs === null ? null : tenths(opened.tlsMs);
+  return connectionOn(opened, origin);
+}
+
+/** Throws OutboundFailure `invalid_request` for an address that no POST can go to. */
+function destination(text: string): { url: URL; target: Target } {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new OutboundFailure('invalid_request', 'The address is no http or https URL');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new OutboundFailure('invalid_request', 'The address has a user name or password in it');
+  }
+  const secure = url.protocol === 'https:';
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { url, target: { hostname, port: Number(url.port || (secure ? 443 : 80)), secure } };
+}
+
+function failedExchange(error: unknown): Exchange {
+  const failure =
+    error instanceof OutboundFailure ? error : new OutboundFailure('connection_failed', 'No connection could be made');
+  return { response: null, failure, firstByteMs: null };
+}
+
+function recordOf(done: Exchange, trail: Trail, startedAt: Date, totalMs: number): AttemptRecord {
+  const { address, stage: _stage, ...timings } = trail;
+  const failure = done.failure ?? refusalOf(done.response?.status ?? 0);
+  return {
+    outcome: failure === null ? 'succeeded' : 'failed',
+    failure: failure?.kind ?? null,
+    message: failure?.message ?? null,
+    address,
+    response: done.response,
+    timings: { ...timings, total_ms: tenths(totalMs) },
+    started_at: startedAt,
+    duration_ms: Math.round(totalMs),
+  };
+}
+
+/** Null for 2xx (specification 6.4). */
+function refusalOf(status: number): OutboundFailure | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400) {
+    return new OutboundFailure('redirect', `The answer is a redirect (${status}), which is not followed`);
+  }
+  return new OutboundFailure('status', `The answer has status ${status}`);
+}
+
+function trusting(ca: string | undefined): SecureContext {
+  return createSecureContext(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] });
+}
+
+function proxyUrl(proxy: string | undefined): URL | null {
+  if (proxy === undefined || proxy === '') return null;
+  const url = URL.parse(proxy);
+  if (url?.protocol !== 'http:') throw new TypeError('The egress proxy is no http:// URL');
+  return url;
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

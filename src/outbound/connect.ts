@@ -1,0 +1,146 @@
+import { request as httpRequest } from 'node:http';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
+import { connectionFailure, OutboundFailure, tlsFailure } from './failure.ts';
+
+/** Where a request goes, whatever the way there. */
+export type Target = {
+  /** A name, or a literal address without brackets. */
+  hostname: string;
+  port: number;
+  secure: boolean;
+};
+
+/** A connection on which the request can be written. Times in milliseconds. */
+export type OpenConnection = { socket: Socket; address: string; connectMs: number; tlsMs: number | null };
+
+export type Route = {
+  secureContext: SecureContext;
+  /** An egress proxy that is asked for every connection (`CONNECT`), or null. */
+  proxy: URL | null;
+};
+
+/**
+ * Connects to `address`, which is one of the target's, by TCP or through the proxy, and shakes hands where the target
+ * is secure; the target's name goes into SNI and is what the certificate must be for.
+ * Throws OutboundFailure `connection_failed` or `tls_failed`; when `signal` is aborted it throws too and leaves
+ * nothing open.
+ */
+export async function openConnection(
+  target: Target,
+  address: string,
+  route: Route,
+  signal: AbortSignal,
+): Promise<OpenConnection> {
+  const begun = performance.now();
+  const socket = route.proxy === null ? await openTcp(address, target.port, signal) : await openByProxy(route.proxy, address, target.port, signal);
+  const connected = performance.now();
+  if (!target.secure) return { socket, address, connectMs: connected - begun, tlsMs: null };
+  const secured = await shakeHands(socket, target.hostname, route.secureContext, signal);
+  return { socket: secured, address, connectMs: connected - begun, tlsMs: performance.now() - connected };
+}
+
+async function openTcp(address: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connectTcp({ host: address, port, noDelay: true });
+  await ready(socket, 'connect', connectionFailure, signal);
+  return socket;
+}
+
+async function shakeHands(
+  socket: Socket,
+  hostname: string,
+  secureContext: SecureContext,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const secured = connectTls({
+    socket,
+    host: hostname,
+    // An address is no name for SNI (RFC 6066); the certificate is still checked against it.
+    servername: isIP(hostname) === 0 ? hostname : '',
+    secureContext,
+    ALPNProtocols: ['http/1.1'],
+    // Said outright, since NODE_TLS_REJECT_UNAUTHORIZED must not switch it off.
+    rejectUnauthorized: true,
+  });
+  await ready(secured, 'secureConnect', tlsFailure, signal);
+  return secured;
+}
+
+/** Waits for `event`; destroys the socket on everything else. */
+function ready(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  failure: (error: unknown) => OutboundFailure,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      settle();
+      socket.destroy();
+      reject(error);
+    };
+    const onError = (error: unknown) => fail(failure(error));
+    const onClose = () => fail(failure(undefined));
+    const onAbort = () => fail(signal.reason);
+    const settle = () => {
+      socket.off('close', onClose);
+      signal.removeEventListener('abort', onAbort);
+    };
+    // Stays for good: an error between two owners of the socket must not bring the process down.
+    socket.on('error', onError);
+    socket.once('close', onClose);
+    socket.once(event, () => {
+      settle();
+      resolve();
+    });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** Asks the proxy for the address, never for the name: what was judged here is what is connected to. */
+async function openByProxy(proxy: URL, address: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const proxyHost = proxy.hostname.replace(/^\[(.*)\]$/, '$1');
+  const toProxy = connectTcp({ host: proxyHost, port: Number(proxy.port || 80), noDelay: true });
+  const proxyFailure = (error: unknown) =>
+    new OutboundFailure('connection_failed', `The egress proxy: ${connectionFailure(error).message}`);
+  await ready(toProxy, 'connect', proxyFailure, signal);
+  const authority = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  const status = await askProxy(toProxy, authority, proxyAuthorization(proxy), signal);
+  if (status === 200) return toProxy;
+  toProxy.destroy();
+  throw new OutboundFailure('connection_failed', `The egress proxy answered ${status}`);
+}
+
+/** Sends `CONNECT` and gives the answer's status; 200 leaves the socket to us. */
+function askProxy(
+  socket: Socket,
+  authority: string,
+  authorization: Record<string, string>,
+  signal: AbortSignal,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asking = httpRequest({
+      method: 'CONNECT',
+      path: authority,
+      headers: { host: authority, ...authorization },
+      createConnection: () => socket,
+      signal,
+    });
+    asking.on('connect', (answer, _socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(answer.statusCode ?? 0);
+    });
+    asking.on('error', () => {
+      socket.destroy();
+      reject(new OutboundFailure('connection_failed', 'The egress proxy closed the connection'));
+    });
+    asking.end();
+  });
+}
+
+function proxyAuthorization(proxy: URL): Record<string, string> {
+  if (proxy.username === '') return {};
+  const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
+}

@@ -1,0 +1,110 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { AttemptResponse } from './attempt-record.ts';
+import type { Connection } from './connection.ts';
+import { exchangeFailure, type OutboundFailure } from './failure.ts';
+
+export type ExchangeRequest = {
+  /** Path and query. */
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  maxResponseBytes: number;
+};
+
+/** What came back; `failure` says why it is not a whole answer. `firstByteMs` is null when nothing came. */
+export type Exchange = {
+  response: AttemptResponse | null;
+  failure: OutboundFailure | null;
+  firstByteMs: number | null;
+};
+
+/**
+ * Writes one POST on the connection and reads the answer up to `maxResponseBytes`; where more comes the connection is
+ * closed and the answer counts as whole. An aborted `signal` closes the connection and fails with its reason. Never
+ * rejects.
+ */
+export function exchange(connection: Connection, request: ExchangeRequest, signal: AbortSignal): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const answer = new Answer(request.maxResponseBytes, signal, resolve);
+    connection.client.dispatch(
+      { method: 'POST', path: request.path, headers: request.headers, body: request.body },
+      answer,
+    );
+  });
+}
+
+/** Collects one answer. undici calls the `on…` methods. */
+class Answer implements Dispatcher.DispatchHandler {
+  readonly #limit: number;
+  readonly #signal: AbortSignal;
+  readonly #resolve: (exchange: Exchange) => void;
+  readonly #begun = performance.now();
+  readonly #chunks: Buffer[] = [];
+  #controller: Dispatcher.DispatchController | null = null;
+  #head: { status: number; headers: Record<string, string> } | null = null;
+  #firstByteMs: number | null = null;
+  #size = 0;
+  #truncated = false;
+  #done = false;
+
+  constructor(limit: number, signal: AbortSignal, resolve: (exchange: Exchange) => void) {
+    this.#limit = limit;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#signal.aborted) this.#onAbort();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // 100 Continue and other interim answers are not the answer (RFC 9110, 15.2).
+    if (status < 200) return;
+    this.#firstByteMs = performance.now() - this.#begun;
+    this.#head = { status, headers: flat(headers) };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const room = this.#limit - this.#size;
+    // Copied, since undici may give views into memory that it uses again.
+    if (room > 0) this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
+    this.#size += chunk.length;
+    if (chunk.length <= room) return;
+    this.#truncated = true;
+    this.#finish(null);
+    controller.abort(new Error('Enough of the answer was read'));
+  }
+
+  onResponseEnd(): void {
+    this.#finish(null);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#truncated = this.#head !== null;
+    this.#finish(exchangeFailure(error, this.#head !== null));
+  }
+
+  readonly #onAbort = (): void => {
+    if (this.#controller !== null) this.#controller.abort(this.#signal.reason);
+  };
+
+  #finish(failure: OutboundFailure | null): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    const body = Buffer.concat(this.#chunks);
+    const response = this.#head && { ...this.#head, body, truncated: this.#truncated };
+    this.#resolve({ response, failure, firstByteMs: this.#firstByteMs });
+  }
+}
+
+function flat(headers: IncomingHttpHeaders): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,90 @@
+import type { FailureKind } from '../domain/failure-kinds.ts';
+
+/** Ends an attempt with a kind and a sentence for people. */
+export class OutboundFailure extends Error {
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, message: string) {
+    super(message);
+    this.name = 'OutboundFailure';
+    this.kind = kind;
+  }
+}
+
+/** The `code` of an error of Node or undici, or an empty string. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+/** A look-up that failed. */
+export function lookupFailure(error: unknown): OutboundFailure {
+  const code = codeOf(error);
+  const sentence =
+    code === 'ENOTFOUND' || code === 'ENODATA'
+      ? 'The name has no address'
+      : `The name could not be looked up${inBrackets(code)}`;
+  return new OutboundFailure('lookup_failed', sentence);
+}
+
+const CONNECTION_SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Nothing listens at the address',
+  ECONNRESET: 'The connection was closed while it was being made',
+  EHOSTUNREACH: 'The address cannot be reached',
+  ENETUNREACH: 'The network of the address cannot be reached',
+  EADDRNOTAVAIL: 'This machine has no way to the address',
+  ETIMEDOUT: 'The address did not answer',
+};
+
+/** A TCP connection that was not made. */
+export function connectionFailure(error: unknown): OutboundFailure {
+  const code = codeOf(error);
+  return new OutboundFailure(
+    'connection_failed',
+    CONNECTION_SENTENCES[code] ?? `No connection could be made${inBrackets(code)}`,
+  );
+}
+
+const TLS_SENTENCES: Readonly<Record<string, string>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name',
+  CERT_HAS_EXPIRED: 'The certificate has expired',
+  CERT_NOT_YET_VALID: 'The certificate is not valid yet',
+  CERT_REVOKED: 'The certificate has been revoked',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate comes from an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'The certificate comes from an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'The certificate comes from an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate comes from an authority that is not trusted',
+  ECONNRESET: 'The connection was closed during the TLS handshake',
+};
+
+/** A TLS handshake that failed, or a certificate that is not to be trusted. */
+export function tlsFailure(error: unknown): OutboundFailure {
+  const code = codeOf(error);
+  return new OutboundFailure('tls_failed', TLS_SENTENCES[code] ?? `The TLS handshake failed${inBrackets(code)}`);
+}
+
+const CLOSED = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_INFO']);
+const CLOSED_BY_SYSTEM = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
+
+/**
+ * What undici says of an exchange that broke off. `answering` tells whether the answer's headers were there.
+ */
+export function exchangeFailure(error: unknown, answering: boolean): OutboundFailure {
+  if (error instanceof OutboundFailure) return error;
+  const code = codeOf(error);
+  if (code === 'UND_ERR_INVALID_ARG') return new OutboundFailure('invalid_request', 'A header has a form that cannot be sent');
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return new OutboundFailure('invalid_response', "The answer's headers are too large");
+  if (error instanceof Error && error.message === 'bad upgrade') {
+    return new OutboundFailure('invalid_response', 'The answer switches to another protocol');
+  }
+  if (CLOSED.has(code) || CLOSED_BY_SYSTEM.has(code) || code === 'HPE_INVALID_EOF_STATE') {
+    const when = answering ? 'before the answer was complete' : 'before an answer came';
+    return new OutboundFailure('connection_closed', `The connection was closed ${when}`);
+  }
+  return new OutboundFailure('invalid_response', `The answer is no valid HTTP${inBrackets(code)}`);
+}
+
+function inBrackets(code: string): string {
+  return code === '' ? '' : ` (${code})`;
+}

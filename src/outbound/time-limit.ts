@@ -1,0 +1,45 @@
+import { OutboundFailure } from './failure.ts';
+
+/** How far an attempt has got. */
+export type Stage = 'lookup' | 'connection' | 'answer';
+
+const LATE: Readonly<Record<Stage, string>> = {
+  lookup: 'The name was not looked up',
+  connection: 'No connection was made',
+  answer: 'The whole answer was not there',
+};
+
+/**
+ * One signal for an attempt's time limit (failure `timeout`) and its caller's wish to give up (`aborted`); its reason
+ * is an OutboundFailure. `release` must be called at the end.
+ */
+export function limitOf(
+  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
+  stage: () => Stage,
+): { signal: AbortSignal; release(): void } {
+  const control = new AbortController();
+  const timer = setTimeout(() => {
+    control.abort(new OutboundFailure('timeout', `${LATE[stage()]} within ${timeoutMs / 1_000} s`));
+  }, timeoutMs);
+  const giveUp = () => control.abort(new OutboundFailure('aborted', 'The attempt was given up'));
+  if (signal?.aborted) giveUp();
+  else signal?.addEventListener('abort', giveUp, { once: true });
+  return {
+    signal: control.signal,
+    release() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+    },
+  };
+}
+
+/** For work that cannot be stopped: leaves it alone once the signal is aborted, and throws its reason. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    const settle = () => signal.removeEventListener('abort', leave);
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    work.then(resolve, reject).finally(settle);
+  });
+}

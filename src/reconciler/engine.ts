@@ -1,0 +1,110 @@
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { EngineEnd } from '../domain/engine-news.ts';
+import {
+  callbackWorkflowId,
+  enginePausedSignal,
+  TASK_CALLBACK_WORKFLOW,
+  TASK_RUN_WORKFLOW,
+  taskQueues,
+  type EnginePause,
+} from '../workflows/messages.ts';
+
+/** What the engine says of a run. */
+export type EngineState =
+  | { kind: 'absent' }
+  | { kind: 'running' }
+  | { kind: 'paused'; pausedAt: Date; by: string; reason: string | null }
+  | { kind: 'closed'; end: EngineEnd; closedAt: Date };
+
+/** Looks at runs from the engine's side; times are the engine's. */
+export type Engine = ReturnType<typeof createEngine>;
+
+const CALL_LIMIT_MS = 5_000;
+/** Closed executions are looked for so far back; older ones are found by the slow sweep. */
+const LOOK_BACK_MS = 120_000;
+
+export function createEngine({ client, taskQueue }: { client: Client; taskQueue: string }) {
+  const within = <T>(call: () => Promise<T>) => client.withDeadline(Date.now() + CALL_LIMIT_MS, call);
+
+  async function ids(query: string): Promise<string[]> {
+    return await within(async () => {
+      const found: string[] = [];
+      for await (const execution of client.workflow.list({ query })) found.push(execution.workflowId);
+      return found;
+    });
+  }
+
+  return {
+    /** Ids of the runs that are paused in the Temporal Web UI. */
+    pausedRuns(): Promise<string[]> {
+      return ids(`WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus = 'Paused'`);
+    },
+
+    /** Ids of the runs that were terminated or timed out of late. */
+    runsClosedFromOutside(now: Date): Promise<string[]> {
+      const since = new Date(now.getTime() - LOOK_BACK_MS).toISOString();
+      return ids(
+        `WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus in ('Terminated', 'TimedOut') and CloseTime > '${since}'`,
+      );
+    },
+
+    async stateOf(executionId: string): Promise<EngineState> {
+      try {
+        const { status, raw, closeTime } = await within(() => client.workflow.getHandle(executionId).describe());
+        if (status.name === 'RUNNING') return { kind: 'running' };
+        if (status.name === 'PAUSED') return { kind: 'paused', ...pauseOf(raw.workflowExtendedInfo?.pauseInfo) };
+        return { kind: 'closed', end: endOf(status.name), closedAt: closeTime ?? new Date() };
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { kind: 'absent' };
+        throw error;
+      }
+    },
+
+    /** Tells a workflow of a pause; it acts on it once the pause is over. False when it has ended. */
+    async tellOfPause(executionId: string, pause: EnginePause): Promise<boolean> {
+      try {
+        await within(() => client.workflow.getHandle(executionId).signal(enginePausedSignal, pause));
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false;
+        throw error;
+      }
+    },
+
+    /** Starts the sending of a callback apart from its run; once started it is not started again. */
+    async startCallback(executionId: string): Promise<void> {
+      try {
+        await within(() =>
+          client.workflow.start(TASK_CALLBACK_WORKFLOW, {
+            workflowId: callbackWorkflowId(executionId),
+            taskQueue: taskQueues(taskQueue).runs,
+            args: [{ executionId }],
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+  };
+}
+
+type PauseInfo = {
+  identity?: string | null;
+  reason?: string | null;
+  pausedTime?: { seconds?: unknown; nanos?: number | null } | null;
+};
+
+function pauseOf(info: PauseInfo | null | undefined): { pausedAt: Date; by: string; reason: string | null } {
+  const { seconds, nanos } = info?.pausedTime ?? {};
+  const pausedAt = seconds == null ? new Date() : new Date(Number(seconds) * 1_000 + Math.floor((nanos ?? 0) / 1e6));
+  return { pausedAt, by: `temporal: ${info?.identity || 'unknown'}`, reason: info?.reason || null };
+}
+
+function endOf(status: string): EngineEnd {
+  if (status === 'TERMINATED' || status === 'CANCELLED') return { state: 'cancelled' };
+  if (status === 'TIMED_OUT') {
+    return { state: 'failed', code: 'engine_timed_out', message: 'the run timed out in Temporal' };
+  }
+  return { state: 'failed', code: 'engine_failed', message: 'the run was closed in Temporal before its end' };
+}

@@ -1,0 +1,117 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import { recordChange } from '../database/feed.ts';
+import {
+  findRun,
+  noteEnginePause,
+  noteEnginePauseTold,
+  runsAwaitingCallback,
+  runsUnderWay,
+  runsWithUntoldPause,
+  viewOfRow,
+  type TaskRunRow,
+} from '../database/task-runs.ts';
+import { endedByEngine, pausedByEngine } from '../domain/engine-news.ts';
+import { rehearsalSchema } from '../domain/rehearsal.ts';
+import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
+import type { TaskControl } from '../workflows/control.ts';
+import type { Engine, EngineState } from './engine.ts';
+
+export type Needs = { database: Database; engine: Engine; control: TaskControl; clock: () => Date; log: Logger };
+
+/** A submission is left alone for so long: its own request is still starting it. */
+const SUBMISSION_MS = 3_000;
+/** A callback is looked at only when it is older than all its attempts take. */
+const CALLBACK_MS = 60_000;
+const BATCH = 500;
+
+/**
+ * What a workflow can not say of itself, since it runs no code then: paused, terminated or timed out in the
+ * Temporal Web UI. Writes projection and feed, and tells the workflow of its pause.
+ */
+export async function followEngine(needs: Needs): Promise<void> {
+  const { engine, database, clock } = needs;
+  for (const id of await engine.pausedRuns()) await notePause(needs, id);
+  for (const row of await runsWithUntoldPause(database)) await tellOfPause(needs, row);
+  for (const id of await engine.runsClosedFromOutside(clock())) {
+    const row = await findRun(database, id);
+    if (row && !isTerminal(row.state)) await settle(needs, row);
+  }
+}
+
+/** Starts runs that were stored but never started: their process died between the two. */
+export async function startForgotten(needs: Needs): Promise<void> {
+  const before = new Date(needs.clock().getTime() - SUBMISSION_MS);
+  const rows = await runsUnderWay(needs.database, before, BATCH);
+  for (const row of rows.filter(({ last_seq, state }) => state === 'initializing' && last_seq === 0)) {
+    await settle(needs, row);
+  }
+}
+
+/** Holds every run that has not ended against the engine, and every callback that nobody sends. */
+export async function sweep(needs: Needs): Promise<void> {
+  const { database, engine, clock } = needs;
+  const now = clock().getTime();
+  for (const row of await runsUnderWay(database, new Date(now - SUBMISSION_MS), BATCH)) await settle(needs, row);
+  for (const id of await runsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
+    const { kind } = await engine.stateOf(id);
+    if (kind === 'closed' || kind === 'absent') await engine.startCallback(id);
+  }
+}
+
+async function settle(needs: Needs, row: TaskRunRow): Promise<void> {
+  const state = await needs.engine.stateOf(row.id);
+  if (state.kind === 'absent') await startAgain(needs, row);
+  if (state.kind === 'paused') await notePause(needs, row.id, state);
+  if (state.kind === 'closed') await noteEnd(needs, row.id, state);
+}
+
+async function startAgain({ control, log }: Needs, row: TaskRunRow): Promise<void> {
+  // A run that has recorded anything was started once; that its execution is gone is an operator's deletion.
+  if (row.last_seq > 0) return;
+  const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
+  await control.start({
+    id: row.id,
+    workspaceId: row.workspace_id,
+    projectId: row.project_id,
+    title: row.title,
+    taskType: row.task_type,
+    rehearsal: rehearsal.success ? rehearsal.data : null,
+    hasCallback: Boolean(row.callback_url),
+    createdAt: row.created_at,
+  });
+  log.warn({ execution_id: row.id }, 'started a run whose submission was cut off');
+}
+
+async function notePause(needs: Needs, id: string, known?: EngineState): Promise<void> {
+  const { database, engine, log } = needs;
+  const row = await findRun(database, id);
+  if (!row || isTerminal(row.state) || (row.engine_paused_at && row.state === 'paused')) return;
+  const state = known ?? (await engine.stateOf(id));
+  if (state.kind !== 'paused') return;
+  if (row.engine_paused_at?.getTime() !== state.pausedAt.getTime()) {
+    await noteEnginePause(database, id, state.pausedAt);
+  }
+  const news = pausedByEngine(viewOfRow(row), state.by, state.pausedAt, state.reason);
+  if (news) await recordChange(database, { executionId: id, ...news });
+  log.info({ execution_id: id, by: state.by }, 'paused in the Temporal Web UI');
+}
+
+async function tellOfPause({ engine, database }: Needs, row: TaskRunRow): Promise<void> {
+  if (!row.engine_paused_at) return;
+  const pausedAt = row.engine_paused_at;
+  await engine.tellOfPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
+  await noteEnginePauseTold(database, row.id, pausedAt);
+}
+
+async function noteEnd(needs: Needs, id: string, closed: EngineState & { kind: 'closed' }): Promise<void> {
+  const { database, engine, log } = needs;
+  const row = await findRun(database, id);
+  if (!row || isTerminal(row.state)) return;
+  const news = endedByEngine(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
+  const { outcome } = await recordChange(database, { executionId: id, ...news });
+  log.info({ execution_id: id, state: closed.end.state, outcome }, 'ended in Temporal');
+  if (outcome === 'recorded' && row.callback_url && isToldByCallback(closed.end.state)) {
+    await engine.startCallback(id);
+  }
+}

@@ -1,0 +1,70 @@
+import { Client as PostgresClient } from 'pg';
+import { followEngine, startForgotten, sweep, type Needs } from './reconcile.ts';
+
+const EVERY_MS = 1_000;
+const SWEEP_EVERY_MS = 30_000;
+const LOCK = "hashtext('baton reconciler')";
+
+/** A reconciler that works until it is told to stop. */
+export type Reconciler = { stop(): Promise<void> };
+
+/**
+ * Reconciles every second, in one process at a time: whoever holds the advisory lock of the database. Trouble is
+ * logged and tried again with the next turn; a lost connection gives the lock to another process.
+ */
+export function startReconciler(needs: Needs & { databaseUrl: string }): Reconciler {
+  const { log, databaseUrl } = needs;
+  const stopping = new AbortController();
+  let lock: PostgresClient | null = null;
+  let sweptAt = Number.NEGATIVE_INFINITY;
+
+  async function turn(): Promise<void> {
+    lock ??= await takeLock();
+    if (lock === null) return;
+    await followEngine(needs);
+    await startForgotten(needs);
+    if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
+      await sweep(needs);
+      sweptAt = performance.now();
+    }
+  }
+
+  async function takeLock(): Promise<PostgresClient | null> {
+    const client = new PostgresClient({ connectionString: databaseUrl, application_name: 'baton reconciler' });
+    client.on('error', (error) => log.warn({ err: error }, 'the reconciler lost its lock'));
+    client.on('end', () => {
+      if (lock === client) lock = null;
+    });
+    await client.connect();
+    const answer = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK}) as taken`);
+    if (answer.rows[0]?.taken) return client;
+    await client.end();
+    return null;
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await turn().catch((error: unknown) => log.warn({ err: error }, 'a turn of the reconciler failed'));
+      await pause(EVERY_MS, stopping.signal);
+    }
+    await lock?.end();
+  }
+
+  const done = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    }, { once: true });
+  });
+}

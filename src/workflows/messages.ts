@@ -1,0 +1,54 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { Rehearsal } from '../domain/rehearsal.ts';
+import type { Wish } from '../domain/run-state.ts';
+import type { RunView } from '../domain/task-run.ts';
+import type { TaskState } from '../domain/task-states.ts';
+
+/** The names by which clients, workers and the Temporal Web UI know the workflows. */
+export const TASK_RUN_WORKFLOW = 'taskRun';
+export const TASK_CALLBACK_WORKFLOW = 'taskCallback';
+
+/** What a run is started with. Ids and what shapes the run; texts and secrets stay in the database. */
+export type TaskRunInput = {
+  executionId: string;
+  /** ISO 8601. */
+  createdAt: string;
+  hasCallback: boolean;
+  rehearsal: Rehearsal | null;
+};
+
+/** A pause made in the Temporal Web UI, as its workflow is told of it: it can act only once the pause is over. */
+export type EnginePause = { pausedAt: string; by: string };
+
+export const pauseSignal = defineSignal<[Wish]>('pause');
+export const continueSignal = defineSignal<[Wish]>('continue');
+export const cancelSignal = defineSignal<[Wish]>('cancel');
+export const enginePausedSignal = defineSignal<[EnginePause]>('engine-paused');
+
+export const stateQuery = defineQuery<TaskState>('state');
+export const detailQuery = defineQuery<RunView>('detail');
+
+/** Search attributes, registered by the operator of the Temporal service (see temporal-dev.yml). */
+export const workspaceAttribute = defineSearchAttributeKey('BatonWorkspace', SearchAttributeType.KEYWORD);
+export const projectAttribute = defineSearchAttributeKey('BatonProject', SearchAttributeType.KEYWORD);
+export const taskTypeAttribute = defineSearchAttributeKey('BatonTaskType', SearchAttributeType.KEYWORD);
+export const stateAttribute = defineSearchAttributeKey('BatonState', SearchAttributeType.KEYWORD);
+
+/** The workflow id of a callback that is sent apart from its run, since the run's workflow can not. */
+export function callbackWorkflowId(executionId: string): string {
+  return `${executionId}:callback`;
+}
+
+/**
+ * Task queues under a prefix. `runs`: workflows and their short database writes. `agents`: work that may take
+ * long. `callbacks`: requests to callers, which no slow agent may hold up.
+ */
+export function taskQueues(prefix: string) {
+  return { runs: `${prefix}-runs`, agents: `${prefix}-agents`, callbacks: `${prefix}-callbacks` };
+}
+
+/** The queues that belong to the one a workflow runs on. */
+export function queuesBeside(runsQueue: string) {
+  return taskQueues(runsQueue.replace(/-runs$/, ''));
+}

@@ -1,0 +1,43 @@
+import { ActivityFailure, proxyActivities, proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
+import type { CallbackActivities } from '../activities/send-callback.ts';
+import type { RunRecords } from '../activities/run-records.ts';
+import { CALLBACK_ATTEMPTS, CALLBACK_WAITS_MS } from '../domain/retry-schedules.ts';
+import { queuesBeside } from './messages.ts';
+
+const [FIRST_WAIT_MS, SECOND_WAIT_MS] = CALLBACK_WAITS_MS;
+
+const { settleCallback } = proxyLocalActivities<RunRecords>({
+  startToCloseTimeout: '10 s',
+  retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
+});
+
+/**
+ * Sends the callback of a run that has ended: 3 attempts in all, 1 s and 4 s apart, under the activity's retry
+ * policy (specification 6.4). Its outcome is in the audit log and in the run's row; it never throws for a
+ * receiver that does not answer.
+ */
+export async function sendCallbackOf(executionId: string): Promise<void> {
+  const { sendCallback } = proxyActivities<CallbackActivities>({
+    taskQueue: queuesBeside(workflowInfo().taskQueue).callbacks,
+    // An attempt is limited by its sender; these notice a sender that has died.
+    startToCloseTimeout: '30 s',
+    heartbeatTimeout: '5 s',
+    retry: {
+      maximumAttempts: CALLBACK_ATTEMPTS,
+      initialInterval: FIRST_WAIT_MS,
+      backoffCoefficient: SECOND_WAIT_MS / FIRST_WAIT_MS,
+      maximumInterval: SECOND_WAIT_MS,
+    },
+  });
+  try {
+    await sendCallback({ executionId });
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    await settleCallback({ executionId, status: 'failed' });
+  }
+}
+
+/** Sends the callback of a run whose own workflow was ended from outside (timed out in the engine). */
+export async function taskCallback(input: { executionId: string }): Promise<void> {
+  await sendCallbackOf(input.executionId);
+}

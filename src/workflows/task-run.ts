@@ -1,0 +1,195 @@
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancelledFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+  proxyLocalActivities,
+  setHandler,
+  sleep,
+} from '@temporalio/workflow';
+import type { RunRecords } from '../activities/run-records.ts';
+import type { Plan } from '../domain/plan.ts';
+import { RunState, type Wish } from '../domain/run-state.ts';
+import { isToldByCallback } from '../domain/task-states.ts';
+import {
+  cancelSignal,
+  continueSignal,
+  detailQuery,
+  enginePausedSignal,
+  pauseSignal,
+  stateQuery,
+  type TaskRunInput,
+} from './messages.ts';
+import { Recorder } from './recorder.ts';
+import { runSteps } from './steps.ts';
+import { sendCallbackOf } from './task-callback.ts';
+
+const { planRun } = proxyLocalActivities<RunRecords>({
+  startToCloseTimeout: '30 s',
+  retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
+});
+
+/**
+ * One submitted task from `initializing` to its end; the workflow id is the execution id. It ends in Temporal as
+ * Completed (`completed`, `escalated`), Failed (`failed`) or Canceled (`cancelled`).
+ */
+export async function taskRun(input: TaskRunInput): Promise<void> {
+  const work = new CancellationScope();
+  const state = new RunState(Date.parse(input.createdAt));
+  const recorder = new Recorder(input.executionId, state, () => work.cancel());
+  const wishes = handleMessages(state, recorder, work);
+
+  const ending = await CancellationScope.nonCancellable(async () => {
+    const end = await runUntilEnd(input, state, recorder, work, wishes);
+    await recorder.flush();
+    return end;
+  });
+
+  if (recorder.isGone) return;
+  if (isToldByCallback(recorder.shown.state) && input.hasCallback) {
+    await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
+  }
+  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+  if (ending.kind === 'failed') throw ApplicationFailure.nonRetryable(ending.message, 'RunFailed');
+  if (ending.kind === 'cancelled') throw new CancelledFailure('the run was cancelled');
+}
+
+type Wishes = { cancel: Wish | null };
+type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
+
+/** Signals and queries. A signal that the run's state has no use for changes nothing. */
+function handleMessages(state: RunState, recorder: Recorder, work: CancellationScope): Wishes {
+  const wishes: Wishes = { cancel: null };
+  setHandler(
+    pauseSignal,
+    async (wish) => {
+      state.pause(wish, Date.now());
+      await recorder.flush();
+    },
+    { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
+  );
+  setHandler(
+    continueSignal,
+    async (wish) => {
+      state.continue(wish, Date.now());
+      await recorder.flush();
+    },
+    { description: 'Continue a paused run in the state it was paused from' },
+  );
+  setHandler(
+    cancelSignal,
+    (wish) => {
+      wishes.cancel ??= wish;
+      work.cancel();
+    },
+    { description: 'Stop the run: it ends as cancelled, without a callback' },
+  );
+  setHandler(
+    enginePausedSignal,
+    async ({ pausedAt, by }) => {
+      state.enginePauseEnded(pausedAt, by, Date.now());
+      recorder.noteEnginePauseOver();
+      await recorder.flush();
+    },
+    { description: 'Sent by the service after it saw a pause made in the Temporal Web UI' },
+  );
+  setHandler(stateQuery, () => recorder.shown.state, { description: 'The state of the run, one word' });
+  setHandler(detailQuery, () => recorder.shown, {
+    description: 'State, progress, steps, times, errors and output, as the API shows them',
+  });
+  return wishes;
+}
+
+/** Runs the task inside `work` and moves the state to its end, whatever ended it. */
+async function runUntilEnd(
+  input: TaskRunInput,
+  state: RunState,
+  recorder: Recorder,
+  work: CancellationScope,
+  wishes: Wishes,
+): Promise<Ending> {
+  const limit = { exceeded: null as string | null };
+  try {
+    await work.run(() => runTask(input, state, recorder, limit, work));
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    if (recorder.isGone) return { kind: 'done' };
+    if (limit.exceeded === null || wishes.cancel) {
+      state.end('cancelled', wishes.cancel ?? { by: 'temporal' }, Date.now());
+      return { kind: 'cancelled' };
+    }
+    state.addError('run_timed_out', limit.exceeded, Date.now());
+    state.end('failed', null, Date.now());
+  }
+  await recorder.flush();
+  const { state: end, errors } = recorder.shown;
+  return end === 'failed'
+    ? { kind: 'failed', message: errors.at(-1)?.message ?? 'the run failed' }
+    : { kind: 'done' };
+}
+
+/** initializing → planning → executing → completed, failed or escalated. Waits wherever the run is paused. */
+async function runTask(
+  input: TaskRunInput,
+  state: RunState,
+  recorder: Recorder,
+  limit: { exceeded: string | null },
+  work: CancellationScope,
+): Promise<void> {
+  const { executionId, rehearsal } = input;
+  const unpaused = () => condition(() => !state.isPaused);
+
+  if (rehearsal?.start_ms) await sleep(rehearsal.start_ms);
+  await unpaused();
+  state.begin(Date.now());
+  const written = recorder.flush();
+  const planned = await planRun({ executionId, rehearsal });
+  await written;
+  if (rehearsal?.plan_ms) await sleep(rehearsal.plan_ms);
+  await unpaused();
+  if ('error' in planned) {
+    state.addError('planning_failed', planned.error, Date.now());
+    state.end('failed', null, Date.now());
+    return;
+  }
+
+  const { plan } = planned;
+  state.agentsChosen(plan, Date.now());
+  const clock = new CancellationScope();
+  const watch = clock.run(() => watchTimeLimit(plan, state, limit, work)).catch(ignoreCancellation);
+  try {
+    const outcome = await runSteps({ executionId, plan, rehearsal, state, recorder });
+    if (state.isPaused) await recorder.flush();
+    await unpaused();
+    const end = { completed: 'completed', unrecoverable: 'failed', escalated: 'escalated' } as const;
+    state.end(end[outcome.kind], null, Date.now());
+  } finally {
+    clock.cancel();
+    await watch;
+  }
+}
+
+/** Ends the work when the run has been active, pauses not counted, for as long as its plan allows. */
+async function watchTimeLimit(
+  plan: Plan,
+  state: RunState,
+  limit: { exceeded: string | null },
+  work: CancellationScope,
+): Promise<void> {
+  for (;;) {
+    await condition(() => !state.isPaused);
+    const left = plan.run_time_limit_ms - state.activeMs(Date.now());
+    if (left <= 0) {
+      limit.exceeded = `the run took longer than ${plan.run_time_limit_ms} ms`;
+      work.cancel();
+      return;
+    }
+    await condition(() => state.isPaused, left);
+  }
+}
+
+function ignoreCancellation(error: unknown): void {
+  if (!isCancellation(error)) throw error;
+}

@@ -1,0 +1,50 @@
+import { pino, type Logger } from 'pino';
+
+/** Something a process runs until it is told to stop. */
+export type Running = {
+  close(): Promise<void>;
+  /** Resolves or rejects when it has stopped by itself. */
+  stopped?: Promise<unknown>;
+};
+
+/** A process that is still not closed by then is ended. */
+const CLOSE_LIMIT_MS = 20_000;
+
+/**
+ * The life of a process of ours: log to standard output, start, say when it is ready (a log line, and a message
+ * to the parent where there is one), and close in order at SIGTERM or SIGINT. A start that fails is one line in
+ * the log and exit code 1.
+ */
+export async function runProcess(name: string, start: (log: Logger) => Promise<Running>): Promise<void> {
+  const log = pino({ name, level: process.env['LOG_LEVEL'] || 'info' });
+  let running: Running;
+  try {
+    running = await start(log);
+  } catch (error) {
+    log.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
+    process.exit(1);
+  }
+  let isClosing = false;
+  const close = async (reason: string, code: number): Promise<void> => {
+    if (isClosing) return;
+    isClosing = true;
+    log.info({ reason }, 'closing');
+    setTimeout(() => process.exit(1), CLOSE_LIMIT_MS).unref();
+    await running.close().catch((error: unknown) => log.error({ err: error }, 'closing had trouble'));
+    log.info('closed');
+    process.exit(code);
+  };
+  process.on('SIGTERM', () => void close('SIGTERM', 0));
+  process.on('SIGINT', () => void close('SIGINT', 0));
+  // A parent that has died can't tell us to stop.
+  process.on('disconnect', () => void close('the parent process is gone', 0));
+  running.stopped?.then(
+    () => close('stopped by itself', 1),
+    (error: unknown) => {
+      log.fatal({ err: error }, 'stopped by an error');
+      return close('stopped by an error', 1);
+    },
+  );
+  log.info('ready');
+  process.send?.({ ready: true });
+}

@@ -1,0 +1,62 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { type NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { createRehearsalActivities } from '../src/activities/rehearse.ts';
+import { createRunRecords } from '../src/activities/run-records.ts';
+import type { Catalogue } from '../src/agents/catalogue.ts';
+import type { Database } from '../src/database/connect.ts';
+import { taskQueues } from '../src/workflows/messages.ts';
+
+type Needs = {
+  connection: NativeConnection;
+  namespace: string;
+  /** The prefix of the task queues. */
+  taskQueue: string;
+  database: Database;
+  catalogue: Catalogue;
+  bundle: { codePath: string } | WorkflowBundleWithSourceMap;
+};
+
+/** A worker that polls until it is told to stop. */
+export type RunningWorker = {
+  /** Lets what is under way end, then resolves. */
+  shutdown(): Promise<void>;
+  /** Resolves when the worker has stopped; rejects when it broke. */
+  stopped: Promise<void>;
+};
+
+/**
+ * The worker that runs the workflows and their short local activities. Task workers carry one, and so does every
+ * API process, which is what lets a start be taken up at once by the process that made it.
+ */
+export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
+  const { connection, namespace, taskQueue, database, catalogue, bundle } = needs;
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: taskQueues(taskQueue).runs,
+    workflowBundle: bundle,
+    activities: {
+      ...createRunRecords({ database, catalogue, newId: randomUUIDv7 }),
+      ...createRehearsalActivities({ database }),
+    },
+    enableNonLocalActivities: false,
+    // What an abandoned worker held goes to another one after this.
+    stickyQueueScheduleToStartTimeout: '5 s',
+    shutdownGraceTime: '5 s',
+  });
+  return runningWorker(worker);
+}
+
+/** Starts polling and answers the means to stop. */
+export function runningWorker(worker: Worker): RunningWorker {
+  const stopped = worker.run();
+  // Whoever waits for `stopped` sees the rejection; nobody has to.
+  stopped.catch(() => {});
+  return {
+    stopped,
+    async shutdown() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await stopped;
+    },
+  };
+}

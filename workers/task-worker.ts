@@ -1,0 +1,102 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Runtime, Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createCallbackActivities } from '../src/activities/send-callback.ts';
+import { createRehearsalActivities } from '../src/activities/rehearse.ts';
+import { loadCatalogue } from '../src/agents/catalogue.ts';
+import { readConfiguration, type Configuration } from '../src/configuration.ts';
+import { connectDatabase } from '../src/database/connect.ts';
+import { createAddressGuard } from '../src/outbound/address-guard.ts';
+import { createSender, type Sender } from '../src/outbound/attempt.ts';
+import { createEngine } from '../src/reconciler/engine.ts';
+import { startReconciler } from '../src/reconciler/run.ts';
+import { callbackSecretPlace, createSealing } from '../src/security/sealing.ts';
+import { createTaskControl } from '../src/workflows/control.ts';
+import { taskQueues } from '../src/workflows/messages.ts';
+import { workflowBundle } from './bundle.ts';
+import { runningWorker, startRunWorker } from './run-worker.ts';
+import { runProcess } from './process.ts';
+import { connectTemporal, installRuntime } from './temporal.ts';
+
+/** A task worker that works until it is closed. */
+export type TaskWorker = { close(): Promise<void>; stopped: Promise<unknown> };
+
+/** How many steps and callbacks one task worker works on at once. */
+const AGENT_SLOTS = 100;
+const CALLBACK_SLOTS = 50;
+
+/**
+ * Runs workflows, agents' work and callbacks, and takes its turn as reconciler.
+ * @throws where the database or Temporal is out of reach
+ */
+export async function startTaskWorker(configuration: Configuration, log: Logger): Promise<TaskWorker> {
+  const { databaseUrl, taskQueue } = configuration;
+  const catalogue = loadCatalogue(configuration.agentsFile);
+  const database = await connectDatabase(databaseUrl);
+  const { connection, client, namespace } = await connectTemporal();
+  const bundle = await workflowBundle(Runtime.instance().logger);
+  const queues = taskQueues(taskQueue);
+  const sender = senderOf(configuration);
+  const sealing = createSealing(configuration.sealingKeys);
+  const runs = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
+  const agents = runningWorker(
+    await Worker.create({
+      connection,
+      namespace,
+      taskQueue: queues.agents,
+      activities: createRehearsalActivities({ database }),
+      maxConcurrentActivityTaskExecutions: AGENT_SLOTS,
+      shutdownGraceTime: '5 s',
+    }),
+  );
+  const callbacks = runningWorker(
+    await Worker.create({
+      connection,
+      namespace,
+      taskQueue: queues.callbacks,
+      activities: createCallbackActivities({
+        database,
+        sender,
+        openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretPlace(executionId)),
+        newId: randomUUIDv7,
+        clock: () => new Date(),
+      }),
+      maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
+      shutdownGraceTime: '5 s',
+    }),
+  );
+  const reconciler = startReconciler({
+    database,
+    databaseUrl,
+    engine: createEngine({ client, taskQueue }),
+    control: createTaskControl({ client, taskQueue, eagerStart: false }),
+    clock: () => new Date(),
+    log,
+  });
+  return {
+    stopped: Promise.race([runs.stopped, agents.stopped, callbacks.stopped]),
+    async close() {
+      await reconciler.stop();
+      await Promise.allSettled([runs, agents, callbacks].map((worker) => worker.shutdown()));
+      await sender.close();
+      await database.close();
+      await connection.close();
+    },
+  };
+}
+
+function senderOf({ outboundAllow, outboundCaFile, outboundProxy }: Configuration): Sender {
+  return createSender({
+    guard: createAddressGuard(outboundAllow),
+    ...(outboundCaFile === null ? {} : { ca: readFileSync(outboundCaFile, 'utf8') }),
+    ...(outboundProxy === null ? {} : { proxy: outboundProxy }),
+  });
+}
+
+if (import.meta.main) {
+  await runProcess('task-worker', async (log) => {
+    installRuntime(log);
+    return await startTaskWorker(readConfiguration(process.env), log);
+  });
+}
