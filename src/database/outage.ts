@@ -1,7 +1,16 @@
 /** Codes of Node and of PostgreSQL (classes 08, 53, 57P) that say: the database is not there at the moment. */
-const NODE_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE', 'ENOENT']);
+const NODE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOENT',
+]);
 const POSTGRES_CODES = /^(08...|53...|57P0[1-5])$/;
-const DRIVER_MESSAGES = /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
+const DRIVER_MESSAGES =
+  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
 
 /** True where an error of a statement means that PostgreSQL is out of reach, and not that the statement is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
@@ -16,5 +25,7 @@ export function isDatabaseOutage(error: unknown): boolean {
 /** True where a row with the same primary or unique key is there already. */
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (error as { code?: unknown }).code === '23505' || (error.cause !== undefined && isDuplicate(error.cause));
+  return (
+    (error as { code?: unknown }).code === '23505' || (error.cause !== undefined && isDuplicate(error.cause))
+  );
 }

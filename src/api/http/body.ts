@@ -1,3 +1,90 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
 import getRawBody from 'raw-body';
-import typeIs from 'type-is';
+import { MAX_BODY_BYTES } from '../../domain/limits.ts';
+import { Problem } from './problem.ts';
+
+/** How much of a body that is too large is read and thrown away, so that its sender gets to see the answer. */
+const DRAIN_BYTES = 16 * MAX_BODY_BYTES;
+const DRAIN_MS = 2_000;
+
+/**
+ * The request's body as JSON; undefined where there is none.
+ * @throws Problem `unsupported_media_type`, `payload_too_large`, `malformed_json`
+ */
+export async function readJson(context: Context): Promise<unknown> {
+  const { req } = context;
+  if (req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0) {
+    return undefined;
+  }
+  checkMediaType(context);
+  const bytes = await readBytes(req);
+  if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not in UTF-8.');
+  // A byte order mark is no part of the text (RFC 8259, section 8.1 lets a reader ignore it).
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(
+      'malformed_json',
+      text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.',
+    );
+  }
+}
+
+function checkMediaType(context: Context): void {
+  const encoding = context.get('Content-Encoding').toLowerCase();
+  if (encoding !== '' && encoding !== 'identity') {
+    throw new Problem('unsupported_media_type', 'The body must come without a content encoding.');
+  }
+  const charset = context.request.charset.toLowerCase();
+  if (
+    context.request.is('application/json') === 'application/json' &&
+    ['', 'utf-8', 'utf8'].includes(charset)
+  )
+    return;
+  throw new Problem('unsupported_media_type', 'The body must be application/json in UTF-8.', {
+    headers: { Accept: 'application/json' },
+  });
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  try {
+    return await getRawBody(request, {
+      length: request.headers['content-length'] ?? null,
+      limit: MAX_BODY_BYTES,
+    });
+  } catch (error) {
+    const { type } = error as { type?: string };
+    if (type === 'entity.too.large') {
+      await drain(request);
+      throw new Problem('payload_too_large', `A body may have ${MAX_BODY_BYTES} bytes at most.`, {
+        headers: { Connection: 'close' },
+      });
+    }
+    throw new Problem('bad_request', 'The body did not arrive whole.', {
+      headers: { Connection: 'close' },
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Reads on for a while without keeping anything. A server that closes while its client still sends resets the
+ * connection, and the answer is lost with it.
+ */
+function drain(request: IncomingMessage): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let read = 0;
+  const count = (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > DRAIN_BYTES) resolve();
+  };
+  const timer = setTimeout(resolve, DRAIN_MS);
+  request.on('data', count).once('end', resolve).once('close', resolve).resume();
+  return promise.finally(() => {
+    clearTimeout(timer);
+    request.off('data', count).pause();
+  });
+}

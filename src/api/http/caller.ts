@@ -10,7 +10,13 @@ type Common = {
 };
 
 /** An API key, for its project. */
-export type KeyCaller = Common & { kind: 'key'; projectId: string; keyId: string; name: string; prefix: string };
+export type KeyCaller = Common & {
+  kind: 'key';
+  projectId: string;
+  keyId: string;
+  name: string;
+  prefix: string;
+};
 /** A JWT, for one project. */
 export type TokenCaller = Common & { kind: 'token'; projectId: string; expiresAt: Date };
 /** A person with a session, for all projects of the workspace, as far as the role goes. */

@@ -14,7 +14,8 @@ export function errorAnswers(log: Logger) {
       await next();
     } catch (error) {
       const problem = asProblem(error);
-      if (problem.status >= 500) log.error({ request_id: requestId, err: problem.cause ?? problem }, 'a request failed');
+      if (problem.status >= 500)
+        log.error({ request_id: requestId, err: problem.cause ?? problem }, 'a request failed');
       context.status = problem.status;
       context.set(problem.headers);
       context.set('Cache-Control', 'no-store');

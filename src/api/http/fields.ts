@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { isStorableText } from '../../domain/text.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/limits.ts';
+import type { MemberProblem } from '../../domain/problem-codes.ts';
+
+/** A problem of ours inside a zod check: its stable code beside its words. */
+export function memberProblem(problem: MemberProblem, message: string) {
+  return { code: 'custom' as const, message, params: { problem } };
+}
+
+/**
+ * Text that can be stored, of so many characters. Characters are code points, as JSON Schema counts them, and
+ * not UTF-16 units, as JavaScript does.
+ */
+export function text({ least = 0, most }: { least?: number; most: number }) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      const length = value.length > most ? [...value].length : value.length;
+      if (length > most) context.addIssue(memberProblem('too_long', `may have ${most} characters at most`));
+      if (length < least)
+        context.addIssue(memberProblem('too_short', `must have ${least} characters or more`));
+      else if (least > 0 && value.trim() === '')
+        context.addIssue(memberProblem('blank', 'must not be blank'));
+      if (!isStorableText(value)) {
+        context.addIssue(memberProblem('not_storable', 'holds a NUL character or half of a surrogate pair'));
+      }
+    })
+    .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most });
+}
+
+/** Any UUID, in lower case whatever it came in. */
+export const uuid = z
+  .guid()
+  .transform((value) => value.toLowerCase())
+  .meta({ override: { type: 'string', format: 'uuid' } });
+
+/** A UUID in an answer. */
+export const uuidOut = z.string().meta({ format: 'uuid' });
+
+/** A time in an answer: ISO 8601 UTC with milliseconds. */
+export const timestamp = z.string().meta({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });
+
+/** A time in a query. */
+export const timeParameter = z.iso
+  .datetime({ offset: true })
+  .transform((value) => new Date(value))
+  .meta({ override: { type: 'string', format: 'date-time' } });
+
+/** A whole number in a query. */
+export function integerParameter(least: number, most: number) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      if (!/^\d{1,15}$/.test(value) || Number(value) < least || Number(value) > most) {
+        context.addIssue(memberProblem('not_allowed', `must be a whole number from ${least} to ${most}`));
+      }
+    })
+    .transform(Number)
+    .meta({ override: { type: 'integer', minimum: least, maximum: most } });
+}
+
+/** One value or several of a closed list: repeated, or separated by commas. */
+export function listParameter<const T extends string>(values: readonly T[]) {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .transform((given, context) => {
+      const words = [given].flat().flatMap((entry) => entry.split(','));
+      const wrong = words.filter((word) => !(values as readonly string[]).includes(word));
+      if (wrong.length > 0) {
+        context.addIssue(memberProblem('not_allowed', `must be one or several of ${values.join(', ')}`));
+      }
+      return words as T[];
+    })
+    .meta({ override: { type: 'array', items: { type: 'string', enum: [...values] } } });
+}
+
+/** `?limit=` and `?cursor=` of every list that comes in pages. The cursor is the last id of the page before. */
+export const pageParameters = {
+  limit: integerParameter(1, MAX_PAGE).optional().describe(`Rows of a page, ${DEFAULT_PAGE} by default`),
+  cursor: uuid.optional().describe('`next_cursor` of the page before'),
+};
+
+/** The answer of such a list. */
+export function pageOf<T extends z.ZodType>(row: T) {
+  return z.strictObject({
+    data: z.array(row),
+    next_cursor: z.string().nullable().describe('For the next page; null on the last one'),
+  });
+}
+
+/** Cuts a page from rows that were read with one more than `limit`, to know whether there are more. */
+export function cutPage<T extends { id: string }>(
+  rows: readonly T[],
+  limit: number,
+): { rows: T[]; nextCursor: string | null } {
+  const page = rows.slice(0, limit);
+  return { rows: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+}
