@@ -76,6 +76,7 @@ function addRange(list: BlockList, range: string): void {
   const address = parseAddress(literal);
   const longest = address?.family === 'ipv4' ? 32 : 128;
   const prefix = bits === undefined ? longest : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
-  if (address === null || rest.length > 0 || !(prefix <= longest)) throw new RangeError(`"${range}" is no CIDR range`);
+  if (address === null || rest.length > 0 || !(prefix <= longest))
+    throw new RangeError(`"${range}" is no CIDR range`);
   list.addSubnet(address.text, prefix, address.family);
 }

@@ -1,8 +1,19 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { AddressGuard } from './address-guard.ts';
-import { type AttemptRecord, type AttemptRequest, type AttemptTimings, requestHeaders } from './attempt-record.ts';
+import {
+  type AttemptRecord,
+  type AttemptRequest,
+  type AttemptTimings,
+  requestHeaders,
+} from './attempt-record.ts';
 import { openConnection, type Route, type Target } from './connect.ts';
-import { type Connection, connectionOn, createIdleConnections, discard, type IdleConnections } from './connection.ts';
+import {
+  type Connection,
+  connectionOn,
+  createIdleConnections,
+  discard,
+  type IdleConnections,
+} from './connection.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { OutboundFailure } from './failure.ts';
 import { firstToOpen } from './first-to-open.ts';
@@ -32,7 +43,13 @@ export type Sender = {
   close(): Promise<void>;
 };
 
-type Means = { guard: AddressGuard; lookup: Lookup; route: Route; idle: IdleConnections; clock: () => number };
+type Means = {
+  guard: AddressGuard;
+  lookup: Lookup;
+  route: Route;
+  idle: IdleConnections;
+  clock: () => number;
+};
 
 /** Throws when `ca` or `proxy` cannot be read. */
 export function createSender(options: SenderOptions): Sender {
@@ -72,18 +89,29 @@ async function attempt(request: AttemptRequest, means: Means): Promise<AttemptRe
 }
 
 /** Look-up, connection, exchange. Throws what ended it before the request was written. */
-async function send(request: AttemptRequest, means: Means, trail: Trail, signal: AbortSignal): Promise<Exchange> {
+async function send(
+  request: AttemptRequest,
+  means: Means,
+  trail: Trail,
+  signal: AbortSignal,
+): Promise<Exchange> {
   const { url, target } = destination(request.url);
   const begun = performance.now();
   const addresses = await orAborted(allowedAddresses(target.hostname, means.lookup, means.guard), signal);
   trail.lookup_ms = tenths(performance.now() - begun);
   trail.stage = 'connection';
   const connection =
-    means.idle.take(url.origin, addresses) ?? (await connect(url.origin, target, addresses, means, trail, signal));
+    means.idle.take(url.origin, addresses) ??
+    (await connect(url.origin, target, addresses, means, trail, signal));
   trail.address = connection.address;
   trail.stage = 'answer';
   const headers = requestHeaders(request.headers);
-  const wanted = { path: url.pathname + url.search, headers, body: request.body, maxResponseBytes: request.maxResponseBytes };
+  const wanted = {
+    path: url.pathname + url.search,
+    headers,
+    body: request.body,
+    maxResponseBytes: request.maxResponseBytes,
+  };
   const done = await exchange(connection, wanted, signal);
   trail.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
   if (done.failure === null && done.response?.truncated === false) means.idle.put(url.origin, connection);
@@ -129,7 +157,9 @@ function destination(text: string): { url: URL; target: Target } {
 
 function failedExchange(error: unknown): Exchange {
   const failure =
-    error instanceof OutboundFailure ? error : new OutboundFailure('connection_failed', 'No connection could be made');
+    error instanceof OutboundFailure
+      ? error
+      : new OutboundFailure('connection_failed', 'No connection could be made');
   return { response: null, failure, firstByteMs: null };
 }
 

@@ -33,7 +33,10 @@ export async function openConnection(
   signal: AbortSignal,
 ): Promise<OpenConnection> {
   const begun = performance.now();
-  const socket = route.proxy === null ? await openTcp(address, target.port, signal) : await openByProxy(route.proxy, address, target.port, signal);
+  const socket =
+    route.proxy === null
+      ? await openTcp(address, target.port, signal)
+      : await openByProxy(route.proxy, address, target.port, signal);
   const connected = performance.now();
   if (!target.secure) return { socket, address, connectMs: connected - begun, tlsMs: null };
   const secured = await shakeHands(socket, target.hostname, route.secureContext, signal);

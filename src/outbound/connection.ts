@@ -1,12 +1,16 @@
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { OpenConnection } from './connect.ts';
+import { skipContinue } from './interim-answers.ts';
 
 /** How long a connection without work is kept, in milliseconds; shorter than servers usually keep it. */
 const IDLE_MS = 2_000;
 
-/** An open connection to one address with the HTTP client that speaks on it. Serves one attempt at a time. */
-export type Connection = { address: string; client: Client; socket: Socket };
+/**
+ * An open connection to one address with the HTTP client that speaks on it. Serves one attempt at a time;
+ * `beforeRequest` must be called before each.
+ */
+export type Connection = { address: string; client: Client; socket: Socket; beforeRequest: () => void };
 
 /**
  * Puts an HTTP/1.1 client onto a socket that is already open. The client never connects by itself, so that no
@@ -31,7 +35,7 @@ export function connectionOn({ socket, address }: OpenConnection, origin: string
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
   });
-  return { address, client, socket };
+  return { address, client, socket, beforeRequest: skipContinue(socket) };
 }
 
 /** True while another request can be written on it. */

@@ -24,9 +24,14 @@ export type Exchange = {
  * closed and the answer counts as whole. An aborted `signal` closes the connection and fails with its reason. Never
  * rejects.
  */
-export function exchange(connection: Connection, request: ExchangeRequest, signal: AbortSignal): Promise<Exchange> {
+export function exchange(
+  connection: Connection,
+  request: ExchangeRequest,
+  signal: AbortSignal,
+): Promise<Exchange> {
   return new Promise((resolve) => {
     const answer = new Answer(request.maxResponseBytes, signal, resolve);
+    connection.beforeRequest();
     connection.client.dispatch(
       { method: 'POST', path: request.path, headers: request.headers, body: request.body },
       answer,
@@ -60,7 +65,11 @@ class Answer implements Dispatcher.DispatchHandler {
     if (this.#signal.aborted) this.#onAbort();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     // 100 Continue and other interim answers are not the answer (RFC 9110, 15.2).
     if (status < 200) return;
     this.#firstByteMs = performance.now() - this.#begun;

@@ -61,7 +61,10 @@ const TLS_SENTENCES: Readonly<Record<string, string>> = {
 /** A TLS handshake that failed, or a certificate that is not to be trusted. */
 export function tlsFailure(error: unknown): OutboundFailure {
   const code = codeOf(error);
-  return new OutboundFailure('tls_failed', TLS_SENTENCES[code] ?? `The TLS handshake failed${inBrackets(code)}`);
+  return new OutboundFailure(
+    'tls_failed',
+    TLS_SENTENCES[code] ?? `The TLS handshake failed${inBrackets(code)}`,
+  );
 }
 
 const CLOSED = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_INFO']);
@@ -73,10 +76,15 @@ const CLOSED_BY_SYSTEM = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMED
 export function exchangeFailure(error: unknown, answering: boolean): OutboundFailure {
   if (error instanceof OutboundFailure) return error;
   const code = codeOf(error);
-  if (code === 'UND_ERR_INVALID_ARG') return new OutboundFailure('invalid_request', 'A header has a form that cannot be sent');
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return new OutboundFailure('invalid_response', "The answer's headers are too large");
+  if (code === 'UND_ERR_INVALID_ARG')
+    return new OutboundFailure('invalid_request', 'A header has a form that cannot be sent');
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return new OutboundFailure('invalid_response', "The answer's headers are too large");
   if (error instanceof Error && error.message === 'bad upgrade') {
     return new OutboundFailure('invalid_response', 'The answer switches to another protocol');
+  }
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !answering) {
+    return new OutboundFailure('invalid_response', 'The answer contradicts itself about its length');
   }
   if (CLOSED.has(code) || CLOSED_BY_SYSTEM.has(code) || code === 'HPE_INVALID_EOF_STATE') {
     const when = answering ? 'before the answer was complete' : 'before an answer came';

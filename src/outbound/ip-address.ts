@@ -1,7 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /** An address as the guard looks at it: the text that sockets take, and for IPv6 its 16 bytes. */
-export type IpAddress = { family: 'ipv4'; text: string } | { family: 'ipv6'; text: string; bytes: Uint8Array };
+export type IpAddress =
+  | { family: 'ipv4'; text: string }
+  | { family: 'ipv6'; text: string; bytes: Uint8Array };
 
 /** Reads a literal address, brackets and zone (`%eth0`) allowed; null when it is none. */
 export function parseAddress(literal: string): IpAddress | null {
@@ -32,7 +34,7 @@ function bytesOfIPv6(text: string): Uint8Array {
   const [head = '', tail] = text.split('::');
   const first = groups(head);
   const last = tail === undefined ? [] : groups(tail);
-  const zeros = new Array<number>(8 - first.length - last.length).fill(0);
+  const zeros = Array.from({ length: 8 - first.length - last.length }, () => 0);
   const words = [...first, ...zeros, ...last];
   return Uint8Array.from(words.flatMap((word) => [word >> 8, word & 0xff]));
 }

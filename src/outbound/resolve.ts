@@ -31,13 +31,18 @@ export function shared(lookup: Lookup): Lookup {
  * The addresses of a host that may be connected to: a literal address itself, else what the look-up says, without
  * those that the guard refuses. Throws OutboundFailure `lookup_failed` or `address_refused`.
  */
-export async function allowedAddresses(hostname: string, lookup: Lookup, guard: AddressGuard): Promise<string[]> {
+export async function allowedAddresses(
+  hostname: string,
+  lookup: Lookup,
+  guard: AddressGuard,
+): Promise<string[]> {
   const found = isIP(hostname) === 0 ? await ask(lookup, hostname) : [hostname];
   const judged = [...new Set(found)].map((address) => ({ address, judgement: guard.judge(address) }));
   const allowed = judged.filter(({ judgement }) => judgement.allowed).map(({ address }) => address);
   const refusal = judged.find(({ judgement }) => !judgement.allowed)?.judgement;
   if (allowed.length > 0) return allowed;
-  if (refusal === undefined || refusal.allowed) throw new OutboundFailure('lookup_failed', 'The name has no address');
+  if (refusal === undefined || refusal.allowed)
+    throw new OutboundFailure('lookup_failed', 'The name has no address');
   throw new OutboundFailure('address_refused', `Nothing may be sent there: ${refusal.reason}`);
 }
 

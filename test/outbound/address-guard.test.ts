@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { createAddressGuard, judgeUrlHost } from '../../src/outbound/address-guard.ts';
+
+const REFUSED: ReadonlyArray<readonly [address: string, reason: string]> = [
+  ['0.0.0.0', 'this host'],
+  ['0.1.2.3', 'this host'],
+  ['10.0.0.1', 'private'],
+  ['10.255.255.255', 'private'],
+  ['100.64.0.1', 'carrier-grade'],
+  ['100.127.255.255', 'carrier-grade'],
+  ['100.100.100.200', 'metadata'],
+  ['127.0.0.1', 'loopback'],
+  ['127.255.0.9', 'loopback'],
+  ['168.63.129.16', 'metadata'],
+  ['169.254.0.1', 'link-local'],
+  ['169.254.169.254', 'metadata'],
+  ['172.16.0.1', 'private'],
+  ['172.31.255.255', 'private'],
+  ['192.0.0.1', 'reserved for protocols'],
+  ['192.0.0.192', 'metadata'],
+  ['192.0.2.1', 'documentation'],
+  ['192.31.196.1', 'AS112'],
+  ['192.52.193.1', 'multicast tunnelling'],
+  ['192.88.99.1', '6to4 relay'],
+  ['192.168.1.1', 'private'],
+  ['192.175.48.1', 'AS112'],
+  ['198.18.0.1', 'benchmarking'],
+  ['198.19.255.255', 'benchmarking'],
+  ['198.51.100.1', 'documentation'],
+  ['203.0.113.7', 'documentation'],
+  ['224.0.0.1', 'multicast'],
+  ['239.255.255.255', 'multicast'],
+  ['240.0.0.1', 'reserved'],
+  ['255.255.255.255', 'broadcast'],
+  ['::', 'unspecified'],
+  ['::1', 'loopback'],
+  ['[::1]', 'loopback'],
+  ['::2', 'reserved'],
+  ['::127.0.0.1', 'reserved'],
+  ['::ffff:127.0.0.1', 'loopback'],
+  ['::ffff:a9fe:a9fe', 'metadata'],
+  ['0:0:0:0:0:ffff:c0a8:0101', 'private'],
+  ['64:ff9b::10.0.0.1', 'private'],
+  ['64:ff9b::7f00:1', 'loopback'],
+  ['64:ff9b:1::1', 'local NAT64'],
+  ['100::1', 'discard'],
+  ['2001::1', 'Teredo'],
+  ['2001:2::1', 'benchmarking'],
+  ['2001:10::1', 'reserved for protocols'],
+  ['2001:db8::1', 'documentation'],
+  ['2002:7f00:1::', 'loopback'],
+  ['2002:a9fe:a9fe::1', 'metadata'],
+  ['2620:4f:8000::1', 'AS112'],
+  ['3fff::1', 'documentation'],
+  ['4000::1', 'reserved'],
+  ['5f00::1', 'segment routing'],
+  ['8000::1', 'reserved'],
+  ['fc00::1', 'private'],
+  ['fd00:ec2::254', 'metadata'],
+  ['fdff::1', 'private'],
+  ['fe80::1', 'link-local'],
+  ['fe80::1%eth0', 'link-local'],
+  ['fec0::1', 'site-local'],
+  ['ff02::1', 'multicast'],
+  ['example.com', 'no IP address'],
+  ['', 'no IP address'],
+  ['1.2.3', 'no IP address'],
+  ['127.1', 'no IP address'],
+];
+
+const ORDINARY = [
+  '1.1.1.1',
+  '8.8.8.8',
+  '9.255.255.255',
+  '11.0.0.0',
+  '100.63.255.255',
+  '100.128.0.0',
+  '126.255.255.255',
+  '128.0.0.1',
+  '169.253.255.255',
+  '172.15.255.255',
+  '172.32.0.0',
+  '192.167.255.255',
+  '192.169.0.0',
+  '198.17.255.255',
+  '198.20.0.0',
+  '223.255.255.255',
+  '2606:4700:4700::1111',
+  '2a00:1450:4001:831::200e',
+  '2001:500::1',
+  '::ffff:8.8.8.8',
+  '64:ff9b::8.8.8.8',
+  '2002:808:808::1',
+];
+
+describe('the address guard', () => {
+  const strict = createAddressGuard([]);
+
+  for (const [address, reason] of REFUSED) {
+    it(`refuses ${address || 'an empty text'} (${reason})`, () => {
+      const judgement = strict.judge(address);
+      assert.equal(judgement.allowed, false);
+      assert.match(judgement.reason, new RegExp(reason));
+    });
+  }
+
+  for (const address of ORDINARY) {
+    it(`lets ${address} through`, () => assert.deepEqual(strict.judge(address), { allowed: true }));
+  }
+
+  describe('with allowed ranges', () => {
+    const guard = createAddressGuard(['127.0.0.0/8', ' ::1/128', '10.1.2.3', 'fd12::/16']);
+    const verdicts = [
+      ['127.0.0.1', true],
+      ['127.9.9.9', true],
+      ['::ffff:127.0.0.1', true],
+      ['::1', true],
+      ['10.1.2.3', true],
+      ['10.1.2.4', false],
+      ['fd12:3456::1', true],
+      ['fd13::1', false],
+      ['169.254.169.254', false],
+    ] as const;
+    for (const [address, allowed] of verdicts) {
+      it(`${allowed ? 'lets through' : 'refuses'} ${address}`, () => {
+        assert.equal(guard.judge(address).allowed, allowed);
+      });
+    }
+  });
+
+  for (const range of ['10.0.0.0/33', '10.0.0/8', 'localhost', '10.0.0.0/', '::1/129', '10.0.0.0/8/8x', '']) {
+    it(`names "${range}" as no range`, () => {
+      assert.throws(() => createAddressGuard([range]), {
+        name: 'RangeError',
+        message: `"${range}" is no CIDR range`,
+      });
+    });
+  }
+});
+
+describe('a URL judged when it is configured', () => {
+  const strict = createAddressGuard([]);
+  const local = createAddressGuard(['127.0.0.0/8']);
+  const verdicts = [
+    ['https://example.com/hook', strict, true],
+    ['https://localhost/hook', strict, false],
+    ['https://localhost./hook', strict, false],
+    ['https://api.localhost/hook', strict, false],
+    ['https://localhost/hook', local, true],
+    ['https://127.0.0.1/hook', strict, false],
+    ['https://127.0.0.1/hook', local, true],
+    ['https://0x7f.1/hook', strict, false],
+    ['https://2130706433/hook', strict, false],
+    ['https://[::1]/hook', strict, false],
+    ['https://[::ffff:10.0.0.1]/hook', strict, false],
+    ['https://[2606:4700::1111]/hook', strict, true],
+    ['https://8.8.8.8/hook', strict, true],
+  ] as const;
+  for (const [url, guard, allowed] of verdicts) {
+    const where = guard === local ? ' where loopback is allowed' : '';
+    it(`${allowed ? 'passes' : 'is refused'} for ${url}${where}`, () => {
+      assert.equal(judgeUrlHost(new URL(url), guard).allowed, allowed);
+    });
+  }
+});

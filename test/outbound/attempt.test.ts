@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { type RawServer, saying, startRawServer } from './raw-server.ts';
+import { post, senders } from './sending.ts';
+
+describe('an outgoing attempt', () => {
+  const { sender, cleanUp } = senders();
+  let receiver: Receiver;
+  let raw: RawServer | undefined;
+
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    await cleanUp();
+    await receiver.close();
+    await raw?.close();
+    raw = undefined;
+  });
+
+  const postRaw = async (...answer: Parameters<typeof saying>) => {
+    raw = await startRawServer(saying(...answer));
+    return post(sender(), `http://127.0.0.1:${raw.port}/`);
+  };
+
+  describe('sends', () => {
+    it('the body and the headers as given, and says what came back', async () => {
+      receiver.answering((_request, response) => {
+        response.writeHead(201, { 'X-Kind': 'one', 'Set-Cookie': ['a=1', 'b=2'] }).end('thanks');
+        return undefined;
+      });
+      const body = randomBytes(70_000);
+      const headers = { 'X-Service-Signature': 'sha256=00', 'content-type': 'application/json' };
+      const before = Date.now();
+      const record = await post(sender(), `${receiver.url}/hook?a=1&b=%20`, { body, headers });
+
+      const [request] = await receiver.receives(1);
+      assert.equal(request?.method, 'POST');
+      assert.equal(request.url, '/hook?a=1&b=%20');
+      assert.deepEqual(request.body, body);
+      assert.equal(request.headers['x-service-signature'], 'sha256=00');
+      assert.equal(request.headers['content-length'], '70000');
+      assert.equal(request.headers['accept-encoding'], 'identity');
+      assert.equal(request.headers.host, `127.0.0.1:${receiver.port}`);
+
+      assert.equal(record.outcome, 'succeeded');
+      assert.equal(record.failure, null);
+      assert.equal(record.message, null);
+      assert.equal(record.address, '127.0.0.1');
+      assert.equal(record.response?.status, 201);
+      assert.equal(record.response.headers['x-kind'], 'one');
+      assert.equal(record.response.headers['set-cookie'], 'a=1, b=2');
+      assert.equal(record.response.body.toString(), 'thanks');
+      assert.equal(record.response.truncated, false);
+      assert.ok(record.started_at.getTime() >= before && record.started_at.getTime() <= Date.now());
+      assert.ok(record.duration_ms >= 0 && Number.isInteger(record.duration_ms));
+      const { lookup_ms, connect_ms, tls_ms, first_byte_ms, total_ms } = record.timings;
+      assert.ok(lookup_ms !== null && connect_ms !== null && first_byte_ms !== null);
+      assert.equal(tls_ms, null);
+      assert.ok(total_ms >= first_byte_ms);
+    });
+
+    it('one connection after another for attempts one after another only once', async () => {
+      const kept = sender();
+      const first = await post(kept, receiver.url);
+      const second = await post(kept, receiver.url);
+      assert.equal(receiver.connections(), 1);
+      assert.equal(typeof first.timings.connect_ms, 'number');
+      assert.equal(second.timings.connect_ms, null);
+      assert.equal(second.address, '127.0.0.1');
+    });
+
+    it('side by side on connections of their own', async () => {
+      const kept = sender();
+      const records = await Promise.all(Array.from({ length: 20 }, () => post(kept, receiver.url)));
+      assert.ok(records.every(({ outcome }) => outcome === 'succeeded'));
+      assert.equal(new Set(receiver.requests.map(({ connection }) => connection)).size, 20);
+    });
+
+    it('a new connection where the other side ended the old one', async () => {
+      receiver.answering((_request, response) => {
+        response.writeHead(200, { connection: 'close' }).end();
+        return undefined;
+      });
+      const kept = sender();
+      await post(kept, receiver.url);
+      const second = await post(kept, receiver.url);
+      assert.equal(second.outcome, 'succeeded');
+      assert.equal(receiver.connections(), 2);
+    });
+
+    it('nothing twice when a kept connection turns out to be dead', async () => {
+      const kept = sender();
+      await post(kept, receiver.url);
+      receiver.closingEarly();
+      const record = await post(kept, receiver.url);
+      assert.equal(record.failure, 'connection_closed');
+      assert.equal(receiver.requests.length, 2);
+    });
+  });
+
+  describe('succeeds with', () => {
+    for (const status of [200, 201, 202, 204, 206, 299]) {
+      it(`${status}`, async () => {
+        const record = await post(sender(), receiver.answering(status).url);
+        assert.deepEqual([record.outcome, record.response?.status], ['succeeded', status]);
+      });
+    }
+
+    it('a 200 after 100 Continue and 103 Early Hints', async () => {
+      const record = await postRaw(
+        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      );
+      assert.deepEqual(
+        [record.outcome, record.response?.status, record.response?.body.toString()],
+        ['succeeded', 200, 'ok'],
+      );
+    });
+
+    it('a 200 after 100 Continue that comes byte by byte, and again on the same connection', async () => {
+      const answer =
+        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+      raw = await startRawServer((socket) => {
+        socket.setNoDelay();
+        socket.on('data', async () => {
+          for (const byte of answer) {
+            socket.write(byte);
+            await new Promise(setImmediate);
+          }
+        });
+      });
+      const kept = sender();
+      for (const _ of [1, 2]) {
+        const record = await post(kept, `http://127.0.0.1:${raw.port}`);
+        assert.deepEqual(
+          [record.outcome, record.response?.body.toString()],
+          ['succeeded', 'ok'],
+          record.message ?? '',
+        );
+      }
+      assert.equal(raw.connections.length, 1);
+    });
+
+    it('an answer whose end is the end of the connection', async () => {
+      const record = await postRaw('HTTP/1.0 200 OK\r\n\r\nall of it', { andClose: true });
+      assert.deepEqual([record.outcome, record.response?.body.toString()], ['succeeded', 'all of it']);
+    });
+  });
+
+  describe('fails with', () => {
+    for (const status of [400, 401, 404, 410, 429, 500, 503]) {
+      it(`status ${status}, the answer kept`, async () => {
+        receiver.answering((_request, response) => {
+          response.writeHead(status).end('why');
+          return undefined;
+        });
+        const record = await post(sender(), receiver.url);
+        assert.deepEqual([record.outcome, record.failure], ['failed', 'status']);
+        assert.equal(record.message, `The answer has status ${status}`);
+        assert.equal(record.response?.body.toString(), 'why');
+      });
+    }
+
+    for (const status of [301, 302, 303, 307, 308]) {
+      it(`a redirect (${status}), which is not followed`, async () => {
+        const elsewhere = await startReceiver();
+        receiver.answering((_request, response) => {
+          response.writeHead(status, { location: elsewhere.url }).end();
+          return undefined;
+        });
+        const record = await post(sender(), receiver.url);
+        await elsewhere.staysQuiet(50);
+        await elsewhere.close();
+        assert.equal(record.failure, 'redirect');
+        assert.equal(record.response?.headers.location, elsewhere.url);
+      });
+    }
+
+    it('a receiver that hangs, when the limit is over', async () => {
+      const record = await post(sender(), receiver.hanging().url, { timeoutMs: 150 });
+      assert.equal(record.failure, 'timeout');
+      assert.equal(record.message, 'The whole answer was not there within 0.15 s');
+      assert.equal(record.response, null);
+      assert.ok(record.duration_ms >= 140 && record.duration_ms < 1_000, `${record.duration_ms} ms`);
+    });
+
+    it('an answer that drips past the limit, with what came of it', async () => {
+      const record = await post(sender(), receiver.dripping().url, { timeoutMs: 200 });
+      assert.equal(record.failure, 'timeout');
+      assert.equal(record.response?.status, 200);
+      assert.equal(record.response.truncated, true);
+      assert.match(record.response.body.toString(), /^\.+$/);
+      assert.ok(record.duration_ms < 1_000);
+    });
+
+    it('headers that drip past the limit', async () => {
+      raw = await startRawServer((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        const timer = setInterval(() => socket.write('X-More: 1\r\n'), 20);
+        socket.on('close', () => clearInterval(timer));
+      });
+      const record = await post(sender(), `http://127.0.0.1:${raw.port}`, { timeoutMs: 200 });
+      assert.deepEqual([record.failure, record.response], ['timeout', null]);
+    });
+
+    it('a connection closed before the headers', async () => {
+      const record = await post(sender(), receiver.closingEarly().url);
+      assert.deepEqual([record.failure, record.response], ['connection_closed', null]);
+      assert.equal(record.message, 'The connection was closed before an answer came');
+    });
+
+    it('a connection closed in the midst of the body, with what came of it', async () => {
+      const record = await post(sender(), receiver.closingEarly('mid-body').url);
+      assert.deepEqual([record.outcome, record.failure], ['failed', 'connection_closed']);
+      assert.equal(record.response?.body.toString(), 'half of');
+      assert.equal(record.response.truncated, true);
+    });
+
+    it('a connection closed in the midst of the headers', async () => {
+      const record = await postRaw('HTTP/1.1 200 OK\r\nContent-Le', { andClose: true });
+      assert.deepEqual([record.failure, record.response], ['connection_closed', null]);
+    });
+
+    const broken: ReadonlyArray<readonly [string, string]> = [
+      ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
+      ['a broken status line', 'HTTP/1.1 abc\r\n\r\n'],
+      ['a broken header', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
+      ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+      ['broken chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
+      [
+        'another protocol',
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
+      ],
+      ['endless headers', `HTTP/1.1 200 OK\r\n${'X-Long: y\r\n'.repeat(20_000)}\r\n`],
+    ];
+    for (const [what, answer] of broken) {
+      it(`an answer that is ${what}`, async () => {
+        const record = await postRaw(answer);
+        assert.equal(record.failure, 'invalid_response', record.message ?? '');
+      });
+    }
+
+    it('an address where nothing listens', async () => {
+      const { port } = receiver;
+      await receiver.close();
+      const record = await post(sender(), `http://127.0.0.1:${port}`);
+      assert.equal(record.failure, 'connection_failed');
+      assert.equal(record.message, 'Nothing listens at the address');
+      assert.equal(record.address, '127.0.0.1');
+    });
+
+    for (const url of ['ftp://127.0.0.1/', 'nonsense', 'http://me:secret@127.0.0.1/', '']) {
+      it(`an address that is "${url}", sending nothing`, async () => {
+        const record = await post(sender(), url);
+        assert.equal(record.failure, 'invalid_request');
+        assert.doesNotMatch(record.message ?? '', /secret/);
+      });
+    }
+
+    it('a header that cannot be sent, whose value is not in the message', async () => {
+      const record = await post(sender(), receiver.url, {
+        headers: { 'X-Webhook-Secret': 'hush\r\nX-More: 1' },
+      });
+      assert.equal(record.failure, 'invalid_request');
+      assert.doesNotMatch(JSON.stringify(record), /hush/);
+      assert.equal(receiver.requests.length, 0);
+    });
+
+    it('its caller giving up', async () => {
+      const control = new AbortController();
+      const attempt = post(sender(), receiver.hanging().url, { signal: control.signal });
+      await receiver.receives(1);
+      control.abort();
+      assert.equal((await attempt).failure, 'aborted');
+    });
+
+    it('its caller having given up before', async () => {
+      const record = await post(sender(), receiver.url, { signal: AbortSignal.abort() });
+      assert.equal(record.failure, 'aborted');
+      assert.equal(receiver.requests.length, 0);
+    });
+  });
+
+  describe('keeps of an answer', () => {
+    it('all of it up to the limit', async () => {
+      receiver.answering((_request, response) => {
+        response.end('x'.repeat(1_024));
+        return undefined;
+      });
+      const { response } = await post(sender(), receiver.url);
+      assert.deepEqual([response?.body.length, response?.truncated], [1_024, false]);
+    });
+
+    it('no more than the limit: the connection is closed and the status decides', async () => {
+      let sent = 0;
+      receiver.answering((_request, response) => {
+        response.writeHead(200);
+        const more = () => {
+          while (!response.destroyed && response.write('y'.repeat(65_536))) sent += 65_536;
+        };
+        response.on('drain', more);
+        more();
+        return undefined;
+      });
+      const record = await post(sender(), receiver.url);
+      assert.deepEqual(
+        [record.outcome, record.response?.body.length, record.response?.truncated],
+        ['succeeded', 1_024, true],
+      );
+      assert.ok(sent < 50_000_000);
+      assert.ok(record.duration_ms < 2_000);
+    });
+
+    it('the status of an endless answer when it is bad', async () => {
+      receiver.answering((_request, response) => {
+        response.writeHead(500);
+        response.write('z'.repeat(5_000));
+        return undefined;
+      });
+      const record = await post(sender(), receiver.url);
+      assert.deepEqual([record.failure, record.response?.truncated], ['status', true]);
+    });
+
+    it('compressed bytes as they are', async () => {
+      const bomb = gzipSync(Buffer.alloc(500_000));
+      receiver.answering((_request, response) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+        return undefined;
+      });
+      const { response } = await post(sender(), receiver.url);
+      assert.deepEqual(response?.body, bomb.subarray(0, 1_024));
+    });
+  });
+});

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+
+/** A TCP server for what no HTTP library would say. `port` is a free one unless given. */
+export type RawServer = { port: number; connections: readonly Socket[]; close(): Promise<void> };
+
+/** Starts one that gives each connection to `onConnection`. */
+export async function startRawServer(
+  onConnection: (socket: Socket) => void,
+  { host = '127.0.0.1', port = 0 } = {},
+): Promise<RawServer> {
+  const connections: Socket[] = [];
+  const server: Server = createServer((socket) => {
+    connections.push(socket);
+    socket.on('error', () => {});
+    onConnection(socket);
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port');
+  return {
+    port: address.port,
+    connections,
+    async close() {
+      for (const socket of connections) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Answers every request with these bytes, as they are. */
+export function saying(answer: string | Buffer, { andClose = false } = {}) {
+  return (socket: Socket) => {
+    socket.on('data', () => {
+      if (andClose) socket.end(answer);
+      else socket.write(answer);
+    });
+  };
+}
+
+/** A forward proxy that knows only CONNECT; `asked` are the authorities it was asked for, with their headers. */
+export async function startProxy({ status = 200 } = {}) {
+  const { createServer: createHttp } = await import('node:http');
+  const { connect } = await import('node:net');
+  const asked: { authority: string; authorization: string | undefined }[] = [];
+  const sockets = new Set<Socket>();
+  const server = createHttp((_request, response) => response.writeHead(405).end());
+  server.on('connection', (socket) => sockets.add(socket));
+  server.on('connect', (request, socket) => {
+    const { hostname, port } = new URL(`http://${request.url}`);
+    asked.push({ authority: request.url ?? '', authorization: request.headers['proxy-authorization'] });
+    if (status !== 200) return socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+    const onward = connect(Number(port), hostname.replace(/[[\]]/g, ''), () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      socket.pipe(onward).pipe(socket);
+    });
+    sockets.add(onward);
+    onward.on('error', () => socket.destroy());
+    socket.on('error', () => onward.destroy());
+    return undefined;
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    asked,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
