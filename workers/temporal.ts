@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 /** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
@@ -16,12 +16,22 @@ export async function connectTemporal(): Promise<Engine> {
   return { connection, client: new Client({ connection, namespace }), namespace };
 }
 
+/** What the SDK warns of although it is ordinary here, and stands in the audit log or the run's own record. */
+const ORDINARY = new Set(['Activity failed', 'Workflow failed']);
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
 /** Sends the SDK's own log lines through ours; once per process, before anything connects. */
 export function installRuntime(log: Logger): void {
-  const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
-    log[levels[level]]({ ...meta, component: 'temporal' }, message);
+    const isOrdinary = ORDINARY.has(message) || message.startsWith('No workflows registered');
+    log[isOrdinary ? 'debug' : LEVELS[level]]({ ...meta, component: 'temporal' }, message);
   });
-  // The processes handle their own signals, in their own order.
-  Runtime.install({ logger, shutdownSignals: [] });
+  Runtime.install({
+    logger,
+    // The processes handle their own signals, in their own order.
+    shutdownSignals: [],
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
+    },
+  });
 }

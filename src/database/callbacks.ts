@@ -50,7 +50,7 @@ export async function beginAttempt(database: Database, begun: BegunAttempt): Pro
     insert into workflow_webhook_deliveries
       (id, execution_id, attempt, url, request_headers, request_body, attempted_at)
     select ${begun.id}::uuid, ${begun.execution_id}::uuid, 1 + count(*), ${begun.url},
-           ${JSON.stringify(begun.request_headers)}::jsonb, ${begun.request_body},
+           ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
            ${begun.attempted_at.toISOString()}::timestamptz
     from workflow_webhook_deliveries where execution_id = ${begun.execution_id}::uuid
     returning attempt

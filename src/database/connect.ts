@@ -19,6 +19,8 @@ export async function connectDatabase(url: string, poolSize = 10) {
     pool: { min: 0, max: poolSize },
     // Every request and activity forks its own; this only keeps a forgotten fork from sharing state.
     allowGlobalContext: false,
+    // Errors are thrown; nothing that a statement carries belongs on standard output.
+    logger: () => {},
     migrations: {
       migrationsList: [{ name: 'M0001Tasks', class: M0001Tasks }],
       snapshot: false,

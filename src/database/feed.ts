@@ -48,8 +48,8 @@ export async function recordChange(database: Database, change: RunChange): Promi
   const result = await sql<{ last_seq: number }>`
     with entry as (
       select * from rows from (
-        jsonb_to_recordset(${JSON.stringify(change.entries)}::jsonb)
-          as (key text, type text, at timestamptz, data jsonb)
+        json_to_recordset(${JSON.stringify(change.entries)}::json)
+          as (key text, type text, at timestamptz, data json)
       ) with ordinality as entry (key, type, at, data, position)
     ), fresh as (
       select entry.*, row_number() over (order by position) as place from entry
@@ -93,7 +93,7 @@ export async function appendAfterEnd(
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
       select ${executionId}::uuid, last_seq, ${entry.key}, ${entry.type}, ${entry.at}::timestamptz,
-             ${JSON.stringify(entry.data)}::jsonb
+             ${JSON.stringify(entry.data)}::json
       from run
     )
     select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
@@ -134,13 +134,13 @@ function viewColumns(executionId: string, view: Omit<RunView, 'last_seq'>, engin
     paused_at = case when ${holds} then paused_at else ${view.paused_at}::timestamptz end,
     paused_by = case when ${holds} then paused_by else ${view.paused_by} end,
     paused_ms = ${view.paused_ms},
-    steps = ${JSON.stringify(view.steps)}::jsonb,
+    steps = ${JSON.stringify(view.steps)}::json,
     started_at = ${view.started_at}::timestamptz,
     completed_at = ${view.completed_at}::timestamptz,
     duration_ms = ${view.duration_ms},
-    output = ${view.output === null ? null : JSON.stringify(view.output)}::jsonb,
-    errors = ${JSON.stringify(view.errors)}::jsonb,
-    escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::jsonb,
+    output = ${view.output === null ? null : JSON.stringify(view.output)}::json,
+    errors = ${JSON.stringify(view.errors)}::json,
+    escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::json,
     engine_paused_at = case when ${ends || enginePauseOver}::boolean then null else engine_paused_at end,
     callback_status = case when callback_url is null or ${ends && !told}::boolean then 'none' else callback_status end,
     callback_body = case when callback_url is not null and ${told}::boolean

@@ -78,7 +78,7 @@ export async function listRuns(
   if (filter.createdBefore) query.andWhere({ created_at: { $lt: filter.createdBefore } });
   if (filter.cursor) query.andWhere({ id: { $lt: filter.cursor } });
   for (const [name, value] of Object.entries(filter.metadata ?? {})) {
-    query.andWhere('(metadata @> ?::jsonb or metadata @> ?::jsonb)', metadataForms(name, value));
+    query.andWhere('(metadata::jsonb @> ?::jsonb or metadata::jsonb @> ?::jsonb)', metadataForms(name, value));
   }
   const rows = await query.orderBy({ id: 'desc' }).limit(filter.limit + 1).getResult();
   const page = rows.slice(0, filter.limit);

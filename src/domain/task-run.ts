@@ -100,13 +100,12 @@ export function initialView(): RunView {
   };
 }
 
-/** Progress counted from the steps: skipped ones neither count as done nor block a hundred per cent. */
+/** Progress counted from the steps: a run that ended early keeps the share that was completed. */
 export function progressOf(steps: readonly Step[]): Progress {
-  const counted = steps.filter((step) => step.status !== 'skipped');
-  const completed = counted.filter((step) => step.status === 'completed').length;
+  const completed = steps.filter((step) => step.status === 'completed').length;
   const current = steps.find((step) => step.status === 'running');
   return {
-    percent: counted.length === 0 ? 0 : Math.floor((100 * completed) / counted.length),
+    percent: steps.length === 0 ? 0 : Math.floor((100 * completed) / steps.length),
     steps_completed: completed,
     steps_total: steps.length,
     current_step: current?.name ?? null,

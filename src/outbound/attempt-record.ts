@@ -71,11 +71,3 @@ export function requestHeaders(own: Readonly<Record<string, string>>): Record<st
   const lowered = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
   return { ...DEFAULT_HEADERS, ...Object.fromEntries(lowered) };
 }
-
-/**
- * An answer's body as text that can be stored and shown: UTF-8, with U+FFFD for what is none and for NUL, which
- * PostgreSQL refuses.
- */
-export function textOfBody(body: Uint8Array): string {
-  return new TextDecoder().decode(body).replaceAll('\u0000', '\uFFFD');
-}

@@ -12,7 +12,7 @@ import {
 import type { RunRecords } from '../activities/run-records.ts';
 import type { Plan } from '../domain/plan.ts';
 import { RunState, type Wish } from '../domain/run-state.ts';
-import { isToldByCallback } from '../domain/task-states.ts';
+import { isToldByCallback, type TaskState } from '../domain/task-states.ts';
 import {
   cancelSignal,
   continueSignal,
@@ -32,10 +32,12 @@ const { planRun } = proxyLocalActivities<RunRecords>({
 });
 
 /**
- * One submitted task from `initializing` to its end; the workflow id is the execution id. It ends in Temporal as
- * Completed (`completed`, `escalated`), Failed (`failed`) or Canceled (`cancelled`).
+ * One submitted task from `initializing` to its end; the workflow id is the execution id. In Temporal a `failed`
+ * run ends as Failed and one that was cancelled in the Web UI as Canceled; all others end as Completed, with the
+ * state as their result.
  */
-export async function taskRun(input: TaskRunInput): Promise<void> {
+export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }> {
+  const root = CancellationScope.current();
   const work = new CancellationScope();
   const state = new RunState(Date.parse(input.createdAt));
   const recorder = new Recorder(input.executionId, state, () => work.cancel());
@@ -47,13 +49,15 @@ export async function taskRun(input: TaskRunInput): Promise<void> {
     return end;
   });
 
-  if (recorder.isGone) return;
+  if (recorder.isGone) return { state: recorder.shown.state };
   if (isToldByCallback(recorder.shown.state) && input.hasCallback) {
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
   }
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   if (ending.kind === 'failed') throw ApplicationFailure.nonRetryable(ending.message, 'RunFailed');
-  if (ending.kind === 'cancelled') throw new CancelledFailure('the run was cancelled');
+  // The server takes a workflow as Canceled only where it was itself asked to cancel it.
+  if (ending.kind === 'cancelled' && root.consideredCancelled) throw new CancelledFailure('the run was cancelled');
+  return { state: recorder.shown.state };
 }
 
 type Wishes = { cancel: Wish | null };

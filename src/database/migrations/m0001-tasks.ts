@@ -67,7 +67,7 @@ export class M0001Tasks extends Migration {
         title text not null,
         description text,
         task_type text not null check (task_type in ('feature', 'bug', 'spec', 'chore')),
-        metadata jsonb not null default '{}',
+        metadata json not null default '{}',
         callback_url text,
         callback_secret text not null,
         created_at timestamptz(3) not null,
@@ -75,16 +75,16 @@ export class M0001Tasks extends Migration {
         state text not null default 'initializing' check (state in
           ('initializing', 'planning', 'executing', 'paused', 'completed', 'failed', 'cancelled', 'escalated')),
         paused_from text check (paused_from in ('initializing', 'planning', 'executing')),
-        steps jsonb not null default '[]',
+        steps json not null default '[]',
         started_at timestamptz(3),
         paused_at timestamptz(3),
         paused_by text,
         paused_ms bigint not null default 0,
         completed_at timestamptz(3),
         duration_ms bigint,
-        output jsonb,
-        errors jsonb not null default '[]',
-        escalation jsonb,
+        output json,
+        errors json not null default '[]',
+        escalation json,
         last_seq integer not null default 0,
         view_seq integer not null default 0,
         engine_paused_at timestamptz(3),
@@ -97,7 +97,7 @@ export class M0001Tasks extends Migration {
       );
       -- Lists are newest first, and ids are made in time order.
       create index task_runs_by_project on task_runs (project_id, id desc);
-      create index task_runs_by_metadata on task_runs using gin (metadata jsonb_path_ops);
+      create index task_runs_by_metadata on task_runs using gin ((metadata::jsonb) jsonb_path_ops);
       -- What the reconciler looks at every second: few rows, however many have ended.
       create index task_runs_under_way on task_runs (created_at) where completed_at is null;
       create index task_runs_callback_pending on task_runs (completed_at) where callback_status = 'pending';
@@ -108,7 +108,7 @@ export class M0001Tasks extends Migration {
         key text not null,
         type text not null,
         at timestamptz(3) not null,
-        data jsonb not null,
+        data json not null,
         primary key (execution_id, seq),
         unique (execution_id, key)
       );
@@ -118,10 +118,10 @@ export class M0001Tasks extends Migration {
         execution_id uuid not null references task_runs on delete cascade,
         attempt integer not null,
         url text not null,
-        request_headers jsonb not null,
+        request_headers json not null,
         request_body text not null,
         response_status integer,
-        response_headers jsonb,
+        response_headers json,
         response_body text,
         failure text,
         message text,
