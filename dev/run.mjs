@@ -1,0 +1,133 @@
+/*
+ * The first step of `npm start`, `npm test` and the others. It runs under whatever Node the machine has (20 or
+ * newer), uses nothing that must be installed, sees to the dependencies, and hands over to the Node among them.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const installed = join(checkout, 'node_modules', '.package-lock.json');
+const incomplete = join(checkout, 'node_modules', '.baton-installing');
+const modernNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
+
+/** What each word runs, and with which words before those of the command line. */
+const PROGRAMS = {
+  start: ['dev/start.ts'],
+  test: ['dev/test.ts'],
+  check: ['dev/check.ts'],
+  bench: ['dev/bench.ts'],
+  receiver: ['cli/main.ts', 'receiver'],
+};
+
+/** Ends with a sentence instead of a stack. */
+function giveUp(sentence) {
+  console.error(sentence);
+  process.exit(1);
+}
+
+/** Whether dependencies are missing, were broken off, or are older than the list of them. */
+function wantsInstall() {
+  if (!existsSync(installed) || !existsSync(modernNode) || existsSync(incomplete)) return true;
+  return (
+    statSync(join(checkout, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs && !sameVersions()
+  );
+}
+
+/** A fresh checkout of the same list has a newer date and the same content. */
+function sameVersions() {
+  try {
+    const wanted = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')).packages;
+    const there = JSON.parse(readFileSync(installed, 'utf8')).packages;
+    return (
+      Object.entries(there).every(([path, { version }]) => wanted[path]?.version === version) &&
+      Object.entries(wanted).every(([path, { optional }]) => path === '' || optional || path in there)
+    );
+  } catch {
+    return false;
+  }
+}
+
+function sayWhy(output) {
+  if (/ENOSPC|no space left/i.test(output))
+    return 'The disk is full (no space left on device). Free some, then start again.';
+  if (/EACCES|EPERM|EROFS/.test(output)) return `This user may not write to ${checkout}/node_modules.`;
+  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|network/i.test(output)) {
+    return "The package registry is out of reach. Connect this machine to the internet (or set npm's registry), then start again.";
+  }
+  return 'npm ci failed; what it said stands above.';
+}
+
+/** `npm ci` with a line that shows it is alive. */
+async function install() {
+  if (
+    spawnSync('npm', ['--version'], { stdio: 'ignore', shell: process.platform === 'win32' }).status !== 0
+  ) {
+    giveUp(
+      'npm is missing: install Node.js 20 or newer together with npm (https://nodejs.org), then start again.',
+    );
+  }
+  const began = Date.now();
+  const live = process.stdout.isTTY === true;
+  const seconds = () => `${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s`;
+  const show = () => process.stdout.write(`\r\x1b[K  … dependencies           ${seconds()}`);
+  const ticking = live ? setInterval(show, 200) : null;
+  if (!live) console.log('  … dependencies (npm ci, takes half a minute or more)');
+  const npm = spawn('npm', ['ci', '--no-fund', '--no-audit', '--loglevel', 'error'], {
+    cwd: checkout,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: process.platform === 'win32',
+  });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const stop = () => npm.kill('SIGTERM');
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const code = await new Promise((done) => npm.once('close', done).once('error', () => done(1)));
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+  if (ticking !== null) clearInterval(ticking);
+  if (live) process.stdout.write('\r\x1b[K');
+  if (code !== 0) {
+    // npm ci empties node_modules first; what a broken one leaves must not pass for whole.
+    if (existsSync(dirname(incomplete))) tryTo(() => writeFileSync(incomplete, ''));
+    console.error(output.trim());
+    giveUp(sayWhy(output));
+  }
+  tryTo(() => rmSync(incomplete, { force: true }));
+  console.log(`  ✓ dependencies           ${seconds()}`);
+}
+
+function tryTo(work) {
+  try {
+    work();
+  } catch {
+    // the sentence that follows says what is wrong
+  }
+}
+
+/** Runs a program under the modern Node: same terminal, same signals, same exit code. */
+function handOver(words) {
+  const binaries = join(checkout, 'node_modules', '.bin');
+  const node = spawn(modernNode, words, {
+    cwd: checkout,
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${binaries}:${process.env.PATH ?? ''}` },
+  });
+  // Ctrl-C reaches the whole group, this process too: it only has to live until the other has cleaned up.
+  process.on('SIGINT', () => {});
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => node.kill(signal));
+  node.once('error', (error) =>
+    giveUp(`${modernNode} does not run: ${error.message}. Remove node_modules, then start again.`),
+  );
+  node.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}
+
+const [word, ...words] = process.argv.slice(2);
+if (Number(process.versions.node.split('.')[0]) < 20) {
+  giveUp(`This is Node.js ${process.versions.node}; version 20 or newer is needed (https://nodejs.org).`);
+}
+if (!Object.hasOwn(PROGRAMS, word ?? '')) giveUp(`Say which: ${Object.keys(PROGRAMS).join(', ')}.`);
+if (wantsInstall()) await install();
+const [program, ...before] = PROGRAMS[word];
+handOver([join(checkout, program), ...before, ...words]);

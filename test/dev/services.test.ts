@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { Client, Connection } from '@temporalio/client';
+import { readTemporalPlan } from '../../dev/temporal-plan.ts';
+import { withClient } from '../../dev/postgres.ts';
+import { freshDatabase, services } from '../support/services.ts';
+
+describe('the services that tests run on', () => {
+  it('include databases of their own, migrated, and gone when dropped', async () => {
+    const [one, other] = await Promise.all([freshDatabase(), freshDatabase()]);
+    await withClient(one.url, (client) => client.query('create table only_here (id int)'));
+    const count = "select count(*)::int as n from pg_tables where schemaname = 'public'";
+    const tables = await withClient(other.url, (client) => client.query<{ n: number }>(count));
+    assert.ok((tables.rows[0]?.n ?? 0) > 3);
+    await Promise.all([one.drop(), other.drop()]);
+    await assert.rejects(
+      withClient(one.url, (client) => client.query('select 1')),
+      /does not exist/,
+    );
+  });
+
+  it('include a Temporal service with the search attributes and the pause of temporal-dev.yml', async () => {
+    const { temporalAddress, namespace } = services();
+    const connection = await Connection.connect({ address: temporalAddress });
+    try {
+      const known = await connection.operatorService.listSearchAttributes({ namespace });
+      for (const name of Object.keys(readTemporalPlan().search_attributes)) {
+        assert.ok(name in known.customAttributes, name);
+      }
+      const client = new Client({ connection, namespace });
+      const run = await client.workflow.start('nothing', { taskQueue: 'nobody', workflowId: 'to-be-paused' });
+      const { workflowId } = run;
+      const wish = { namespace, workflowId, identity: 'test', reason: 'a test', requestId: 'once' };
+      await connection.workflowService.pauseWorkflowExecution(wish);
+      assert.equal((await run.describe()).status.name, 'PAUSED');
+      await run.terminate();
+    } finally {
+      await connection.close();
+    }
+  });
+});

@@ -1,0 +1,8 @@
+import type { RootHookObject } from 'mocha';
+
+/** What a test forgot to wait for must fail the run, not vanish. */
+export const mochaHooks: RootHookObject = {
+  beforeAll() {
+    process.env['NODE_ENV'] = 'test';
+  },
+};
