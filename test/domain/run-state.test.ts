@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import type { Plan } from '../../src/domain/plan.ts';
+import { RunState } from '../../src/domain/run-state.ts';
+
+const CREATED = Date.parse('2026-01-01T00:00:00.000Z');
+const RETRY = { maximum_attempts: 2, initial_interval_ms: 10, backoff_coefficient: 2, maximum_interval_ms: 50 };
+
+function planOf(...names: string[]): Plan {
+  const steps = names.map((name) => ({
+    id: `id-${name}`,
+    name,
+    agent: 'a',
+    after: [],
+    time_limit_ms: 1,
+    retry: RETRY,
+  }));
+  return { backend: 'rehearsal', steps, run_time_limit_ms: 1_000 };
+}
+
+function executing(...names: string[]): RunState {
+  const state = new RunState(CREATED);
+  state.begin(CREATED + 100);
+  state.agentsChosen(planOf(...names), CREATED + 200);
+  state.takeNews();
+  return state;
+}
+
+describe('the record of a run', () => {
+  it('tells nothing until something happens', () => {
+    assert.equal(new RunState(CREATED).takeNews(), null);
+  });
+
+  it('counts progress from its steps and ends with all of them completed', () => {
+    const state = executing('one', 'two');
+    state.stepStarted('id-one', 1, CREATED + 300);
+    state.stepCompleted('id-one', { summary: 's', usage: null, message: null }, CREATED + 350);
+    state.stepStarted('id-two', 1, CREATED + 350);
+    const half = state.takeNews();
+    assert.deepEqual(half?.view.progress, {
+      percent: 50,
+      steps_completed: 1,
+      steps_total: 2,
+      current_step: 'two',
+    });
+    state.stepCompleted('id-two', { summary: 't', usage: null, message: 'hello' }, CREATED + 400);
+    state.end('completed', null, CREATED + 400);
+    const end = state.takeNews();
+    assert.deepEqual(
+      end?.entries.map((entry) => entry.type),
+      ['agent.message', 'step.completed', 'state.changed', 'run.ended'],
+    );
+    assert.equal(end?.view.progress.percent, 100);
+    assert.equal(end?.view.duration_ms, 300);
+    assert.equal(end?.view.started_at, '2026-01-01T00:00:00.100Z');
+    assert.deepEqual(end?.view.output?.['backend'], 'rehearsal');
+  });
+
+  it('counts the time spent paused, and not as active time', () => {
+    const state = executing('one');
+    state.pause({ by: 'key:x' }, CREATED + 1_000);
+    assert.equal(state.activeMs(CREATED + 5_000), 900);
+    state.pause({ by: 'key:y' }, CREATED + 1_500);
+    state.continue({ by: 'key:x' }, CREATED + 3_000);
+    state.continue({ by: 'key:x' }, CREATED + 3_500);
+    const news = state.takeNews();
+    assert.equal(news?.entries.length, 2, 'the second pause and the second continue are no news');
+    assert.equal(news?.view.paused_ms, 2_000);
+    assert.equal(news?.view.state, 'executing');
+    assert.equal(state.activeMs(CREATED + 4_100), 2_000);
+  });
+
+  it('counts a pause of the engine once, and never twice with its own', () => {
+    const state = executing('one');
+    const pausedAt = new Date(CREATED + 1_000).toISOString();
+    state.enginePauseEnded(pausedAt, 'temporal: op', CREATED + 1_600);
+    state.enginePauseEnded(pausedAt, 'temporal: op', CREATED + 9_000);
+    const news = state.takeNews();
+    assert.equal(news?.view.paused_ms, 600);
+    assert.deepEqual(
+      news?.entries.map((entry) => entry.data),
+      [{ from: 'paused', to: 'executing', by: 'temporal: op' }],
+    );
+    state.pause({ by: 'key:x' }, CREATED + 2_000);
+    state.enginePauseEnded(new Date(CREATED + 2_100).toISOString(), 'temporal: op', CREATED + 2_900);
+    state.continue({ by: 'key:x' }, CREATED + 3_000);
+    assert.equal(state.takeNews()?.view.paused_ms, 1_600);
+  });
+
+  it('cancelled while paused, closes the pause, cancels what runs and skips the rest', () => {
+    const state = executing('one', 'two');
+    state.stepStarted('id-one', 1, CREATED + 300);
+    state.pause({ by: 'key:x' }, CREATED + 400);
+    state.end('cancelled', { by: 'user:y', reason: 'enough' }, CREATED + 500);
+    const view = state.takeNews()?.view;
+    assert.deepEqual(
+      view?.steps.map((step) => step.status),
+      ['cancelled', 'skipped'],
+    );
+    assert.deepEqual([view?.state, view?.paused_at, view?.paused_ms], ['cancelled', null, 100]);
+  });
+
+  it('cancelled before it started, has started when it was created', () => {
+    const state = new RunState(CREATED);
+    state.end('cancelled', { by: 'user:y' }, CREATED + 70);
+    const view = state.takeNews()?.view;
+    assert.deepEqual([view?.started_at, view?.duration_ms], ['2026-01-01T00:00:00.000Z', 70]);
+  });
+
+  it('does not complete while paused, and never changes once ended', () => {
+    const state = executing('one');
+    state.pause({ by: 'key:x' }, CREATED + 300);
+    state.end('completed', null, CREATED + 400);
+    assert.equal(state.isPaused, true);
+    state.continue({ by: 'key:x' }, CREATED + 500);
+    state.end('completed', null, CREATED + 600);
+    state.takeNews();
+    state.end('cancelled', { by: 'x' }, CREATED + 700);
+    state.pause({ by: 'x' }, CREATED + 700);
+    assert.equal(state.takeNews(), null);
+  });
+
+  it('keeps in `errors` only what was not recovered from', () => {
+    const state = executing('one');
+    state.stepStarted('id-one', 1, CREATED + 300);
+    state.stepFailed('id-one', 'step_failed', 'first', 10, CREATED + 310);
+    assert.deepEqual(state.takeNews()?.view.errors, []);
+    state.stepStarted('id-one', 2, CREATED + 320);
+    state.stepFailed('id-one', 'step_failed', 'second', null, CREATED + 330);
+    state.end('failed', null, CREATED + 340);
+    const view = state.takeNews()?.view;
+    assert.deepEqual(
+      view?.errors.map((error) => [error.code, error.message, error.step]),
+      [['step_failed', 'second', 'one']],
+    );
+    assert.equal(view?.steps[0]?.attempt, 2);
+  });
+
+  it('gives each event a key that a repeat would give again', () => {
+    const play = () => {
+      const state = executing('one');
+      state.stepStarted('id-one', 1, CREATED + 300);
+      state.stepCompleted('id-one', { summary: 's', usage: null, message: 'm' }, CREATED + 350);
+      state.end('completed', null, CREATED + 400);
+      return state.takeNews()?.entries.map((entry) => entry.key) ?? [];
+    };
+    assert.deepEqual(play(), play());
+    assert.equal(new Set(play()).size, play().length);
+  });
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import {
+  ACTIVE_STATES,
+  isTerminal,
+  isToldByCallback,
+  nextState,
+  TASK_STATES,
+  TERMINAL_STATES,
+  TRANSITION_TRIGGERS,
+  type TaskState,
+  type TransitionTrigger,
+} from '../../src/domain/task-states.ts';
+
+/** The whole table: specification 3.1 with the transitions that the decisions add. `·` is "does not happen". */
+const TABLE: Record<TaskState, Partial<Record<TransitionTrigger, TaskState>>> = {
+  initializing: {
+    runner_started: 'planning',
+    unrecoverable: 'failed',
+    paused: 'paused',
+    cancelled: 'cancelled',
+  },
+  planning: { agents_chosen: 'executing', unrecoverable: 'failed', paused: 'paused', cancelled: 'cancelled' },
+  executing: {
+    all_work_done: 'completed',
+    unrecoverable: 'failed',
+    human_requested: 'escalated',
+    paused: 'paused',
+    cancelled: 'cancelled',
+  },
+  paused: { unrecoverable: 'failed', cancelled: 'cancelled' },
+  completed: {},
+  failed: {},
+  cancelled: {},
+  escalated: {},
+};
+
+describe('the states of a run', () => {
+  for (const from of TASK_STATES) {
+    for (const trigger of TRANSITION_TRIGGERS.filter((name) => name !== 'continued')) {
+      const expected = TABLE[from][trigger] ?? null;
+      it(`${from} — ${trigger} → ${expected ?? '·'}`, () => {
+        assert.equal(nextState(from, trigger, from === 'paused' ? 'executing' : null), expected);
+      });
+    }
+  }
+
+  for (const from of ACTIVE_STATES) {
+    it(`paused from ${from} — continued → ${from}`, () => {
+      assert.equal(nextState('paused', 'continued', from), from);
+    });
+  }
+
+  it('continue changes nothing unless paused', () => {
+    for (const state of TASK_STATES.filter((name) => name !== 'paused')) {
+      assert.equal(nextState(state, 'continued', null), null);
+    }
+  });
+
+  it('four of them are the end, three of these are told by callback', () => {
+    assert.deepEqual(TASK_STATES.filter(isTerminal), [...TERMINAL_STATES]);
+    assert.deepEqual(TASK_STATES.filter(isToldByCallback), ['completed', 'failed', 'escalated']);
+  });
+});
