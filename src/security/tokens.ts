@@ -167,7 +167,7 @@ function scopesOf(claim: unknown): Scope[] {
 function textClaim(payload: JWTPayload, name: string): string {
   const value = payload[name];
   if (typeof value !== 'string')
-    throw new TokenError('token_invalid', `the token's claim "${name}" is no text`);
+    throw new TokenError('token_invalid', `the claim ${name} of the token is no text`);
   return value;
 }
 

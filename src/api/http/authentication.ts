@@ -1,0 +1,159 @@
+import type { Context } from 'koa';
+import { scopesOfRole } from '../../domain/access.ts';
+import type { Database } from '../../database/connect.ts';
+import { findLivingKey, noteKeyUse, type LivingKey } from '../../database/keys.ts';
+import { findMember } from '../../database/members.ts';
+import { findProject } from '../../database/projects.ts';
+import { findLivingSession, noteSessionUse } from '../../database/sessions.ts';
+import { hashOfSecret, looksLikeKey } from '../../security/keys.ts';
+import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
+import { TokenError, type TokenClaims, type Tokens } from '../../security/tokens.ts';
+import type { Caller, KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
+import { createUseNotes } from './use-notes.ts';
+import { Problem } from './problem.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+type Means = {
+  database: Database;
+  tokens: Tokens;
+  baseUrl: string;
+  clock: () => Date;
+  onError: (error: unknown) => void;
+};
+
+/** Recognises who calls: by `X-API-Key`, by a bearer JWT, or by the session cookie, in this order. */
+export function createAuthentication({ database, tokens, baseUrl, clock, onError }: Means) {
+  const keyUse = createUseNotes((id, at) => noteKeyUse(database, id, at), clock, onError);
+  const sessionUse = createUseNotes((id, at) => noteSessionUse(database, id, at), clock, onError);
+  const cookieName = sessionCookieName(baseUrl);
+
+  async function byKey(given: string): Promise<KeyCaller> {
+    const key = looksLikeKey(given) ? await findLivingKey(database, { hash: hashOfSecret(given) }) : null;
+    if (!key) throw refused('The API key is unknown, revoked or expired.');
+    keyUse(key.id);
+    return keyCaller(key);
+  }
+
+  async function byToken(token: string): Promise<TokenCaller> {
+    if (looksLikeKey(token)) throw refused('An API key belongs into the header X-API-Key.');
+    const claims = await tokens.verify(token).catch((error: unknown) => {
+      throw error instanceof TokenError ? refused(`${capital(error.message)}.`, 'invalid_token') : error;
+    });
+    const caller = await tokenCaller(database, claims);
+    if (!caller) throw refused('Whom the token speaks for is not known here any more.', 'invalid_token');
+    return caller;
+  }
+
+  async function byCookie(context: Context, value: string): Promise<PersonCaller> {
+    const session = await findLivingSession(database, hashOfSecret(value));
+    if (!session) throw refused('The session has ended; sign in again.');
+    if (!SAFE_METHODS.has(context.method) && !isOwnOrigin(baseUrl, context.get('Origin') || undefined)) {
+      throw new Problem(
+        'forbidden',
+        'With a session cookie, a change must come from a page of this service (Origin).',
+      );
+    }
+    sessionUse(session.id);
+    return {
+      kind: 'person',
+      workspaceId: session.workspace_id,
+      projectId: null,
+      scopes: scopesOfRole(session.role),
+      actor: `user:${session.user_id}`,
+      label: `user:${session.email}`,
+      userId: session.user_id,
+      email: session.email,
+      name: session.name,
+      role: session.role,
+      sessionId: session.id,
+      expiresAt: session.expires_at,
+    };
+  }
+
+  /**
+   * Null where the request has no credential.
+   * @throws Problem `unauthenticated` for a bad one, `bad_request` for two that contradict each other
+   */
+  return async function authenticate(context: Context): Promise<Caller | null> {
+    const key = context.get('X-API-Key');
+    const authorization = context.get('Authorization');
+    const byHeader = key === '' ? null : await byKey(key);
+    const byBearer = authorization === '' ? null : await byToken(bearerOf(authorization));
+    if (byHeader && byBearer && byHeader.projectId !== byBearer.projectId) {
+      throw new Problem(
+        'bad_request',
+        'The API key and the token are for different projects; send one of them.',
+      );
+    }
+    if (byHeader ?? byBearer) return byHeader ?? byBearer;
+    const cookie = context.cookies.get(cookieName);
+    return cookie ? await byCookie(context, cookie) : null;
+  };
+}
+
+export type Authenticate = ReturnType<typeof createAuthentication>;
+
+/** 401 with the challenge that RFC 9110, section 11.6.1, wants. */
+export function refused(detail: string, error?: 'invalid_token'): Problem {
+  const reason = error ? `, error="${error}", error_description="${detail}"` : '';
+  return new Problem('unauthenticated', detail, {
+    headers: {
+      'WWW-Authenticate': `Bearer realm="baton"${reason}, ApiKey realm="baton", header="X-API-Key"`,
+    },
+  });
+}
+
+function bearerOf(authorization: string): string {
+  const token = /^Bearer +([^\s]+)$/i.exec(authorization.trim())?.[1];
+  if (token === undefined) throw refused('The header Authorization must be "Bearer" and a token.');
+  return token;
+}
+
+function keyCaller(key: LivingKey): KeyCaller {
+  return {
+    kind: 'key',
+    workspaceId: key.workspace_id,
+    projectId: key.project_id,
+    scopes: key.scopes,
+    actor: `key:${key.id}`,
+    label: `key:${key.prefix}`,
+    keyId: key.id,
+    name: key.name,
+    prefix: key.prefix,
+  };
+}
+
+/**
+ * Whom a token speaks for now: it never allows more than the key or the person it came from, and dies with them.
+ * Null where they are gone.
+ */
+async function tokenCaller(database: Database, claims: TokenClaims): Promise<TokenCaller | null> {
+  const { projectId, expiresAt } = claims;
+  const common = { kind: 'token', projectId, expiresAt } as const;
+  if (claims.origin === 'outside') {
+    const project = UUID.test(projectId) ? await findProject(database, projectId) : null;
+    const actor = `token:${claims.subject}`;
+    return (
+      project && { ...common, workspaceId: project.workspace_id, scopes: claims.scopes, actor, label: actor }
+    );
+  }
+  const { workspaceId, subject } = claims;
+  const [kind, id] = subject.split(':', 2);
+  if (kind === 'key') {
+    const key = await findLivingKey(database, { id: id ?? '' });
+    if (!key || key.project_id !== projectId) return null;
+    const scopes = claims.scopes.filter((scope) => key.scopes.includes(scope));
+    return { ...common, workspaceId, scopes, actor: subject, label: `key:${key.prefix}` };
+  }
+  const member = await findMember(database, workspaceId, id ?? '');
+  if (!member) return null;
+  const allowed = scopesOfRole(member.role);
+  const scopes = claims.scopes.filter((scope) => allowed.includes(scope));
+  return { ...common, workspaceId, scopes, actor: subject, label: `user:${member.email}` };
+}
+
+function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import type { Database } from '../../database/connect.ts';
+import { claimKey, keepAnswer, releaseKey } from '../../database/idempotency.ts';
+import { projectIdsOf } from '../../database/projects.ts';
+import type { Sealing } from '../../security/sealing.ts';
+import type { Caller } from './caller.ts';
+import { Problem } from './problem.ts';
+import type { Answer, Claim } from './route.ts';
+
+const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
+
+type Means = { database: Database; sealing: Sealing; clock: () => Date; onError: (error: unknown) => void };
+type Wanted = { given: string; method: string; path: string; body: unknown; caller: Caller };
+
+/**
+ * Makes a repeat of a request with the same `Idempotency-Key` answer what the first one answered (decisions 1).
+ * Only successes are kept: a refused request did nothing, and may be sent again, corrected, with the same key.
+ */
+export function createIdempotency({ database, sealing, clock, onError }: Means) {
+  /** The project that a key belongs to; a person has none, so the workspace's oldest one holds theirs. */
+  async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
+    if (caller.kind !== 'person') return { scope: caller.projectId, key: given };
+    const [scope] = await projectIdsOf(database, caller.workspaceId);
+    if (scope === undefined) throw new Problem('bad_request', 'There is no project that could hold the key.');
+    return { scope, key: `${caller.actor}:${given}` };
+  }
+
+  async function first(claim: Claim, run: (claim: Claim) => Promise<Answer>): Promise<Answer> {
+    let answer: Answer;
+    try {
+      answer = await run(claim);
+    } catch (error) {
+      await releaseKey(database, claim.scope, claim.key).catch(onError);
+      throw error;
+    }
+    // An answer that can't be kept is given nevertheless: what it tells of has happened.
+    const sealed = sealing.seal(JSON.stringify(answer), placeOf(claim));
+    await keepAnswer(database, claim.scope, claim.key, sealed).catch(onError);
+    return answer;
+  }
+
+  return async function once(wanted: Wanted, run: (claim: Claim) => Promise<Answer>): Promise<Answer> {
+    if (!KEY_FORM.test(wanted.given)) {
+      throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
+    }
+    const place = await scopeOf(wanted.caller, wanted.given);
+    const claimed = await claimKey(database, { ...place, requestHash: hashOf(wanted), now: clock() });
+    switch (claimed.outcome) {
+      case 'mine':
+        return await first({ ...place, claimedAt: claimed.claimedAt }, run);
+      case 'answered':
+        return replayed(sealing.open(claimed.answer, placeOf(place)));
+      case 'at_work':
+        throw new Problem('conflict', 'The first request with this idempotency key is still at work.', {
+          headers: { 'Retry-After': '1' },
+        });
+      case 'reused':
+        throw new Problem('idempotency_key_reused', 'This idempotency key was used with another request.');
+    }
+  };
+}
+
+export type Idempotency = ReturnType<typeof createIdempotency>;
+
+function replayed(kept: string): Answer {
+  const answer = JSON.parse(kept) as Answer;
+  return { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': 'true' } };
+}
+
+function placeOf({ scope, key }: { scope: string; key: string }): string {
+  return `idempotency_keys.answer:${scope}:${key}`;
+}
+
+/** Two bodies are the same when they say the same in the same order; white space does not count. */
+function hashOf({ method, path, body }: Wanted): string {
+  return createHash('sha256')
+    .update(JSON.stringify([method, path, body ?? null]))
+    .digest('hex');
+}

@@ -1,0 +1,178 @@
+import Router from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import { hasRole } from '../../domain/access.ts';
+import { refused, type Authenticate } from './authentication.ts';
+import { readJson } from './body.ts';
+import type { Caller } from './caller.ts';
+import type { Idempotency } from './idempotency.ts';
+import { notFound, Problem } from './problem.ts';
+import { spend, type RateLimiter } from './rate-limit.ts';
+import type { RequestState } from './request-state.ts';
+import type { Answer, Call, Route } from './route.ts';
+import { validated } from './validation.ts';
+
+type Means = {
+  routes: readonly Route[];
+  authenticate: Authenticate;
+  idempotency: Idempotency;
+  limiters: { credential: RateLimiter; address: RateLimiter; signIn: RateLimiter };
+  /** Aborted when the service stops: what waits or streams ends. */
+  stopping: AbortSignal;
+  /** Called with every answer of a route, so that tests can hold it against its declaration. */
+  onAnswer?: ((route: Route, answer: Answer) => void) | undefined;
+};
+
+/** Makes middleware of declared routes: each reads as admit → check → handle → send. */
+export function createRouter(means: Means): { routes: Middleware; fallback: Middleware } {
+  const router = new Router({ sensitive: true });
+  for (const route of means.routes) {
+    router[route.method](koaPath(route.path), async (context: Context) => {
+      (context.state as RequestState).route = route.path;
+      const caller = await admit(means, route, context);
+      const call = await callOf(means, route, context, caller);
+      const answer = await answerOf(means, route, context, call);
+      means.onAnswer?.(route, answer);
+      send(context, call, answer);
+    });
+  }
+  return { routes: router.routes() as Middleware, fallback: fallbackOf(router) };
+}
+
+/** Who calls, once the limits and the route's demands are met. */
+async function admit(means: Means, route: Route, context: Context): Promise<Caller | null> {
+  const { limiters } = means;
+  if (route.limit === 'sign_in') spend(context, limiters.signIn, context.ip);
+  if (route.access.kind === 'public') {
+    if (route.limit === undefined) spend(context, limiters.address, context.ip);
+    return null;
+  }
+  const caller = await means.authenticate(context).catch((error: unknown) => {
+    // Whoever tries credentials out is slowed down by address.
+    if (error instanceof Problem && error.code === 'unauthenticated')
+      spend(context, limiters.address, context.ip);
+    throw error;
+  });
+  if (!caller) {
+    spend(context, limiters.address, context.ip);
+    throw refused('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
+  }
+  (context.state as RequestState).caller = caller;
+  spend(context, limiters.credential, caller.kind === 'person' ? caller.sessionId : caller.actor);
+  authorize(route, caller);
+  return caller;
+}
+
+function authorize({ access }: Route, caller: Caller): void {
+  if (access.kind === 'credential' && access.scope !== null && !caller.scopes.includes(access.scope)) {
+    const lacking = caller.kind === 'person' ? `The role ${caller.role} does not` : 'The credential does not';
+    throw new Problem('forbidden', `${lacking} have the scope ${access.scope}, which this needs.`);
+  }
+  if (access.kind !== 'person') return;
+  if (caller.kind !== 'person')
+    throw new Problem('forbidden', 'This is for signed-in people, not for keys or tokens.');
+  if (!hasRole(caller.role, access.least)) {
+    throw new Problem('forbidden', `This needs the role ${access.least} or more; yours is ${caller.role}.`);
+  }
+}
+
+async function callOf(means: Means, route: Route, context: Context, caller: Caller | null): Promise<Call> {
+  const mediaType = negotiate(route, context);
+  const params = route.params?.safeParse(context['params']);
+  if (params && !params.success) throw notFound(route.tag);
+  const query = route.query && validated(route.query, queryOf(context), 'query');
+  return {
+    params: params?.data,
+    query,
+    body: route.body && (await bodyOf(route, context)),
+    caller,
+    headers: context.headers,
+    address: context.ip,
+    requestId: (context.state as RequestState).requestId,
+    mediaType,
+    get signal() {
+      return signalOf(context, means.stopping);
+    },
+    claim: null,
+  };
+}
+
+async function bodyOf(route: Route, context: Context): Promise<unknown> {
+  const body = await readJson(context);
+  if (body === undefined && route.bodyOptional) return undefined;
+  if (body === undefined) throw new Problem('malformed_json', 'The body is empty.');
+  return validated(route.body as NonNullable<Route['body']>, body, 'body');
+}
+
+async function answerOf(means: Means, route: Route, context: Context, call: Call): Promise<Answer> {
+  const given = context.headers['idempotency-key'];
+  if (!route.idempotent || given === undefined || call.caller === null) return await route.handle(call);
+  const wanted = {
+    given: String(given),
+    method: context.method,
+    path: context.path,
+    body: call.body,
+    caller: call.caller,
+  };
+  return await means.idempotency(wanted, (claim) => route.handle({ ...call, claim }));
+}
+
+function send(context: Context, call: Call, answer: Answer): void {
+  context.status = answer.status;
+  context.set(answer.headers ?? {});
+  if (answer.stream) {
+    context.type = call.mediaType;
+    if (context.method === 'HEAD') answer.stream.destroy();
+    context.body = answer.stream;
+  } else if (answer.body !== undefined) {
+    context.body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+    context.type = call.mediaType;
+  } else {
+    context.body = null;
+    context.status = answer.status;
+  }
+}
+
+function negotiate(route: Route, context: Context): string {
+  const offered = route.mediaTypes ?? ['application/json'];
+  if (Object.values(route.answers).every((answer) => !answer.schema && !answer.mediaTypes))
+    return 'application/json';
+  const chosen = context.accepts([...offered]);
+  if (chosen === false) throw new Problem('not_acceptable', `The answer is ${offered.join(' or ')}.`);
+  return String(chosen);
+}
+
+/** Parameters of the query; a repeated one is a list. */
+function queryOf(context: Context): Record<string, string | string[]> {
+  const parameters = new URLSearchParams(context.querystring);
+  const query: Record<string, string | string[]> = Object.create(null);
+  for (const name of new Set(parameters.keys())) {
+    const values = parameters.getAll(name);
+    query[name] = values.length === 1 ? (values[0] ?? '') : values;
+  }
+  return query;
+}
+
+function signalOf(context: Context, stopping: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  context.res.once('close', () => gone.abort());
+  if (context.res.closed) gone.abort();
+  return AbortSignal.any([gone.signal, stopping]);
+}
+
+/** Answers what no route took: 405 with `Allow` where the path is known, 404 elsewhere. */
+function fallbackOf(router: Router): Middleware {
+  return async function answerUnrouted(context) {
+    const methods = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
+    if (methods.length === 0) throw new Problem('not_found', 'There is nothing at this address.');
+    const allow = [...new Set(methods), 'OPTIONS'].sort().join(', ');
+    if (context.method !== 'OPTIONS') {
+      throw new Problem('method_not_allowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
+    }
+    context.set('Allow', allow);
+    context.status = 204;
+  };
+}
+
+function koaPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
