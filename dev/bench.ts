@@ -8,7 +8,7 @@ import { runWithServices } from './with-services.ts';
 const [name, ...words] = process.argv.slice(2);
 const names = globSync('bench/*.ts', { cwd: checkout }).map((file) => basename(file, '.ts'));
 if (name === undefined || !names.includes(name)) {
-  console.error(`Say which: npm run bench <name>. There are: ${names.sort().join(', ') || 'none yet'}`);
+  console.error(`Say which: npm run bench <name>. There are: ${names.toSorted().join(', ') || 'none yet'}`);
   process.exitCode = 2;
 } else {
   try {

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,10 +12,4 @@ export function inCheckout(...parts: string[]): string {
 /** A path below `.local/`, where all that this machine's service keeps lives. */
 export function local(...parts: string[]): string {
   return inCheckout('.local', ...parts);
-}
-
-/** Makes a folder that only its owner reads, with those above it, and answers its path. */
-export function privateFolder(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  return path;
 }

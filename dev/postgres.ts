@@ -113,7 +113,7 @@ function createCluster(place: PostgresPlace, data: string, password: string): vo
   );
   rmSync(passwordFile, { force: true });
   if (made.status !== 0) {
-    const said = made.error?.message ?? `${made.stderr}`.trim();
+    const said = made.error?.message ?? made.stderr.trim();
     throw new Error(`PostgreSQL's data could not be made in ${data}: ${explained(said, said)}`);
   }
   writeFileSync(join(data, 'initialised'), '');

@@ -1,39 +1,61 @@
 import { performance } from 'node:perf_hooks';
 
+/** Tells one more sentence about the step that runs. */
+export type Say = (sentence: string) => void;
+
 /** Shows work step by step: what is being done now, and how long each step took. */
 export type Progress = {
-  /** Runs a step under a title. What `work` answers may tell more in `detail`. */
-  step<T>(
-    title: string,
-    work: (say: (sentence: string) => void) => Promise<T>,
-    detail?: (made: T) => string,
-  ): Promise<T>;
-  say(sentence: string): void;
+  /** Runs a step under a title. `detail` tells more of what it made. Steps may run side by side. */
+  step<T>(title: string, work: (say: Say) => Promise<T>, detail?: (made: T) => string): Promise<T>;
+  say: Say;
 };
 
 type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean };
 
-/** Progress on a terminal (the running step's line is replaced when it is done) or in a log (one line a step). */
+const TICK_MS = 100;
+const CLEAR_LINE = '\r\u001b[K';
+
+/**
+ * Progress on a terminal, where the last line shows what runs and for how long, or in a log, where each step has one
+ * line when it is over.
+ */
 export function progressOn(output: Output, clock: () => number = () => performance.now()): Progress {
   const live = output.isTTY === true;
-  const say = (sentence: string) => output.write(`${live ? '\r\u001b[K' : ''}    ${sentence}\n`);
+  const running = new Map<string, number>();
+  let ticking: NodeJS.Timeout | undefined;
+
+  const status = () =>
+    [...running].map(([title, began]) => `${title} ${inSeconds(clock() - began).trim()}`).join(', ');
+  const redraw = () => output.write(`${CLEAR_LINE}${running.size > 0 ? `  … ${status()}` : ''}`);
+  const line = (text: string) => {
+    output.write(`${live ? CLEAR_LINE : ''}${text}\n`);
+    if (live) redraw();
+  };
+  const begin = (title: string) => {
+    running.set(title, clock());
+    if (!live) return;
+    redraw();
+    ticking ??= setInterval(redraw, TICK_MS).unref();
+  };
+  const end = (title: string, mark: string, detail: string) => {
+    const took = clock() - (running.get(title) ?? clock());
+    running.delete(title);
+    if (running.size === 0) {
+      clearInterval(ticking);
+      ticking = undefined;
+    }
+    line(`  ${mark} ${title.padEnd(22)} ${inSeconds(took)}  ${detail}`.trimEnd());
+  };
   return {
-    say,
+    say: (sentence) => line(`    ${sentence}`),
     async step(title, work, detail) {
-      const began = clock();
-      const wait = `  … ${title}`;
-      if (live) output.write(wait);
+      begin(title);
       try {
-        const made = await work((sentence) => {
-          say(sentence);
-          if (live) output.write(wait);
-        });
-        const more = detail?.(made) ?? '';
-        const line = `  ✓ ${title.padEnd(22)} ${inSeconds(clock() - began)}  ${more}`.trimEnd();
-        output.write(`${live ? '\r\u001b[K' : ''}${line}\n`);
+        const made = await work((sentence) => line(`    ${sentence}`));
+        end(title, '✓', detail?.(made) ?? '');
         return made;
       } catch (error) {
-        output.write(`${live ? '\r\u001b[K' : ''}  ✗ ${title.padEnd(22)} ${inSeconds(clock() - began)}\n`);
+        end(title, '✗', '');
         throw error;
       }
     },

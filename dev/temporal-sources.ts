@@ -3,8 +3,7 @@ import { chmodSync, createWriteStream, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
-import type { TemporalProgram } from './temporal-binary.ts';
+import type { TemporalProgram } from './temporal-programs.ts';
 
 /*
  * Ways to get a program of Temporal's. Each leaves the executable in `folder` and answers its path, or throws one
@@ -25,10 +24,10 @@ export async function fromOfficialDownload(program: TemporalProgram, folder: str
     const answer = await fetch(program.archive, { signal: limits.signal });
     clearTimeout(connecting);
     if (!answer.ok || answer.body === null) throw new Error(`answered ${answer.status}`);
-    await pipeline(Readable.fromWeb(answer.body as ReadableStream), createWriteStream(archive));
+    await pipeline(Readable.fromWeb(answer.body), createWriteStream(archive));
   } catch (error) {
-    const cause = (error as { cause?: Error }).cause;
-    throw new Error(cause?.message ?? (error as Error).message, { cause: error });
+    const { message, cause } = error as Error; // fetch says "fetch failed" and means its cause
+    throw new Error(cause instanceof Error ? cause.message : message, { cause: error });
   } finally {
     clearTimeout(connecting);
     clearTimeout(whole);
@@ -83,7 +82,7 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<v
       timeout: DOWNLOAD_LIMIT_MS,
     });
     let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk}`.slice(-4_000)));
+    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
     child.once('error', () => reject(new NotInstalled(`${command} is not installed`)));
     child.once('close', (code) => {
       const last = said.trim().split('\n').at(-1) || `${command} ended with ${code}`;

@@ -2,7 +2,8 @@ import { connect } from 'node:net';
 import { Connection } from '@temporalio/client';
 import { freePort } from './free-port.ts';
 import { inWords, startProcess, tailOf, type Ending, type RunningProcess } from './processes.ts';
-import { findTemporalProgram, temporalCli } from './temporal-binary.ts';
+import { findTemporalProgram } from './temporal-binary.ts';
+import { temporalCli } from './temporal-programs.ts';
 import { devServerArguments, readTemporalPlan, type TemporalPlan } from './temporal-plan.ts';
 
 export type TemporalWish = {

@@ -10,7 +10,7 @@ const WITH_VALUE = /^(-g|-f|-t|-s|-R|-O|-r|--grep|--fgrep|--timeout|--slow|--rep
  * @throws when a word fits no test
  */
 export function selectTests(args: string[], root: string): string[] {
-  const all = globSync(PATTERN, { cwd: root }).sort();
+  const all = globSync(PATTERN, { cwd: root }).toSorted();
   const options: string[] = [];
   const chosen = new Set<string>();
   let words = 0;

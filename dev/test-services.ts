@@ -53,7 +53,8 @@ export async function startTestServices(
   ] as const;
   const stop = async () => {
     const settled = await Promise.allSettled(starting);
-    await Promise.all(settled.map((one) => (one.status === 'fulfilled' ? one.value.stop() : null)));
+    const started = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    await Promise.all(started.map((one) => one.stop()));
     cleanUp();
   };
   try {

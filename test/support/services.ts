@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { withClient } from '../../dev/postgres.ts';
-import { findTemporalProgram, temporalTestServer } from '../../dev/temporal-binary.ts';
+import { findTemporalProgram } from '../../dev/temporal-binary.ts';
 import { readTemporalPlan } from '../../dev/temporal-plan.ts';
+import { temporalTestServer } from '../../dev/temporal-programs.ts';
 import type { ServicesForTests } from '../../dev/test-services.ts';
 import { migrate } from '../../src/database/migrate.ts';
 

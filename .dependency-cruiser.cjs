@@ -1,0 +1,109 @@
+/*
+ * Who may import whom: the table of the layout, as rules. Each folder of `src/` names what it may use; whatever is not
+ * named is forbidden.
+ */
+
+/** For each folder of `src/`: the other folders whose code it may use, and those of which it may use types only. */
+const LAYOUT = {
+  domain: { uses: [] },
+  workflows: { uses: ['domain'], types: ['activities'] },
+  agents: { uses: ['domain'] },
+  outbound: { uses: ['domain'] },
+  database: { uses: ['domain'] },
+  security: { uses: ['domain'] },
+  activities: { uses: ['domain', 'database', 'agents', 'outbound'] },
+  reconciler: { uses: ['domain', 'database', 'workflows'] },
+  gateway: { uses: ['domain', 'database', 'security', 'workflows'] },
+  api: { uses: ['domain', 'database', 'security', 'agents', 'outbound', 'workflows'] },
+};
+
+/** Composition roots put everything together, so they may import anything. */
+const ROOTS = '^src/(api|gateway)/server\\.ts$';
+
+function rulesOf([folder, { uses, types = [] }]) {
+  const from = { path: `^src/${folder}/`, pathNot: ROOTS };
+  const mine = [folder, ...uses].join('|');
+  return [
+    {
+      name: `${folder}-imports`,
+      comment: `src/${folder} may import ${uses.join(', ') || 'nothing of ours'}${types.length ? `, and types of ${types.join(', ')}` : ''}`,
+      severity: 'error',
+      from,
+      to: {
+        path: '^(src|workers|cli|dev|bench|test|web)/',
+        pathNot: `^src/(${[mine, ...types].join('|')})/`,
+      },
+    },
+    ...types.map((other) => ({
+      name: `${folder}-types-of-${other}`,
+      comment: `src/${folder} may import types of src/${other}, never its code`,
+      severity: 'error',
+      from,
+      to: { path: `^src/${other}/`, dependencyTypesNot: ['type-only'] },
+    })),
+  ];
+}
+
+module.exports = {
+  forbidden: [
+    ...Object.entries(LAYOUT).flatMap(rulesOf),
+    {
+      name: 'domain-is-pure',
+      comment: 'src/domain has no I/O and no clock: nothing of Node, and of the libraries only schemas',
+      severity: 'error',
+      from: { path: '^src/domain/' },
+      to: { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: '/node_modules/zod/|^node_modules/zod/' },
+    },
+    {
+      name: 'workflow-code-is-deterministic',
+      comment: "what runs inside Temporal's sandbox can't have modules of Node",
+      severity: 'error',
+      // The control of runs lies beside the messages it sends, but runs in ordinary processes.
+      from: { path: '^src/workflows/', pathNot: '^src/workflows/control' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'service-needs-no-tools',
+      comment: 'the service must run without the folders and packages that only development needs',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { path: '^(dev|bench|test|cli|examples)/' },
+    },
+    {
+      name: 'service-needs-no-development-packages',
+      severity: 'error',
+      from: { path: '^(src|workers|cli)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-circles',
+      comment: 'two files that need each other are one file, or lack a third',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'nothing-unresolved',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'packages-are-declared',
+      comment: 'what is imported stands in package.json',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+};

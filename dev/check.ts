@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { checkout, inCheckout } from './paths.ts';
+import { inSeconds } from './progress.ts';
+
+/* `npm run check`: everything about the code that needs no running service. All parts run, whatever fails before. */
+
+/** The folders that exist of those that the dependency rules speak of. */
+const FOLDERS = ['src', 'workers', 'cli', 'dev', 'bench', 'examples', 'test'].filter((folder) =>
+  existsSync(inCheckout(folder)),
+);
+
+const PARTS: { title: string; command: string; args: string[] }[] = [
+  { title: 'format', command: 'biome', args: ['format', '.'] },
+  { title: 'lint', command: 'oxlint', args: ['--type-aware'] },
+  { title: 'types', command: 'tsc', args: ['--pretty'] },
+  {
+    title: 'dependency rules',
+    command: 'depcruise',
+    args: ['--config', '.dependency-cruiser.cjs', ...FOLDERS],
+  },
+  { title: 'unused code', command: 'knip', args: ['--no-config-hints'] },
+];
+
+type Outcome = { passed: boolean; output: string; ms: number };
+
+function run(command: string, args: string[]): Promise<Outcome> {
+  const began = performance.now();
+  const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+  const child = spawn(inCheckout('node_modules', '.bin', command), args, {
+    cwd: checkout,
+    env: { ...process.env, ...colour },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve) => {
+    const end = (passed: boolean) => resolve({ passed, output, ms: performance.now() - began });
+    child.once('error', (error) => {
+      output += error.message;
+      end(false);
+    });
+    child.once('close', (code) => end(code === 0));
+  });
+}
+
+const failed: string[] = [];
+for (const { title, command, args } of PARTS) {
+  const { passed, output, ms } = await run(command, args);
+  console.log(`  ${passed ? '✓' : '✗'} ${title.padEnd(18)} ${inSeconds(ms)}  (${command})`);
+  if (passed) continue;
+  failed.push(title);
+  console.log(output.trim());
+}
+console.log(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
+process.exitCode = failed.length === 0 ? 0 : 1;
