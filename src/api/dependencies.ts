@@ -1,0 +1,24 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import type { FeedListener } from '../database/feed-listener.ts';
+import type { Sealing } from '../security/sealing.ts';
+import type { Tokens } from '../security/tokens.ts';
+import type { TaskControl } from '../workflows/control.ts';
+import type { Answer, Route } from './http/route.ts';
+
+/** Everything the API works with; made at a root. */
+export type Dependencies = {
+  database: Database;
+  control: TaskControl;
+  feed: FeedListener;
+  sealing: Sealing;
+  tokens: Tokens;
+  log: Logger;
+  clock: () => Date;
+  /** The public address without a slash at its end. */
+  baseUrl: string;
+  rateLimit: { perSecond: number; burst: number };
+  /** Aborted when the service stops. */
+  stopping: AbortSignal;
+  onAnswer?: (route: Route, answer: Answer) => void;
+};

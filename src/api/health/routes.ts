@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Dependencies } from '../dependencies.ts';
+import { route, type Route } from '../http/route.ts';
+
+const ANSWER_WITHIN_MS = 1_500;
+
+const live = z.strictObject({ status: z.literal('live') }).meta({ id: 'Live' });
+const check = z.strictObject({ status: z.enum(['ok', 'failing']), reason: z.string().nullable() });
+const ready = z
+  .strictObject({
+    status: z.enum(['ready', 'not_ready']),
+    checks: z.strictObject({ postgres: check, temporal: check }),
+  })
+  .meta({ id: 'Ready' });
+
+type Check = z.output<typeof check>;
+
+/** For whoever watches the process: `live` says that it runs, `ready` that it can work. */
+export function healthRoutes(deps: Dependencies): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/health/live',
+      operationId: 'readLiveness',
+      tag: 'health',
+      summary: 'Whether the process runs',
+      access: { kind: 'public' },
+      limit: 'none',
+      answers: { 200: { description: 'It runs', schema: live } },
+      handle: async () => ({ status: 200, body: { status: 'live' } }),
+    }),
+    route({
+      method: 'get',
+      path: '/health/ready',
+      operationId: 'readReadiness',
+      tag: 'health',
+      summary: 'Whether the service can work, with reasons',
+      access: { kind: 'public' },
+      limit: 'none',
+      answers: {
+        200: { description: 'It can', schema: ready },
+        503: { description: 'It can not', schema: ready },
+      },
+      async handle() {
+        const [postgres, temporal] = await Promise.all([
+          checked('PostgreSQL', deps.database.em.fork().execute('select 1')),
+          checked('Temporal', deps.control.ready()),
+        ]);
+        const isReady = postgres.status === 'ok' && temporal.status === 'ok' && !deps.stopping.aborted;
+        const body = { status: isReady ? 'ready' : 'not_ready', checks: { postgres, temporal } };
+        return { status: isReady ? 200 : 503, body };
+      },
+    }),
+  ];
+}
+
+async function checked(name: string, attempt: Promise<unknown>): Promise<Check> {
+  const { promise, resolve } = Promise.withResolvers<'late'>();
+  const timer = setTimeout(resolve, ANSWER_WITHIN_MS, 'late');
+  try {
+    const outcome = await Promise.race([attempt, promise]);
+    const late = {
+      status: 'failing',
+      reason: `${name} did not answer within ${ANSWER_WITHIN_MS} ms.`,
+    } as const;
+    return outcome === 'late' ? late : { status: 'ok', reason: null };
+  } catch {
+    return { status: 'failing', reason: `${name} is out of reach.` };
+  } finally {
+    clearTimeout(timer);
+  }
+}

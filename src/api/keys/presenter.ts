@@ -1,0 +1,18 @@
+import type { ApiKeyRow } from '../../database/keys.ts';
+
+/** A key as lists show it: never the key, never its hash. */
+export function presentKey(row: ApiKeyRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    project_id: row.project_id,
+    scopes: row.scopes,
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+    replaced_by: row.replaced_by ?? null,
+  };
+}

@@ -1,0 +1,129 @@
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { createKey, listKeys, revokeKey, rotateKey } from '../../database/keys.ts';
+import { findProject } from '../../database/projects.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage } from '../http/fields.ts';
+import { notFound, Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { presentKey } from './presenter.ts';
+import * as schema from './schema.ts';
+
+const PATH = '/api/v1/keys';
+const access = { kind: 'person', least: 'admin' } as const;
+const tag = 'key';
+const HOUR_MS = 3_600_000;
+
+/** API keys (decisions 2); admins make, rotate and revoke them. */
+export function keyRoutes(deps: Dependencies): Route[] {
+  return [list(deps), create(deps), rotate(deps), revoke(deps)];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listKeys',
+    tag,
+    summary: 'List keys, newest first, the revoked ones included',
+    access,
+    query: schema.keyListParameters,
+    answers: { 200: { description: 'A page of keys', schema: schema.keyPage } },
+    async handle({
+      caller: { workspaceId },
+      query: { limit = DEFAULT_PAGE, cursor, project_id: projectId },
+    }) {
+      const found = await listKeys(deps.database, { workspaceId, projectId, cursor, limit: limit + 1 });
+      const { rows, nextCursor } = cutPage(found, limit);
+      return { status: 200, body: { data: rows.map(presentKey), next_cursor: nextCursor } };
+    },
+  });
+}
+
+function create(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'createKey',
+    tag,
+    summary: 'Make a key for a project',
+    access,
+    body: schema.keyPlan,
+    idempotent: true,
+    answers: { 201: { description: 'The key, shown this once', schema: schema.newKey } },
+    problems: ['project_not_allowed'],
+    async handle({ caller, body }) {
+      const project = await findProject(deps.database, body.project_id);
+      if (project?.workspace_id !== caller.workspaceId) {
+        throw new Problem('project_not_allowed', 'The project is not one of this workspace.');
+      }
+      const now = deps.clock();
+      if (body.expires_at && body.expires_at <= now) throw expiresInThePast();
+      const { row, key } = await createKey(deps.database, {
+        workspaceId: caller.workspaceId,
+        projectId: body.project_id,
+        name: body.name,
+        scopes: body.scopes ?? [...schema.DEFAULT_SCOPES],
+        actor: caller.actor,
+        expiresAt: body.expires_at ?? null,
+        now,
+      });
+      return { status: 201, body: { ...presentKey(row), key } };
+    },
+  });
+}
+
+function rotate(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${PATH}/{id}/rotate`,
+    operationId: 'rotateKey',
+    tag,
+    summary: 'Make a new key in the place of one, which stays good for a while',
+    access,
+    params: schema.keyParams,
+    body: schema.rotation,
+    bodyOptional: true,
+    idempotent: true,
+    answers: { 201: { description: 'The new key, shown this once', schema: schema.newKey } },
+    problems: ['invalid_state'],
+    async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
+      const now = deps.clock();
+      const hours = body?.overlap_hours ?? schema.DEFAULT_OVERLAP_HOURS;
+      const oldUntil = new Date(now.getTime() + hours * HOUR_MS);
+      const made = await rotateKey(deps.database, { workspaceId, id, actor, now, oldUntil });
+      if (!made) throw notFound('key');
+      if (made === 'dead') {
+        throw new Problem(
+          'invalid_state',
+          'The key is revoked, expired or replaced already; make a new one.',
+        );
+      }
+      return { status: 201, body: { ...presentKey(made.row), key: made.key } };
+    },
+  });
+}
+
+function revoke(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: `${PATH}/{id}`,
+    operationId: 'revokeKey',
+    tag,
+    summary: 'Revoke a key at once',
+    access,
+    params: schema.keyParams,
+    answers: { 204: { description: 'Revoked; a key that was revoked before stays so' } },
+    async handle({ caller: { workspaceId, actor }, params: { id } }) {
+      const row = await revokeKey(deps.database, { workspaceId, id, actor, now: deps.clock() });
+      if (!row) throw notFound('key');
+      return { status: 204 };
+    },
+  });
+}
+
+function expiresInThePast(): Problem {
+  const message = '`expires_at` must be in the future.';
+  return new Problem('validation_failed', message, {
+    errors: [{ pointer: '/expires_at', code: 'not_allowed', message }],
+  });
+}

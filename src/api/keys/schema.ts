@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { SCOPES, type Scope } from '../../domain/access.ts';
+import { memberProblem, pageOf, pageParameters, text, timestamp, uuid, uuidOut } from '../http/fields.ts';
+
+/** The longest overlap of a rotation, in hours. */
+const MAX_OVERLAP_HOURS = 24 * 30;
+const DEFAULT_OVERLAP_HOURS = 24;
+export const DEFAULT_SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write'];
+
+const scopes = z
+  .array(z.enum(SCOPES))
+  .min(1)
+  .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
+  .describe('`events:write` and the webhook scopes act for the whole workspace');
+
+export const keyPlan = z
+  .strictObject({
+    name: text({ least: 1, most: 200 }),
+    project_id: uuid,
+    scopes: scopes.optional().describe(`${DEFAULT_SCOPES.join(', ')} by default`),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .transform((value) => new Date(value))
+      .meta({ override: { type: 'string', format: 'date-time' } })
+      .optional(),
+  })
+  .meta({ id: 'KeyPlan' });
+
+export const keyView = z
+  .strictObject({
+    id: uuidOut,
+    name: z.string(),
+    prefix: z.string().describe('The readable beginning of the key'),
+    project_id: uuidOut,
+    scopes: z.array(z.enum(SCOPES)),
+    created_by: z.string(),
+    created_at: timestamp,
+    expires_at: timestamp.nullable(),
+    last_used_at: timestamp.nullable().describe('Exact to the minute'),
+    revoked_at: timestamp.nullable(),
+    replaced_by: uuidOut.nullable(),
+  })
+  .meta({ id: 'Key' });
+export const keyPage = pageOf(keyView).meta({ id: 'KeyPage' });
+
+/** The only answers that hold a key. */
+export const newKey = keyView
+  .extend({ key: z.string().describe('The key itself, shown this once') })
+  .meta({ id: 'NewKey' });
+
+export const rotation = z
+  .strictObject({
+    overlap_hours: z
+      .number()
+      .superRefine((hours, context) => {
+        if (hours < 0 || hours > MAX_OVERLAP_HOURS) {
+          context.addIssue(memberProblem('not_allowed', `must be from 0 to ${MAX_OVERLAP_HOURS}`));
+        }
+      })
+      .meta({ minimum: 0, maximum: MAX_OVERLAP_HOURS })
+      .default(DEFAULT_OVERLAP_HOURS)
+      .describe('How long the old key stays good beside the new one'),
+  })
+  .meta({ id: 'KeyRotation' });
+export { DEFAULT_OVERLAP_HOURS };
+
+export const keyParams = z.strictObject({ id: uuid });
+export const keyListParameters = z.strictObject({ ...pageParameters, project_id: uuid.optional() });

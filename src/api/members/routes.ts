@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { ROLES } from '../../domain/access.ts';
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import {
+  addMember,
+  changeRole,
+  listMembers,
+  removeMember,
+  type MemberRefusal,
+  type MemberRow,
+} from '../../database/members.ts';
+import { hashPassword, newPassword } from '../../security/passwords.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage, pageOf, pageParameters, text, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import { notFound, Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+
+const PATH = '/api/v1/members';
+const admins = { kind: 'person', least: 'admin' } as const;
+const tag = 'member';
+const MIN_PASSWORD = 12;
+
+const plan = z
+  .strictObject({
+    email: z
+      .email()
+      .max(320)
+      .transform((value) => value.toLowerCase())
+      .meta({ override: { type: 'string', format: 'email', maxLength: 320 } }),
+    name: text({ least: 1, most: 200 }).optional().describe("The address's first part by default"),
+    role: z.enum(ROLES),
+    password: text({ least: MIN_PASSWORD, most: 1_000 })
+      .optional()
+      .describe('One is made and shown once by default'),
+  })
+  .meta({ id: 'MemberPlan' });
+
+const member = z
+  .strictObject({
+    id: uuidOut.describe("The person's id"),
+    email: z.string(),
+    name: z.string(),
+    role: z.enum(ROLES),
+    created_at: timestamp.describe('Since when a member'),
+  })
+  .meta({ id: 'Member' });
+
+const added = member
+  .extend({
+    initial_password: z
+      .string()
+      .nullable()
+      .describe(
+        'For the first sign-in, shown this once; null where it was given, or the person had one before',
+      ),
+  })
+  .meta({ id: 'MemberAdded' });
+
+const params = z.strictObject({ id: uuid });
+
+/** The people of a workspace and their roles (decisions 2). */
+export function memberRoutes(deps: Dependencies): Route[] {
+  return [list(deps), add(deps), change(deps), remove(deps)];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listMembers',
+    tag,
+    summary: 'List members, newest first',
+    access: { kind: 'person', least: 'viewer' },
+    query: z.strictObject(pageParameters),
+    answers: { 200: { description: 'A page of members', schema: pageOf(member).meta({ id: 'MemberPage' }) } },
+    async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor } }) {
+      const found = await listMembers(deps.database, { workspaceId, cursor, limit: limit + 1 });
+      const { rows, nextCursor } = cutPage(found, limit);
+      return { status: 200, body: { data: rows.map(present), next_cursor: nextCursor } };
+    },
+  });
+}
+
+function add(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'addMember',
+    tag,
+    summary: 'Add a member',
+    access: admins,
+    body: plan,
+    idempotent: true,
+    answers: { 201: { description: 'Added', schema: added } },
+    problems: ['conflict'],
+    async handle({ caller: { workspaceId, actor, role: actorRole }, body: { email, name, role, password } }) {
+      if (role === 'owner' && actorRole !== 'owner') throw refusal('owners_only');
+      const made = password ?? newPassword();
+      const done = await addMember(deps.database, {
+        workspaceId,
+        email,
+        name: name ?? email.split('@')[0] ?? email,
+        role,
+        passwordHash: await hashPassword(made),
+        actor,
+        now: deps.clock(),
+      });
+      if (!done) throw new Problem('conflict', `${email} is a member already.`);
+      const initial = done.known || password !== undefined ? null : made;
+      return { status: 201, body: { ...present(done.member), initial_password: initial } };
+    },
+  });
+}
+
+function change(deps: Dependencies): Route {
+  return route({
+    method: 'patch',
+    path: `${PATH}/{id}`,
+    operationId: 'changeMember',
+    tag,
+    summary: "Change a member's role",
+    access: admins,
+    params,
+    body: z.strictObject({ role: z.enum(ROLES) }).meta({ id: 'MemberChange' }),
+    answers: { 200: { description: 'Changed', schema: member } },
+    problems: ['conflict'],
+    async handle({
+      caller: { workspaceId, actor, role: actorRole },
+      params: { id: userId },
+      body: { role },
+    }) {
+      const which = { workspaceId, userId, actor, actorRole, now: deps.clock() };
+      const changed = await changeRole(deps.database, which, role);
+      if (typeof changed === 'string') throw refusal(changed);
+      return { status: 200, body: present(changed) };
+    },
+  });
+}
+
+function remove(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: `${PATH}/{id}`,
+    operationId: 'removeMember',
+    tag,
+    summary: 'Remove a member; the sessions end',
+    access: admins,
+    params,
+    answers: { 204: { description: 'Removed' } },
+    problems: ['conflict'],
+    async handle({ caller: { workspaceId, actor, role: actorRole }, params: { id: userId } }) {
+      const which = { workspaceId, userId, actor, actorRole, now: deps.clock() };
+      const refused = await removeMember(deps.database, which);
+      if (refused) throw refusal(refused);
+      return { status: 204 };
+    },
+  });
+}
+
+function refusal(reason: MemberRefusal): Problem {
+  switch (reason) {
+    case 'missing':
+      return notFound('member');
+    case 'last_owner':
+      return new Problem('conflict', 'This is the last owner; make somebody else an owner first.');
+    case 'owners_only':
+      return new Problem('forbidden', 'Only an owner makes, changes or removes owners.');
+  }
+}
+
+function present(row: MemberRow) {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    created_at: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { createProject, listProjects, type ProjectRow } from '../../database/projects.ts';
+import { projectKeyFrom } from '../../database/installation.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage, memberProblem, pageOf, pageParameters, text, timestamp, uuidOut } from '../http/fields.ts';
+import { Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+
+const PATH = '/api/v1/projects';
+const tag = 'project';
+const KEY_FORM = /^[A-Z][A-Z0-9]{0,9}$/;
+
+const plan = z
+  .strictObject({
+    name: text({ least: 1, most: 200 }),
+    key: z
+      .string()
+      .superRefine((value, context) => {
+        if (KEY_FORM.test(value)) return;
+        context.addIssue(
+          memberProblem('invalid_format', 'must be 1–10 upper-case letters and digits, a letter first'),
+        );
+      })
+      .meta({ pattern: KEY_FORM.source })
+      .optional()
+      .describe('Short key, unique in the workspace; made from the name by default'),
+  })
+  .meta({ id: 'ProjectPlan' });
+
+const project = z
+  .strictObject({ id: uuidOut, key: z.string(), name: z.string(), created_at: timestamp })
+  .meta({ id: 'Project' });
+
+/** The projects of a workspace; a key or token sees its own. */
+export function projectRoutes(deps: Dependencies): Route[] {
+  return [list(deps), create(deps)];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listProjects',
+    tag,
+    summary: 'List projects, newest first',
+    access: { kind: 'credential', scope: null },
+    query: z.strictObject(pageParameters),
+    answers: {
+      200: { description: 'A page of projects', schema: pageOf(project).meta({ id: 'ProjectPage' }) },
+    },
+    async handle({ caller, query: { limit = DEFAULT_PAGE, cursor } }) {
+      const page = { workspaceId: caller.workspaceId, id: caller.projectId, cursor, limit: limit + 1 };
+      const { rows, nextCursor } = cutPage(await listProjects(deps.database, page), limit);
+      return { status: 200, body: { data: rows.map(present), next_cursor: nextCursor } };
+    },
+  });
+}
+
+function create(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'createProject',
+    tag,
+    summary: 'Make a project',
+    access: { kind: 'person', least: 'admin' },
+    body: plan,
+    idempotent: true,
+    answers: { 201: { description: 'The project', schema: project } },
+    problems: ['conflict'],
+    async handle({ caller: { workspaceId, actor }, body }) {
+      const key = body.key ?? projectKeyFrom(body.name);
+      const row = await createProject(deps.database, {
+        workspaceId,
+        key,
+        name: body.name,
+        actor,
+        now: deps.clock(),
+      });
+      if (!row) throw new Problem('conflict', `The workspace has a project with the key ${key} already.`);
+      return { status: 201, body: present(row) };
+    },
+  });
+}
+
+function present(row: ProjectRow) {
+  return { id: row.id, key: row.key, name: row.name, created_at: row.created_at.toISOString() };
+}

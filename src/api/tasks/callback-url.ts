@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { MAX_URL_LENGTH } from '../../domain/limits.ts';
+import { memberProblem } from '../http/fields.ts';
+
+/**
+ * A callback address (specification 2.1: it must begin with `https://`). Which addresses may be reached is judged
+ * when an attempt is made, on the address that is connected to.
+ */
+export const callbackUrl = z
+  .string()
+  .superRefine((value, context) => {
+    if (value.length > MAX_URL_LENGTH) {
+      context.addIssue(memberProblem('too_long', `may have ${MAX_URL_LENGTH} characters at most`));
+    } else if (!value.startsWith('https://')) {
+      context.addIssue(memberProblem('not_https', 'must begin with https://'));
+    } else {
+      const problem = problemOf(value);
+      if (problem) context.addIssue(memberProblem('invalid_format', problem));
+    }
+  })
+  .meta({ maxLength: MAX_URL_LENGTH, pattern: '^https://', format: 'uri' });
+
+function problemOf(value: string): string | null {
+  // The parser of URLs silently drops or repairs these; what is signed up for should be what is called.
+  if (/[\s\u0000-\u001f\u007f\\]/.test(value) || !value.isWellFormed())
+    return 'holds characters that no URL has';
+  const url = URL.parse(value);
+  if (!url) return 'is no valid URL';
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials';
+  if (value.includes('#')) return 'must not have a fragment';
+  return null;
+}

@@ -1,0 +1,105 @@
+import { roomOf, type RunView } from '../../domain/task-run.ts';
+import type { CallbackAttemptRow } from '../../database/callbacks.ts';
+import { viewOfRow, type TaskRunRow } from '../../database/task-runs.ts';
+
+/** Where to poll a run. */
+export function statusUrl(baseUrl: string, executionId: string): string {
+  return `${baseUrl}/api/v1/tasks/${executionId}`;
+}
+
+/** A run in full: what was submitted from the row, what moves from the view. */
+export function presentDetail(
+  row: TaskRunRow,
+  view: RunView,
+  attempts: readonly CallbackAttemptRow[],
+  baseUrl: string,
+) {
+  return {
+    execution_id: row.id,
+    state: view.state,
+    project_id: row.project_id,
+    title: row.title,
+    description: row.description ?? null,
+    task_type: row.task_type,
+    metadata: row.metadata,
+    progress: view.progress,
+    steps: view.steps,
+    ...presentTiming(row, view),
+    output: view.output,
+    errors: view.errors,
+    escalation: view.escalation,
+    callback: {
+      url: row.callback_url ?? null,
+      status: row.callback_status,
+      attempts: attempts.map(presentAttemptBriefly),
+    },
+    status_url: statusUrl(baseUrl, row.id),
+    websocket_room: roomOf(row.id),
+    last_seq: view.last_seq,
+  };
+}
+
+/** A run in a list, from its row alone. */
+export function presentListed(row: TaskRunRow, baseUrl: string) {
+  const view = viewOfRow(row);
+  return {
+    execution_id: row.id,
+    state: view.state,
+    project_id: row.project_id,
+    title: row.title,
+    task_type: row.task_type,
+    metadata: row.metadata,
+    progress: view.progress,
+    ...presentTiming(row, view),
+    callback: { url: row.callback_url ?? null, status: row.callback_status },
+    status_url: statusUrl(baseUrl, row.id),
+    websocket_room: roomOf(row.id),
+    last_seq: view.last_seq,
+  };
+}
+
+/** An attempt with everything that was sent and received. */
+export function presentAttempt(row: CallbackAttemptRow) {
+  return {
+    id: row.id,
+    execution_id: row.execution_id,
+    attempt: row.attempt,
+    url: row.url,
+    request_headers: row.request_headers,
+    request_body: row.request_body,
+    response_status: row.response_status ?? null,
+    response_headers: row.response_headers ?? null,
+    response_body: row.response_body ?? null,
+    failure: row.failure ?? null,
+    message: row.message ?? null,
+    address: row.address ?? null,
+    duration_ms: row.duration_ms ?? null,
+    attempted_at: row.attempted_at.toISOString(),
+    completed_at: row.completed_at?.toISOString() ?? null,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+  };
+}
+
+function presentAttemptBriefly(row: CallbackAttemptRow) {
+  return {
+    attempt: row.attempt,
+    attempted_at: row.attempted_at.toISOString(),
+    response_status: row.response_status ?? null,
+    failure: row.failure ?? null,
+    message: row.message ?? null,
+    duration_ms: row.duration_ms ?? null,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+  };
+}
+
+function presentTiming(row: TaskRunRow, view: RunView) {
+  return {
+    created_at: row.created_at.toISOString(),
+    started_at: view.started_at,
+    paused_at: view.paused_at,
+    paused_by: view.paused_by,
+    paused_ms: view.paused_ms,
+    completed_at: view.completed_at,
+    duration_ms: view.duration_ms,
+  };
+}

@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { isTerminal } from '../../domain/task-states.ts';
+import { callbackAttempts } from '../../database/callbacks.ts';
+import { projectIdsOf } from '../../database/projects.ts';
+import { eraseRun, listRuns, type RunFilter } from '../../database/task-runs.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Caller } from '../http/caller.ts';
+import { Problem } from '../http/problem.ts';
+import { route, type Answer, type Route } from '../http/route.ts';
+import { allEvents, eventStream, isFeedOver } from './events.ts';
+import { presentAttempt, presentListed } from './presenter.ts';
+import { detailOf, openRun, readRun } from './read.ts';
+import * as schema from './schema.ts';
+import { steerTask, type Steering } from './steer.ts';
+import { submitTask } from './submit.ts';
+import { preferredWait, readWhenChanged } from './wait.ts';
+
+const PATH = '/api/v1/tasks';
+const ONE = `${PATH}/{execution_id}`;
+const reads = { kind: 'credential', scope: 'tasks:read' } as const;
+const writes = { kind: 'credential', scope: 'tasks:write' } as const;
+const tag = 'task';
+
+/** Everything about tasks (specification 4.1 and 4.2, decisions 3). */
+export function taskRoutes(deps: Dependencies): Route[] {
+  return [
+    submit(deps),
+    list(deps),
+    read(deps),
+    ...steerings(deps),
+    events(deps),
+    callbacks(deps),
+    erase(deps),
+  ];
+}
+
+function submit(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'submitTask',
+    tag,
+    summary: 'Submit a task',
+    access: writes,
+    body: schema.submission,
+    idempotent: true,
+    answers: {
+      201: {
+        description: 'Taken in; the run exists',
+        schema: schema.submitted,
+        headers: { Location: 'Where to poll' },
+      },
+    },
+    problems: ['project_not_allowed', 'unavailable'],
+    handle: async ({ caller, body, claim }) => await submitTask(deps, caller, body, claim),
+  });
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listTasks',
+    tag,
+    summary: 'List tasks, newest first',
+    description:
+      'Beside the named parameters, `metadata.<name>=<value>` keeps the runs whose metadata has this member with this text.',
+    access: reads,
+    query: schema.listParameters,
+    answers: { 200: { description: 'A page of runs', schema: schema.listPage } },
+    async handle({ caller, query }) {
+      const { rows, nextCursor } = await listRuns(deps.database, await filterOf(deps, caller, query));
+      const data = rows.map((row) => presentListed(row, deps.baseUrl));
+      return { status: 200, body: { data, next_cursor: nextCursor } };
+    },
+  });
+}
+
+function read(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: ONE,
+    operationId: 'readTask',
+    tag,
+    summary: 'Poll a task',
+    access: reads,
+    params: schema.taskParams,
+    headers: z.strictObject({
+      Prefer: z
+        .string()
+        .optional()
+        .describe('`wait=N`: answer when the state changes, or after N seconds (60 at most)'),
+    }),
+    answers: { 200: { description: 'The workflow detail', schema: schema.detail } },
+    async handle(call) {
+      const row = await openRun(deps, call.caller, call.params.execution_id);
+      const reading = await readRun(deps, row);
+      const seconds = preferredWait([call.headers.prefer].flat().join(','));
+      if (seconds === null) return { status: 200, body: await detailOf(deps, reading) };
+      const later = await readWhenChanged(deps, reading, { seconds, signal: call.signal });
+      const headers = { 'Preference-Applied': `wait=${seconds}` };
+      return { status: 200, headers, body: await detailOf(deps, later) };
+    },
+  });
+}
+
+function steerings(deps: Dependencies): Route[] {
+  const summaries: Record<Steering, string> = {
+    pause: 'Pause a task: nothing new starts',
+    continue: 'Continue a paused task',
+    cancel: 'Cancel a task',
+  };
+  return (['pause', 'continue', 'cancel'] as const).map((steering) =>
+    route({
+      method: 'post',
+      path: `${ONE}/${steering}`,
+      operationId: `${steering}Task`,
+      tag,
+      summary: summaries[steering],
+      access: writes,
+      params: schema.taskParams,
+      body: schema.wish,
+      bodyOptional: true,
+      answers: { 202: { description: 'Wished; the detail as it looks now', schema: schema.detail } },
+      problems: ['invalid_state', 'unavailable'],
+      handle: async ({ caller, params, body }) =>
+        await steerTask(deps, caller, { id: params.execution_id, steering, reason: body?.reason }),
+    }),
+  );
+}
+
+function events(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${ONE}/events`,
+    operationId: 'readTaskEvents',
+    tag,
+    summary: "A run's feed, oldest first",
+    description:
+      'As JSON at once, or with `Accept: text/event-stream` as server-sent events that follow the run to its last event.',
+    access: reads,
+    params: schema.taskParams,
+    query: schema.eventParameters,
+    headers: z.strictObject({
+      'Last-Event-ID': z.string().optional().describe('For event streams: goes on behind this `seq`'),
+    }),
+    mediaTypes: ['application/json', 'text/event-stream'],
+    answers: {
+      200: {
+        description: 'The events',
+        schema: schema.eventList,
+        mediaTypes: ['application/json', 'text/event-stream'],
+      },
+      204: { description: 'To an event source that reconnects: the run has ended and everything was sent' },
+    },
+    async handle(call): Promise<Answer> {
+      const row = await openRun(deps, call.caller, call.params.execution_id);
+      if (call.mediaType !== 'text/event-stream') {
+        return { status: 200, body: await allEvents(deps, row, call.query.after ?? 0) };
+      }
+      const lastSeen = /^\d{1,10}$/.exec(String(call.headers['last-event-id'] ?? ''))?.[0];
+      const after = lastSeen === undefined ? (call.query.after ?? 0) : Number(lastSeen);
+      // 204 is what makes an EventSource stop coming back (WHATWG HTML, section 9.2.3).
+      if (lastSeen !== undefined && isFeedOver(row) && after >= row.last_seq) return { status: 204 };
+      return { status: 200, stream: eventStream(deps, row.id, Math.min(after, 2_147_483_647), call.signal) };
+    },
+  });
+}
+
+function callbacks(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${ONE}/callbacks`,
+    operationId: 'readTaskCallbacks',
+    tag,
+    summary: "The audit log of a run's callback, oldest first",
+    access: reads,
+    params: schema.taskParams,
+    answers: { 200: { description: 'All attempts', schema: schema.callbackList } },
+    async handle({ caller, params }) {
+      const row = await openRun(deps, caller, params.execution_id);
+      return {
+        status: 200,
+        body: { data: (await callbackAttempts(deps.database, row.id)).map(presentAttempt) },
+      };
+    },
+  });
+}
+
+function erase(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: ONE,
+    operationId: 'eraseTask',
+    tag,
+    summary: "Erase an ended run's data, here and in Temporal",
+    access: writes,
+    params: schema.taskParams,
+    answers: { 204: { description: 'Erased' } },
+    problems: ['invalid_state', 'unavailable'],
+    async handle({ caller, params }) {
+      const row = await openRun(deps, caller, params.execution_id);
+      if (!isTerminal(row.state))
+        throw new Problem('invalid_state', `The run is ${row.state}; only an ended one can be erased.`);
+      if (!isFeedOver(row))
+        throw new Problem('invalid_state', 'The callback of the run is still on its way.');
+      await deps.control.forget(row.id);
+      await eraseRun(deps.database, row.id);
+      return { status: 204 };
+    },
+  });
+}
+
+type ListQuery = z.output<typeof schema.listParameters>;
+
+async function filterOf(deps: Dependencies, caller: Caller, query: ListQuery): Promise<RunFilter> {
+  const all =
+    caller.kind === 'person' ? await projectIdsOf(deps.database, caller.workspaceId) : [caller.projectId];
+  if (query.project_id && !all.includes(query.project_id)) {
+    throw new Problem('project_not_allowed', 'The project is not one that this credential may use.');
+  }
+  return {
+    projectIds: query.project_id ? [query.project_id] : all,
+    ...(query.state ? { states: query.state } : {}),
+    ...(query.task_type ? { taskTypes: query.task_type } : {}),
+    ...(query.created_after ? { createdAfter: query.created_after } : {}),
+    ...(query.created_before ? { createdBefore: query.created_before } : {}),
+    metadata: metadataOf(query),
+    ...(query.cursor ? { cursor: query.cursor } : {}),
+    limit: query.limit ?? DEFAULT_PAGE,
+  };
+}
+
+function metadataOf(query: Record<string, unknown>): Record<string, string> {
+  const given = Object.entries(query).filter(([name]) => name.startsWith('metadata.'));
+  return Object.fromEntries(given.map(([name, value]) => [name.slice('metadata.'.length), String(value)]));
+}

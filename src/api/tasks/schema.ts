@@ -1,0 +1,231 @@
+import { z } from 'zod';
+import {
+  MAX_DESCRIPTION_LENGTH,
+  MAX_METADATA_BYTES,
+  MAX_REASON_LENGTH,
+  MAX_TITLE_LENGTH,
+  MAX_URL_LENGTH,
+} from '../../domain/limits.ts';
+import { DEFAULT_TASK_TYPE, RUN_ERROR_CODES, STEP_STATUSES, TASK_TYPES } from '../../domain/task-run.ts';
+import { TASK_STATES } from '../../domain/task-states.ts';
+import { FEED_EVENT_TYPES } from '../../domain/feed-events.ts';
+import {
+  integerParameter,
+  listParameter,
+  pageOf,
+  pageParameters,
+  text,
+  timeParameter,
+  timestamp,
+  uuid,
+  uuidOut,
+} from '../http/fields.ts';
+import { callbackUrl } from './callback-url.ts';
+import { metadata } from './metadata.ts';
+
+/** A submission (specification 2.1). */
+export const submission = z
+  .strictObject({
+    title: text({ least: 1, most: MAX_TITLE_LENGTH }).describe('Short human-readable name'),
+    description: text({ most: MAX_DESCRIPTION_LENGTH }).optional().describe('Full prompt for the agent'),
+    project_id: uuid.describe("A project of the credential's"),
+    task_type: z.enum(TASK_TYPES).default(DEFAULT_TASK_TYPE).describe('Selects the agents'),
+    callback_url: callbackUrl
+      .optional()
+      .describe(`Begins with https://; without it, poll. At most ${MAX_URL_LENGTH} characters`),
+    metadata: metadata
+      .optional()
+      .describe(
+        `Passed through; at most ${MAX_METADATA_BYTES} bytes of JSON. \`rehearsal\` directs the rehearsal backend`,
+      ),
+  })
+  .meta({ id: 'TaskSubmission' });
+export type Submission = z.output<typeof submission>;
+
+/** The answer to a submission (specification 2.2). */
+export const submitted = z
+  .strictObject({
+    execution_id: uuidOut,
+    status_url: z.string().describe('Where to poll'),
+    websocket_room: z.string().describe('The channel of its live progress'),
+    callback_secret: z
+      .string()
+      .describe(
+        '64 hex characters, shown this once; the HMAC key of callbacks is the UTF-8 bytes of this text',
+      ),
+  })
+  .meta({ id: 'TaskSubmitted' });
+
+const runError = z
+  .strictObject({
+    code: z.enum(RUN_ERROR_CODES),
+    message: z.string(),
+    step: z.string().nullable(),
+    agent: z.string().nullable(),
+    at: timestamp,
+  })
+  .meta({ id: 'RunError' });
+
+const step = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().describe('Unique within the run'),
+    agent: z.string(),
+    status: z.enum(STEP_STATUSES),
+    attempt: z.int().describe('0 before it began'),
+    started_at: timestamp.nullable(),
+    completed_at: timestamp.nullable(),
+    duration_ms: z.int().nullable(),
+    summary: z.string().nullable(),
+    usage: z.strictObject({ input_tokens: z.int(), output_tokens: z.int() }).nullable(),
+    error: runError.nullable(),
+  })
+  .meta({ id: 'Step' });
+
+const progress = z
+  .strictObject({
+    percent: z.int().min(0).max(100),
+    steps_completed: z.int(),
+    steps_total: z.int(),
+    current_step: z.string().nullable(),
+  })
+  .meta({ id: 'Progress' });
+
+const callbackStatus = z.enum(['none', 'pending', 'delivered', 'failed']);
+const callbackAttemptBrief = z.strictObject({
+  attempt: z.int(),
+  attempted_at: timestamp,
+  response_status: z.int().nullable(),
+  failure: z.string().nullable(),
+  message: z.string().nullable(),
+  duration_ms: z.int().nullable(),
+  next_attempt_at: timestamp.nullable(),
+});
+
+const head = {
+  execution_id: uuidOut,
+  state: z.enum(TASK_STATES),
+  project_id: uuidOut,
+  title: z.string(),
+};
+const timing = {
+  created_at: timestamp,
+  started_at: timestamp.nullable(),
+  paused_at: timestamp.nullable(),
+  paused_by: z.string().nullable(),
+  paused_ms: z.int().describe('Milliseconds paused so far, a pause that still holds not included'),
+  completed_at: timestamp.nullable(),
+  duration_ms: z.int().nullable(),
+};
+
+/** The workflow detail (specification 2.3), the order of members as decided. */
+export const detail = z
+  .strictObject({
+    ...head,
+    description: z.string().nullable(),
+    task_type: z.enum(TASK_TYPES),
+    metadata: z.record(z.string(), z.unknown()),
+    progress,
+    steps: z.array(step),
+    ...timing,
+    output: z.record(z.string(), z.unknown()).nullable(),
+    errors: z.array(runError),
+    escalation: z
+      .strictObject({
+        reason: z.string(),
+        step: z.string().nullable(),
+        agent: z.string().nullable(),
+        at: timestamp,
+      })
+      .nullable(),
+    callback: z.strictObject({
+      url: z.string().nullable(),
+      status: callbackStatus,
+      attempts: z.array(callbackAttemptBrief).describe('The whole record is at `…/callbacks`'),
+    }),
+    status_url: z.string(),
+    websocket_room: z.string(),
+    last_seq: z.int().describe('`seq` of the last event that this answer includes'),
+  })
+  .meta({ id: 'TaskDetail' });
+export type Detail = z.output<typeof detail>;
+
+/** A run in a list: the detail without its long members. It is the stored projection, milliseconds old at most. */
+export const listed = z
+  .strictObject({
+    ...head,
+    task_type: z.enum(TASK_TYPES),
+    metadata: z.record(z.string(), z.unknown()),
+    progress,
+    ...timing,
+    callback: z.strictObject({ url: z.string().nullable(), status: callbackStatus }),
+    status_url: z.string(),
+    websocket_room: z.string(),
+    last_seq: z.int(),
+  })
+  .meta({ id: 'TaskListed' });
+export const listPage = pageOf(listed).meta({ id: 'TaskPage' });
+
+const knownListParameters = z.strictObject({
+  ...pageParameters,
+  state: listParameter(TASK_STATES).optional(),
+  task_type: listParameter(TASK_TYPES).optional(),
+  created_after: timeParameter.optional().describe('Submitted then or later'),
+  created_before: timeParameter.optional().describe('Submitted earlier'),
+  project_id: uuid.optional().describe('For people, who see all projects of their workspace'),
+});
+/** Beside the named ones, `metadata.<name>=<value>` compares a top-level member of the metadata by its text. */
+export const listParameters = knownListParameters.catchall(z.string()).superRefine((query, context) => {
+  for (const name of Object.keys(query)) {
+    if (name in knownListParameters.shape || /^metadata\..+/.test(name)) continue;
+    context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
+  }
+});
+
+export const taskParams = z.strictObject({ execution_id: uuid });
+
+/** The optional body of pause, continue and cancel. */
+export const wish = z
+  .strictObject({ reason: text({ most: MAX_REASON_LENGTH }).optional().describe('For people to read') })
+  .meta({ id: 'Wish' });
+
+const feedEvent = z
+  .strictObject({
+    seq: z.int().describe('1, 2, 3 … within a run'),
+    type: z.enum(FEED_EVENT_TYPES),
+    execution_id: uuidOut,
+    at: timestamp,
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'FeedEvent' });
+export const eventList = z
+  .strictObject({ data: z.array(feedEvent), last_seq: z.int() })
+  .meta({ id: 'FeedEvents' });
+export const eventParameters = z.strictObject({
+  after: integerParameter(0, 2_147_483_647).optional().describe('Only events with a higher `seq`'),
+});
+
+/** The audit log `workflow_webhook_deliveries` (specification 2.4), oldest first. */
+const callbackAttempt = z
+  .strictObject({
+    id: uuidOut,
+    execution_id: uuidOut,
+    attempt: z.int(),
+    url: z.string(),
+    request_headers: z.record(z.string(), z.string()),
+    request_body: z.string(),
+    response_status: z.int().nullable(),
+    response_headers: z.record(z.string(), z.string()).nullable(),
+    response_body: z.string().nullable().describe('The first 16 KiB'),
+    failure: z.string().nullable().describe('The kind of failure; null for a success'),
+    message: z.string().nullable(),
+    address: z.string().nullable().describe('The address that was connected to'),
+    duration_ms: z.int().nullable(),
+    attempted_at: timestamp,
+    completed_at: timestamp.nullable(),
+    next_attempt_at: timestamp.nullable(),
+  })
+  .meta({ id: 'CallbackAttempt' });
+export const callbackList = z
+  .strictObject({ data: z.array(callbackAttempt) })
+  .meta({ id: 'CallbackAttempts' });
