@@ -101,7 +101,8 @@ async function attempt(needs: Needs, executionId: string, callback: Callback): P
     },
   });
   const isLast = record.outcome === 'succeeded' || nextAttemptAt === null;
-  if (isLast) await settleCallback(database, executionId, record.outcome === 'succeeded' ? 'delivered' : 'failed');
+  if (isLast)
+    await settleCallback(database, executionId, record.outcome === 'succeeded' ? 'delivered' : 'failed');
   if (record.outcome === 'succeeded') return { status: record.response?.status ?? 0 };
   throw ApplicationFailure.retryable(record.message ?? 'the callback was not accepted', 'CallbackFailed');
 }

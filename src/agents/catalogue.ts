@@ -86,7 +86,9 @@ export function loadCatalogue(path: string): Catalogue {
 export function parseCatalogue(text: string, source: string): Catalogue {
   const read = catalogueSchema.safeParse(parse(text));
   if (!read.success) {
-    const faults = read.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    const faults = read.error.issues.map(
+      (issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`,
+    );
     throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
   }
   const { agents, teams, defaults } = read.data;

@@ -53,7 +53,9 @@ async function playTime(stepMs: number, reports: number, stage: Stage): Promise<
     if (due <= reported) return;
     const at = new Date();
     const numbers = Array.from({ length: due - reported }, (_, index) => reported + index + 1);
-    await stage.report(numbers.map((number) => ({ number, percent: Math.floor((100 * number) / reports), at })));
+    await stage.report(
+      numbers.map((number) => ({ number, percent: Math.floor((100 * number) / reports), at })),
+    );
     reported = due;
   }
 }

@@ -53,7 +53,8 @@ export async function startFeedListener(url: string, log: Logger): Promise<FeedL
       subscribers.set(executionId, listeners.add(onChange));
       return () => {
         listeners.delete(onChange);
-        if (listeners.size === 0 && subscribers.get(executionId) === listeners) subscribers.delete(executionId);
+        if (listeners.size === 0 && subscribers.get(executionId) === listeners)
+          subscribers.delete(executionId);
       };
     },
     async close() {

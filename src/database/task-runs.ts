@@ -78,9 +78,15 @@ export async function listRuns(
   if (filter.createdBefore) query.andWhere({ created_at: { $lt: filter.createdBefore } });
   if (filter.cursor) query.andWhere({ id: { $lt: filter.cursor } });
   for (const [name, value] of Object.entries(filter.metadata ?? {})) {
-    query.andWhere('(metadata::jsonb @> ?::jsonb or metadata::jsonb @> ?::jsonb)', metadataForms(name, value));
+    query.andWhere(
+      '(metadata::jsonb @> ?::jsonb or metadata::jsonb @> ?::jsonb)',
+      metadataForms(name, value),
+    );
   }
-  const rows = await query.orderBy({ id: 'desc' }).limit(filter.limit + 1).getResult();
+  const rows = await query
+    .orderBy({ id: 'desc' })
+    .limit(filter.limit + 1)
+    .getResult();
   const page = rows.slice(0, filter.limit);
   return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
 }
@@ -126,7 +132,11 @@ export function viewOfRow(row: TaskRunRow): RunView {
 export async function runsUnderWay(database: Database, before: Date, limit: number): Promise<TaskRunRow[]> {
   return await database.em
     .fork()
-    .find(TaskRun, { completed_at: null, created_at: { $lt: before } }, { orderBy: { created_at: 'asc' }, limit });
+    .find(
+      TaskRun,
+      { completed_at: null, created_at: { $lt: before } },
+      { orderBy: { created_at: 'asc' }, limit },
+    );
 }
 
 /** Runs with a Web UI pause that their workflow has not been told of yet. */
@@ -140,7 +150,10 @@ export async function runsWithUntoldPause(database: Database): Promise<TaskRunRo
 export async function noteEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
   await statements(database)
     .updateTable('task_runs')
-    .set({ engine_paused_at: sql`${pausedAt.toISOString()}::timestamptz`, engine_pause_signalled: false } as never)
+    .set({
+      engine_paused_at: sql`${pausedAt.toISOString()}::timestamptz`,
+      engine_pause_signalled: false,
+    } as never)
     .where('id', '=', id)
     .where('completed_at', 'is', null)
     .execute();
@@ -157,7 +170,11 @@ export async function noteEnginePauseTold(database: Database, id: string, paused
 }
 
 /** Ids of runs that ended before `before` and whose callback is still pending, oldest first. */
-export async function runsAwaitingCallback(database: Database, before: Date, limit: number): Promise<string[]> {
+export async function runsAwaitingCallback(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<string[]> {
   const rows = await database.em
     .fork()
     .find(

@@ -1,6 +1,12 @@
 /** Who may do what: scopes of keys and tokens, roles of people (decisions 2). */
 
-export const SCOPES = ['tasks:read', 'tasks:write', 'events:write', 'webhooks:read', 'webhooks:write'] as const;
+export const SCOPES = [
+  'tasks:read',
+  'tasks:write',
+  'events:write',
+  'webhooks:read',
+  'webhooks:write',
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Scopes that reach over the whole workspace; only admins make keys with them. */

@@ -8,7 +8,12 @@ export type News = { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] };
  * A run that was paused in the engine while nothing of ours could say so. A run that is paused already stays as
  * it is: null. `pausedAt` is when the engine's pause began.
  */
-export function pausedByEngine(view: RunView, by: string, pausedAt: Date, reason: string | null): News | null {
+export function pausedByEngine(
+  view: RunView,
+  by: string,
+  pausedAt: Date,
+  reason: string | null,
+): News | null {
   const { last_seq: _, ...rest } = view;
   if (view.state !== 'initializing' && view.state !== 'planning' && view.state !== 'executing') return null;
   const at = pausedAt.toISOString();
@@ -20,9 +25,7 @@ export function pausedByEngine(view: RunView, by: string, pausedAt: Date, reason
 }
 
 /** How a run that the engine closed without our code ends: terminated → cancelled, all else → failed. */
-export type EngineEnd =
-  | { state: 'cancelled' }
-  | { state: 'failed'; code: RunErrorCode; message: string };
+export type EngineEnd = { state: 'cancelled' } | { state: 'failed'; code: RunErrorCode; message: string };
 
 /** A run that was ended in the engine, at `closedAt`. */
 export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, closedAt: Date): News {
@@ -37,10 +40,12 @@ export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, cl
   const steps = view.steps.map((step) => {
     if (step.status === 'pending') return { ...step, status: 'skipped' as const };
     if (step.status !== 'running') return step;
-    const ranMs = step.started_at === null ? 0 : Math.max(0, completedAt.getTime() - Date.parse(step.started_at));
+    const ranMs =
+      step.started_at === null ? 0 : Math.max(0, completedAt.getTime() - Date.parse(step.started_at));
     return { ...step, status: 'cancelled' as const, completed_at: at, duration_ms: ranMs };
   });
-  const pausedMs = view.paused_at === null ? 0 : Math.max(0, completedAt.getTime() - Date.parse(view.paused_at));
+  const pausedMs =
+    view.paused_at === null ? 0 : Math.max(0, completedAt.getTime() - Date.parse(view.paused_at));
   const ended = {
     ...rest,
     state: end.state,

@@ -127,7 +127,13 @@ export class RunState {
   }
 
   /** An attempt failed. `retryInMs` is the wait before the next one, null when there is none. */
-  stepFailed(stepId: string, code: RunErrorCode, message: string, retryInMs: number | null, now: number): void {
+  stepFailed(
+    stepId: string,
+    code: RunErrorCode,
+    message: string,
+    retryInMs: number | null,
+    now: number,
+  ): void {
     const step = this.#step(stepId);
     step.error = this.#error(code, message, step, now);
     if (retryInMs === null) this.#closeStep(step, 'failed', now);

@@ -50,9 +50,12 @@ export function createEngine({ client, taskQueue }: { client: Client; taskQueue:
 
     async stateOf(executionId: string): Promise<EngineState> {
       try {
-        const { status, raw, closeTime } = await within(() => client.workflow.getHandle(executionId).describe());
+        const { status, raw, closeTime } = await within(() =>
+          client.workflow.getHandle(executionId).describe(),
+        );
         if (status.name === 'RUNNING') return { kind: 'running' };
-        if (status.name === 'PAUSED') return { kind: 'paused', ...pauseOf(raw.workflowExtendedInfo?.pauseInfo) };
+        if (status.name === 'PAUSED')
+          return { kind: 'paused', ...pauseOf(raw.workflowExtendedInfo?.pauseInfo) };
         return { kind: 'closed', end: endOf(status.name), closedAt: closeTime ?? new Date() };
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return { kind: 'absent' };
@@ -97,7 +100,8 @@ type PauseInfo = {
 
 function pauseOf(info: PauseInfo | null | undefined): { pausedAt: Date; by: string; reason: string | null } {
   const { seconds, nanos } = info?.pausedTime ?? {};
-  const pausedAt = seconds == null ? new Date() : new Date(Number(seconds) * 1_000 + Math.floor((nanos ?? 0) / 1e6));
+  const pausedAt =
+    seconds == null ? new Date() : new Date(Number(seconds) * 1_000 + Math.floor((nanos ?? 0) / 1e6));
   return { pausedAt, by: `temporal: ${info?.identity || 'unknown'}`, reason: info?.reason || null };
 }
 

@@ -17,7 +17,13 @@ import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Engine, EngineState } from './engine.ts';
 
-export type Needs = { database: Database; engine: Engine; control: TaskControl; clock: () => Date; log: Logger };
+export type Needs = {
+  database: Database;
+  engine: Engine;
+  control: TaskControl;
+  clock: () => Date;
+  log: Logger;
+};
 
 /** A submission is left alone for so long: its own request is still starting it. */
 const SUBMISSION_MS = 3_000;
@@ -52,7 +58,8 @@ export async function startForgotten(needs: Needs): Promise<void> {
 export async function sweep(needs: Needs): Promise<void> {
   const { database, engine, clock } = needs;
   const now = clock().getTime();
-  for (const row of await runsUnderWay(database, new Date(now - SUBMISSION_MS), BATCH)) await settle(needs, row);
+  for (const row of await runsUnderWay(database, new Date(now - SUBMISSION_MS), BATCH))
+    await settle(needs, row);
   for (const id of await runsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
     const { kind } = await engine.stateOf(id);
     if (kind === 'closed' || kind === 'absent') await engine.startCallback(id);

@@ -30,7 +30,10 @@ export function startReconciler(needs: Needs & { databaseUrl: string }): Reconci
   }
 
   async function takeLock(): Promise<PostgresClient | null> {
-    const client = new PostgresClient({ connectionString: databaseUrl, application_name: 'baton reconciler' });
+    const client = new PostgresClient({
+      connectionString: databaseUrl,
+      application_name: 'baton reconciler',
+    });
     client.on('error', (error) => log.warn({ err: error }, 'the reconciler lost its lock'));
     client.on('end', () => {
       if (lock === client) lock = null;
@@ -62,9 +65,13 @@ export function startReconciler(needs: Needs & { databaseUrl: string }): Reconci
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    }, { once: true });
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
   });
 }

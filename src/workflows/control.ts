@@ -70,7 +70,10 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
   const handleOf = (id: string) => client.workflow.getHandle(id);
   const within = <T>(ms: number, call: () => Promise<T>) => client.withDeadline(Date.now() + ms, call);
 
-  async function signal(id: string, send: (handle: WorkflowHandle) => Promise<void>): Promise<'accepted' | 'ended'> {
+  async function signal(
+    id: string,
+    send: (handle: WorkflowHandle) => Promise<void>,
+  ): Promise<'accepted' | 'ended'> {
     try {
       await within(CALL_LIMIT_MS, () => send(handleOf(id)));
       return 'accepted';
@@ -85,7 +88,13 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
     const { status } = await within(CALL_LIMIT_MS, () => handleOf(id).describe());
     if (status.name !== 'PAUSED') return;
     const { namespace } = client.options;
-    const request = { namespace, workflowId: id, identity: by, reason: 'through the API', requestId: randomUUID() };
+    const request = {
+      namespace,
+      workflowId: id,
+      identity: by,
+      reason: 'through the API',
+      requestId: randomUUID(),
+    };
     await within(CALL_LIMIT_MS, () => client.workflowService.unpauseWorkflowExecution(request));
   }
 
@@ -210,5 +219,8 @@ function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return text;
   // A character cut in half decodes to U+FFFD at the end.
-  return bytes.subarray(0, limit).toString('utf8').replace(/\uFFFD$/, '');
+  return bytes
+    .subarray(0, limit)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '');
 }

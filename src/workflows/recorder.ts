@@ -1,4 +1,9 @@
-import { CancellationScope, proxyLocalActivities, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  proxyLocalActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+} from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { RunState } from '../domain/run-state.ts';
 import { initialView, type RunView } from '../domain/task-run.ts';

@@ -56,7 +56,8 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   if (ending.kind === 'failed') throw ApplicationFailure.nonRetryable(ending.message, 'RunFailed');
   // The server takes a workflow as Canceled only where it was itself asked to cancel it.
-  if (ending.kind === 'cancelled' && root.consideredCancelled) throw new CancelledFailure('the run was cancelled');
+  if (ending.kind === 'cancelled' && root.consideredCancelled)
+    throw new CancelledFailure('the run was cancelled');
   return { state: recorder.shown.state };
 }
 
@@ -168,7 +169,7 @@ async function runTask(
     if (state.isPaused) await recorder.flush();
     await unpaused();
     const end = { completed: 'completed', unrecoverable: 'failed', escalated: 'escalated' } as const;
-    state.end(end[outcome.kind], null, Date.now());
+    state.end(end[outcome], null, Date.now());
   } finally {
     clock.cancel();
     await watch;

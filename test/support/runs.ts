@@ -1,0 +1,173 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { Runtime, type NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
+import { readConfiguration, type Configuration } from '../../src/configuration.ts';
+import { callbackAttempts } from '../../src/database/callbacks.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { eventsAfter } from '../../src/database/feed.ts';
+import { setUpInstallation, type Installation } from '../../src/database/installation.ts';
+import { findRun, insertRun, type TaskRunRow } from '../../src/database/task-runs.ts';
+import type { Rehearsal } from '../../src/domain/rehearsal.ts';
+import type { TaskType } from '../../src/domain/task-run.ts';
+import type { TaskState } from '../../src/domain/task-states.ts';
+import { callbackSecretPlace, createSealing } from '../../src/security/sealing.ts';
+import { createTaskControl, type TaskControl } from '../../src/workflows/control.ts';
+import { startTaskWorker, type TaskWorker } from '../../workers/task-worker.ts';
+import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
+import { freshDatabase, services, type FreshDatabase } from './services.ts';
+
+/** What a test submits; `callbackUrl` goes with `secret`. */
+export type Submission = {
+  rehearsal?: Rehearsal;
+  taskType?: TaskType;
+  callbackUrl?: string;
+  secret?: string;
+};
+
+/** Runs on real services, without the HTTP API: a database of its own, a worker in this process, the engine. */
+export type Runs = {
+  database: Database;
+  configuration: Configuration;
+  installation: Installation;
+  client: Client;
+  connection: NativeConnection;
+  control: TaskControl;
+  worker: TaskWorker;
+  /** What the processes of this world have logged, as one text. */
+  logged(): string;
+  /** Stores a submission, as the API does before it starts the workflow. */
+  store(submission?: Submission): Promise<string>;
+  submit(submission?: Submission): Promise<string>;
+  row(id: string): Promise<TaskRunRow>;
+  reaches(id: string, state: TaskState, withinMs?: number): Promise<TaskRunRow>;
+  events(id: string): ReturnType<typeof eventsAfter>;
+  attempts(id: string): ReturnType<typeof callbackAttempts>;
+  restartWorker(): Promise<void>;
+  close(): Promise<void>;
+};
+
+const RING = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** Waits until `probe` answers something other than null or false; throws with `what` when it does not in time. */
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | null | false> | T | null | false,
+  withinMs = 10_000,
+): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const found = await probe();
+    if (found !== null && found !== false) return found;
+    if (Date.now() > until) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await wait(20);
+  }
+}
+
+/** `agents`: the text of another catalogue; `environment`: further variables of the configuration. */
+export async function startRuns(
+  options: { agents?: string; environment?: Record<string, string> } = {},
+): Promise<Runs> {
+  const fresh: FreshDatabase = await freshDatabase();
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  const folder = mkdtempSync(join(tmpdir(), 'baton-runs-'));
+  const agentsFile = join(folder, 'agents.yml');
+  if (options.agents) writeFileSync(agentsFile, options.agents);
+  process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+  if (Runtime._instance === undefined) installRuntime(log);
+  const configuration = readConfiguration({
+    DATABASE_URL: fresh.url,
+    BATON_SEALING_KEYS: RING,
+    BATON_TOKEN_KEYS: RING,
+    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
+    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
+    OUTBOUND_CA_FILE: services().tlsFiles.ca,
+    ...(options.agents ? { AGENTS_FILE: agentsFile } : {}),
+    ...options.environment,
+  });
+  const installation = await setUpInstallation(fresh.url, {
+    workspaceName: 'Test',
+    projectName: 'Test',
+    adminEmail: 'admin@example.com',
+  });
+  const database = await connectDatabase(fresh.url);
+  const { client, connection } = await connectTemporal();
+  const control = createTaskControl({ client, taskQueue: configuration.taskQueue, eagerStart: false });
+  const sealing = createSealing(configuration.sealingKeys);
+
+  const runs: Runs = {
+    database,
+    configuration,
+    installation,
+    client,
+    connection,
+    control,
+    worker: await startTaskWorker(configuration, log),
+    logged: () => lines.join(''),
+    async store({ rehearsal, taskType = 'feature', callbackUrl, secret = 'secret' }: Submission = {}) {
+      const id = randomUUIDv7();
+      await insertRun(database, {
+        id,
+        workspace_id: installation.workspace_id,
+        project_id: installation.project_id,
+        created_by: 'key:test',
+        title: 'A test',
+        description: null,
+        task_type: taskType,
+        metadata: rehearsal ? { rehearsal } : {},
+        callback_url: callbackUrl ?? null,
+        callback_secret: sealing.seal(secret, callbackSecretPlace(id)),
+        created_at: new Date(),
+      });
+      return id;
+    },
+    async submit(submission = {}) {
+      const id = await runs.store(submission);
+      const row = await runs.row(id);
+      await control.start({
+        id,
+        workspaceId: row.workspace_id,
+        projectId: row.project_id,
+        title: row.title,
+        taskType: row.task_type,
+        rehearsal: submission.rehearsal ?? null,
+        hasCallback: submission.callbackUrl !== undefined,
+        createdAt: row.created_at,
+      });
+      return id;
+    },
+    async row(id) {
+      const row = await findRun(database, id);
+      if (!row) throw new Error(`no run ${id}`);
+      return row;
+    },
+    reaches: (id, state, withinMs = 10_000) =>
+      eventually(
+        `${id} is ${state}`,
+        async () => {
+          const row = await runs.row(id);
+          return row.state === state && row;
+        },
+        withinMs,
+      ),
+    events: (id) => eventsAfter(database, id, 0, 10_000),
+    attempts: (id) => callbackAttempts(database, id),
+    async restartWorker() {
+      await runs.worker.close();
+      runs.worker = await startTaskWorker(configuration, log);
+    },
+    async close() {
+      await runs.worker.close();
+      await connection.close();
+      await database.close();
+      await fresh.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return runs;
+}

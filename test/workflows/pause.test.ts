@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { services } from '../support/services.ts';
+import { eventually, startRuns, type Runs } from '../support/runs.ts';
+
+const me = { by: 'key:test' };
+
+describe('pausing a run', function () {
+  this.timeout(60_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  /** What the feed says of the state, as `from → to`. */
+  const moves = async (id: string) =>
+    (await runs.events(id))
+      .filter((event) => event.type === 'state.changed')
+      .map(({ data }) => `${data['from']} → ${data['to']}`);
+  const webUi = (verb: 'pause' | 'unpause', id: string) => {
+    const request = {
+      namespace: services().namespace,
+      workflowId: id,
+      identity: 'operator@example.com',
+      reason: 'having a look',
+      requestId: randomUUID(),
+    };
+    return verb === 'pause'
+      ? runs.client.workflowService.pauseWorkflowExecution(request)
+      : runs.client.workflowService.unpauseWorkflowExecution(request);
+  };
+  const startedSteps = async (id: string) =>
+    (await runs.events(id)).filter((event) => event.type === 'step.started').length;
+
+  const PHASES = [
+    ['initializing', { start_ms: 400, steps: 1 }],
+    ['planning', { plan_ms: 400, steps: 1 }],
+    ['executing', { step_ms: 400, steps: 2 }],
+  ] as const;
+  for (const [phase, rehearsal] of PHASES) {
+    it(`in ${phase} starts nothing more, and continues in ${phase}`, async () => {
+      const id = await runs.submit({ rehearsal });
+      await runs.reaches(id, phase);
+      await runs.control.pause(id, me);
+      const paused = await runs.reaches(id, 'paused');
+      assert.equal(paused.paused_from, phase);
+      assert.equal(paused.paused_by, 'key:test');
+      const before = await startedSteps(id);
+      await wait(900);
+      assert.equal((await runs.row(id)).state, 'paused');
+      assert.equal(await startedSteps(id), before);
+      await runs.control.continue(id, me);
+      await runs.reaches(id, 'completed');
+      const all = await moves(id);
+      const at = all.indexOf(`${phase} → paused`);
+      assert.deepEqual(all.slice(at, at + 2), [`${phase} → paused`, `paused → ${phase}`]);
+    });
+  }
+
+  it('keeps the result of a step that was in flight', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 400, steps: 2 } });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, me);
+    await runs.reaches(id, 'paused');
+    const row = await eventually('the step ends while paused', async () => {
+      const now = await runs.row(id);
+      return now.steps[0]?.status === 'completed' && now;
+    });
+    assert.equal(row.state, 'paused');
+    assert.equal(row.steps[1]?.status, 'pending');
+    await runs.control.continue(id, me);
+    await runs.reaches(id, 'completed');
+  });
+
+  it('twice in a row is the same as once, and so is continuing', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 300, steps: 3 } });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, me);
+    await runs.control.pause(id, { by: 'key:other' });
+    const row = await runs.reaches(id, 'paused');
+    assert.equal(row.paused_by, 'key:test');
+    await runs.control.continue(id, me);
+    await runs.control.continue(id, me);
+    await runs.reaches(id, 'completed');
+    assert.equal((await moves(id)).filter((move) => move.includes('paused')).length, 2);
+  });
+
+  it('before a cancel ends the run cancelled', async () => {
+    const id = await runs.submit({
+      rehearsal: { step_ms: 5_000, steps: 2 },
+      callbackUrl: 'https://127.0.0.1:1/',
+    });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, me);
+    await runs.reaches(id, 'paused');
+    await runs.control.cancel(id, { by: 'key:test', reason: 'enough' });
+    const row = await runs.reaches(id, 'cancelled');
+    assert.equal(row.callback_status, 'none');
+    assert.deepEqual(
+      row.steps.map((step) => step.status),
+      ['cancelled', 'skipped'],
+    );
+    const last = (await runs.events(id)).filter((event) => event.type === 'state.changed').at(-1);
+    assert.deepEqual(last?.data, { from: 'paused', to: 'cancelled', by: 'key:test', reason: 'enough' });
+  });
+
+  it('outlives the worker', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 300, steps: 2 } });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, me);
+    await runs.reaches(id, 'paused');
+    await runs.restartWorker();
+    await wait(500);
+    assert.equal((await runs.row(id)).state, 'paused');
+    await runs.control.continue(id, me);
+    await runs.reaches(id, 'completed', 20_000);
+  });
+
+  it('an ended run is answered as ended', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 1 } });
+    await runs.reaches(id, 'completed');
+    await runs.client.workflow.getHandle(id).result();
+    assert.equal(await runs.control.pause(id, me), 'ended');
+    assert.equal(await runs.control.cancel(id, me), 'ended');
+  });
+
+  describe('in the Temporal Web UI', () => {
+    it('shows within 3 s, with who did it, and so does its end', async () => {
+      const id = await runs.submit({ rehearsal: { step_ms: 400, steps: 3 } });
+      await runs.reaches(id, 'executing');
+      await webUi('pause', id);
+      const paused = await runs.reaches(id, 'paused', 3_000);
+      assert.equal(paused.paused_by, 'temporal: operator@example.com');
+      await wait(800);
+      assert.equal((await runs.row(id)).state, 'paused');
+      await webUi('unpause', id);
+      await eventually('the pause is over', async () => (await runs.row(id)).state !== 'paused', 3_000);
+      const row = await runs.reaches(id, 'completed');
+      assert.ok(row.paused_ms >= 800);
+      assert.equal((await moves(id)).filter((move) => move.includes('paused')).length, 2);
+    });
+
+    it('holds while one of the two pauses holds', async () => {
+      const id = await runs.submit({ rehearsal: { step_ms: 300, steps: 3 } });
+      await runs.reaches(id, 'executing');
+      await runs.control.pause(id, me);
+      await runs.reaches(id, 'paused');
+      await webUi('pause', id);
+      await eventually('seen', async () => (await runs.row(id)).engine_pause_signalled);
+      await webUi('unpause', id);
+      await eventually('noted', async () => (await runs.row(id)).engine_paused_at == null);
+      await wait(500);
+      assert.equal((await runs.row(id)).state, 'paused');
+      assert.equal((await runs.row(id)).paused_by, 'key:test');
+      await runs.control.continue(id, me);
+      await runs.reaches(id, 'completed');
+    });
+
+    it('is lifted by continue', async () => {
+      const id = await runs.submit({ rehearsal: { step_ms: 300, steps: 3 } });
+      await runs.reaches(id, 'executing');
+      await webUi('pause', id);
+      await runs.reaches(id, 'paused');
+      await runs.control.continue(id, me);
+      await runs.reaches(id, 'completed');
+    });
+
+    it('is lifted by cancel', async () => {
+      const id = await runs.submit({ rehearsal: { step_ms: 5_000, steps: 1 } });
+      await runs.reaches(id, 'executing');
+      await webUi('pause', id);
+      await runs.reaches(id, 'paused');
+      await runs.control.cancel(id, me);
+      await runs.reaches(id, 'cancelled', 3_000);
+    });
+  });
+});
+
+describe('what an operator does in the Temporal Web UI', function () {
+  this.timeout(60_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  it('cancel ends the run cancelled', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 5_000, steps: 1 } });
+    await runs.reaches(id, 'executing');
+    await runs.client.workflow.getHandle(id).cancel();
+    await runs.reaches(id, 'cancelled', 3_000);
+    await runs.client.workflow
+      .getHandle(id)
+      .result()
+      .catch(() => {});
+    assert.equal((await runs.client.workflow.getHandle(id).describe()).status.name, 'CANCELLED');
+  });
+
+  it('terminate ends the run cancelled within 3 s', async () => {
+    const id = await runs.submit({
+      rehearsal: { step_ms: 5_000, steps: 2 },
+      callbackUrl: 'https://127.0.0.1:1/',
+    });
+    await runs.reaches(id, 'executing');
+    await runs.client.workflow.getHandle(id).terminate('enough');
+    const row = await runs.reaches(id, 'cancelled', 3_000);
+    assert.deepEqual(
+      row.steps.map((step) => step.status),
+      ['cancelled', 'skipped'],
+    );
+    assert.equal(row.callback_status, 'none');
+    assert.equal((await runs.events(id)).at(-1)?.type, 'run.ended');
+  });
+
+  it('a time-out of the engine fails the run, and the callback is sent', async () => {
+    const id = await runs.store({
+      rehearsal: { step_ms: 20_000, steps: 1 },
+      callbackUrl: 'https://127.0.0.1:1/',
+    });
+    const { created_at } = await runs.row(id);
+    await runs.client.workflow.start('taskRun', {
+      workflowId: id,
+      taskQueue: `${runs.configuration.taskQueue}-runs`,
+      workflowExecutionTimeout: '1 s',
+      args: [
+        {
+          executionId: id,
+          createdAt: created_at.toISOString(),
+          hasCallback: true,
+          rehearsal: { step_ms: 20_000, steps: 1 },
+        },
+      ],
+    });
+    const row = await runs.reaches(id, 'failed', 5_000);
+    assert.equal(row.errors[0]?.code, 'engine_timed_out');
+    await eventually('three attempts', async () => (await runs.attempts(id)).length === 3, 15_000);
+    await eventually('settled', async () => (await runs.row(id)).callback_status === 'failed');
+  });
+});
+
+describe('a stored run whose workflow never started', function () {
+  this.timeout(30_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  it('is found and started', async () => {
+    const id = await runs.store({ rehearsal: { steps: 1 } });
+    await runs.reaches(id, 'completed', 10_000);
+  });
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { viewOfRow } from '../../src/database/task-runs.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
+
+const AGENTS = `
+agents: { ada: { instructions: work } }
+defaults: { run_time_limit: 900 ms, step_time_limit: 400 ms, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 2, maximum_interval: 20 ms } }
+teams:
+  feature: [{ step: one, agent: ada }]
+  bug: [{ step: left, agent: ada, after: [] }, { step: right, agent: ada, after: [] }, { step: join, agent: ada, after: [left, right] }]
+  spec: [{ step: one, agent: ada }, { step: two, agent: ada }, { step: three, agent: ada }, { step: four, agent: ada }]
+  chore: [{ step: one, agent: ada, time_limit: 1 h }]
+`;
+
+describe('a run', function () {
+  this.timeout(30_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  it('goes from initializing over planning and executing to completed, and tells each change once', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 3, progress_events: 4 } });
+    const row = await runs.reaches(id, 'completed');
+    const events = await runs.events(id);
+    assert.deepEqual(
+      events.map((event) => event.seq),
+      events.map((_, index) => index + 1),
+    );
+    assert.deepEqual(
+      events.filter((event) => event.type === 'state.changed').map(({ data }) => [data['from'], data['to']]),
+      [
+        ['initializing', 'planning'],
+        ['planning', 'executing'],
+        ['executing', 'completed'],
+      ],
+    );
+    assert.equal(events.filter((event) => event.type === 'step.progress').length, 12);
+    assert.equal(events.at(-1)?.type, 'run.ended');
+    assert.equal(row.view_seq, row.last_seq);
+    assert.deepEqual(
+      row.steps.map((step) => [step.name, step.status, step.attempt]),
+      [1, 2, 3].map((number) => [`step-${number}`, 'completed', 1]),
+    );
+    assert.equal(row.output?.['backend'], 'rehearsal');
+  });
+
+  it('answers its detail by query as the projection has it', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 1_500 } });
+    await runs.reaches(id, 'executing');
+    const asked = await runs.control.view(id);
+    assert.deepEqual(asked, viewOfRow(await runs.row(id)));
+    await runs.control.cancel(id, { by: 'test' });
+    await runs.reaches(id, 'cancelled');
+  });
+
+  it('tries a failing step again and completes when it recovers', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 2, fail: { step: 2, times: 1 } } });
+    const row = await runs.reaches(id, 'completed');
+    assert.equal(row.steps[1]?.attempt, 2);
+    assert.deepEqual(row.errors, []);
+    const failed = (await runs.events(id)).filter((event) => event.type === 'step.failed');
+    assert.deepEqual(
+      failed.map((event) => event.data['retry_in_ms']),
+      [1_000],
+    );
+  });
+
+  it('fails when a step fails more often than its policy allows', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 1, fail: { step: 1, times: 9 } } });
+    const row = await runs.reaches(id, 'failed');
+    assert.equal(row.steps[0]?.attempt, 3);
+    assert.deepEqual(
+      row.errors.map((error) => [error.code, error.step, error.agent]),
+      [['step_failed', 'step-1', 'architect']],
+    );
+  });
+
+  it('fails at an unrecoverable step, keeps what was done and skips the rest', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 3, unrecoverable: { step: 2 } } });
+    const row = await runs.reaches(id, 'failed');
+    assert.deepEqual(
+      row.steps.map((step) => step.status),
+      ['completed', 'failed', 'skipped'],
+    );
+    assert.equal(row.errors.length, 1);
+    assert.equal((row.output?.['steps'] as unknown[]).length, 1);
+  });
+
+  it('ends escalated with the reason when an agent asks for a human', async () => {
+    const id = await runs.submit({ rehearsal: { escalate: { step: 1, reason: 'which colour?' } } });
+    const row = await runs.reaches(id, 'escalated');
+    assert.equal(row.escalation?.reason, 'which colour?');
+    assert.equal(row.escalation?.step, 'design');
+    const types = (await runs.events(id)).map((event) => event.type);
+    assert.ok(types.includes('escalation.requested'));
+  });
+
+  it('fails in planning when there is nothing to plan with', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 1, unrecoverable: { step: 5 } } });
+    const row = await runs.reaches(id, 'failed');
+    assert.equal(row.errors[0]?.code, 'planning_failed');
+    assert.deepEqual(row.steps, []);
+  });
+
+  it('ends as failed in Temporal when it failed, as completed otherwise', async () => {
+    const status = async (id: string) => {
+      await runs.client.workflow
+        .getHandle(id)
+        .result()
+        .catch(() => {});
+      return (await runs.client.workflow.getHandle(id).describe()).status.name;
+    };
+    const good = await runs.submit({});
+    const bad = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
+    assert.deepEqual([await status(good), await status(bad)], ['COMPLETED', 'FAILED']);
+  });
+
+  it('can be found by its search attributes, with a summary, and describes its messages', async () => {
+    const id = await runs.submit({ taskType: 'chore' });
+    await runs.reaches(id, 'completed');
+    await runs.client.workflow.getHandle(id).result();
+    const description = await runs.client.workflow.getHandle(id).describe();
+    assert.equal(await description.staticSummary(), 'A test');
+    const attributes = Object.fromEntries(
+      description.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]),
+    );
+    assert.equal(attributes['BatonState'], 'completed');
+    assert.equal(attributes['BatonTaskType'], 'chore');
+    assert.equal(attributes['BatonProject'], runs.installation.project_id);
+    assert.equal(attributes['BatonWorkspace'], runs.installation.workspace_id);
+    const metadata = await runs.client.workflow.getHandle(id).query<{
+      definition?: { signalDefinitions?: { name?: string; description?: string }[] };
+    }>('__temporal_workflow_metadata');
+    const described = metadata.definition?.signalDefinitions?.filter((signal) => signal.description) ?? [];
+    assert.deepEqual(described.map((signal) => signal.name).sort(), [
+      'cancel',
+      'continue',
+      'engine-paused',
+      'pause',
+    ]);
+  });
+
+  it('ends itself when its row is gone', async () => {
+    const id = await runs.store();
+    await runs.database.em.fork().execute('delete from task_runs where id = ?', [id]);
+    await runs.control.start({
+      id,
+      workspaceId: runs.installation.workspace_id,
+      projectId: runs.installation.project_id,
+      title: 'gone',
+      taskType: 'feature',
+      rehearsal: null,
+      hasCallback: true,
+      createdAt: new Date(),
+    });
+    const result = await runs.client.workflow.getHandle(id).result();
+    assert.deepEqual(result, { state: 'initializing' });
+  });
+});
+
+describe('the limits of a run', function () {
+  this.timeout(30_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns({ agents: AGENTS });
+  });
+  after(() => runs.close());
+
+  it('give a step that takes too long another attempt, then fail the run', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 10_000 } });
+    const row = await runs.reaches(id, 'failed');
+    assert.ok(['step_timed_out', 'run_timed_out'].includes(row.errors[0]?.code ?? ''));
+  });
+
+  it('fail a run that is active for longer than its plan allows', async () => {
+    const id = await runs.submit({ taskType: 'spec', rehearsal: { step_ms: 300 } });
+    const row = await runs.reaches(id, 'failed');
+    assert.equal(row.errors[0]?.code, 'run_timed_out');
+    assert.ok(row.steps.some((step) => step.status === 'cancelled'));
+  });
+
+  it('do not count the time spent paused', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 300 } });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, { by: 'test' });
+    await runs.reaches(id, 'paused');
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await runs.control.continue(id, { by: 'test' });
+    const row = await runs.reaches(id, 'completed');
+    // Longer than the 900 ms of the plan, of which it was active for about 300.
+    assert.ok(row.paused_ms >= 1_100 && (row.duration_ms ?? 0) > row.paused_ms);
+  });
+
+  it('let steps without an order run side by side', async () => {
+    const id = await runs.submit({ taskType: 'bug', rehearsal: { step_ms: 260 } });
+    const row = await runs.reaches(id, 'completed');
+    const [left, right, join] = row.steps;
+    assert.ok(
+      left?.started_at && right?.completed_at && left.completed_at && right.started_at && join?.started_at,
+    );
+    assert.ok(right.started_at < left.completed_at && left.started_at < right.completed_at, 'they overlap');
+    assert.ok(join.started_at >= left.completed_at && join.started_at >= right.completed_at);
+  });
+});
