@@ -3,6 +3,17 @@ import { isStorableText } from '../../domain/text.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/limits.ts';
 import type { MemberProblem } from '../../domain/problem-codes.ts';
 
+/** How the OpenAPI document shows a schema whose own form would say less, or too much; a description stays. */
+export function shownAs(shape: Record<string, unknown>) {
+  const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void => {
+    for (const name of Object.keys(jsonSchema)) {
+      if (name !== 'description') delete jsonSchema[name];
+    }
+    Object.assign(jsonSchema, shape);
+  };
+  return { override };
+}
+
 /** A problem of ours inside a zod check: its stable code beside its words. */
 export function memberProblem(problem: MemberProblem, message: string) {
   return { code: 'custom' as const, message, params: { problem } };
@@ -33,7 +44,7 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
 export const uuid = z
   .guid()
   .transform((value) => value.toLowerCase())
-  .meta({ override: { type: 'string', format: 'uuid' } });
+  .meta(shownAs({ type: 'string', format: 'uuid' }));
 
 /** A UUID in an answer. */
 export const uuidOut = z.string().meta({ format: 'uuid' });
@@ -45,7 +56,7 @@ export const timestamp = z.string().meta({ format: 'date-time', example: '2026-0
 export const timeParameter = z.iso
   .datetime({ offset: true })
   .transform((value) => new Date(value))
-  .meta({ override: { type: 'string', format: 'date-time' } });
+  .meta(shownAs({ type: 'string', format: 'date-time' }));
 
 /** A whole number in a query. */
 export function integerParameter(least: number, most: number) {
@@ -57,7 +68,7 @@ export function integerParameter(least: number, most: number) {
       }
     })
     .transform(Number)
-    .meta({ override: { type: 'integer', minimum: least, maximum: most } });
+    .meta(shownAs({ type: 'integer', minimum: least, maximum: most }));
 }
 
 /** One value or several of a closed list: repeated, or separated by commas. */
@@ -72,7 +83,7 @@ export function listParameter<const T extends string>(values: readonly T[]) {
       }
       return words as T[];
     })
-    .meta({ override: { type: 'array', items: { type: 'string', enum: [...values] } } });
+    .meta(shownAs({ type: 'array', items: { type: 'string', enum: [...values] } }));
 }
 
 /** `?limit=` and `?cursor=` of every list that comes in pages. The cursor is the last id of the page before. */

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { SCOPES, type Scope } from '../../domain/access.ts';
-import { memberProblem, pageOf, pageParameters, text, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import {
+  memberProblem,
+  pageOf,
+  pageParameters,
+  shownAs,
+  text,
+  timestamp,
+  uuid,
+  uuidOut,
+} from '../http/fields.ts';
 
 /** The longest overlap of a rotation, in hours. */
 const MAX_OVERLAP_HOURS = 24 * 30;
@@ -21,7 +30,7 @@ export const keyPlan = z
     expires_at: z.iso
       .datetime({ offset: true })
       .transform((value) => new Date(value))
-      .meta({ override: { type: 'string', format: 'date-time' } })
+      .meta(shownAs({ type: 'string', format: 'date-time' }))
       .optional(),
   })
   .meta({ id: 'KeyPlan' });

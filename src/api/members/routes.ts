@@ -11,7 +11,7 @@ import {
 } from '../../database/members.ts';
 import { hashPassword, newPassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { cutPage, pageOf, pageParameters, text, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import { cutPage, pageOf, pageParameters, shownAs, text, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
@@ -26,7 +26,7 @@ const plan = z
       .email()
       .max(320)
       .transform((value) => value.toLowerCase())
-      .meta({ override: { type: 'string', format: 'email', maxLength: 320 } }),
+      .meta(shownAs({ type: 'string', format: 'email', maxLength: 320 })),
     name: text({ least: 1, most: 200 }).optional().describe("The address's first part by default"),
     role: z.enum(ROLES),
     password: text({ least: MIN_PASSWORD, most: 1_000 })

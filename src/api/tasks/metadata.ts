@@ -3,7 +3,7 @@ import { MAX_METADATA_BYTES } from '../../domain/limits.ts';
 import type { MemberProblem } from '../../domain/problem-codes.ts';
 import { rehearsalSchema, type Rehearsal } from '../../domain/rehearsal.ts';
 import { isStorableText } from '../../domain/text.ts';
-import { memberProblem } from '../http/fields.ts';
+import { memberProblem, shownAs } from '../http/fields.ts';
 
 const MAX_DEPTH = 64;
 
@@ -12,8 +12,8 @@ const MAX_DEPTH = 64;
  * rehearsal backend and is checked by that backend's schema.
  */
 export const metadata = z
-  .custom<Record<string, unknown>>()
-  .superRefine((value: unknown, context) => {
+  .unknown()
+  .superRefine((value, context) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) {
       context.addIssue(memberProblem('wrong_type', 'must be an object'));
       return;
@@ -29,13 +29,14 @@ export const metadata = z
       context.issues.push({ ...issue, path: ['rehearsal', ...issue.path], input: value } as never);
     }
   })
-  .meta({
-    override: {
+  .transform((value) => value as Record<string, unknown>)
+  .meta(
+    shownAs({
       type: 'object',
       additionalProperties: true,
       properties: { rehearsal: { $ref: '#/components/schemas/Rehearsal' } },
-    },
-  });
+    }),
+  );
 
 /** The direction of the rehearsal backend in a checked metadata object, if any. */
 export function rehearsalOf(given: Record<string, unknown> | undefined): Rehearsal | null {

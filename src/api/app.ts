@@ -1,0 +1,82 @@
+import Koa from 'koa';
+import type { Dependencies } from './dependencies.ts';
+import { auditLogRoutes } from './audit-log/routes.ts';
+import { createDocsPages } from './docs/routes.ts';
+import { healthRoutes } from './health/routes.ts';
+import { accessLog } from './http/access-log.ts';
+import { createAuthentication } from './http/authentication.ts';
+import { errorAnswers } from './http/error-answers.ts';
+import { createIdempotency } from './http/idempotency.ts';
+import { createRateLimiter } from './http/rate-limit.ts';
+import { requestId } from './http/request-id.ts';
+import type { Route } from './http/route.ts';
+import { createRouter } from './http/router.ts';
+import { securityHeaders } from './http/security-headers.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { meRoutes } from './me/routes.ts';
+import { memberRoutes } from './members/routes.ts';
+import { projectRoutes } from './projects/routes.ts';
+import { sessionRoutes } from './session/routes.ts';
+import { sessionsRoutes } from './sessions/routes.ts';
+import { taskRoutes } from './tasks/routes.ts';
+import { tokenRoutes } from './tokens/routes.ts';
+
+/** Sign-ins of one address (decisions 1). */
+const SIGN_INS_A_MINUTE = 10;
+
+/** The HTTP API over its dependencies; listening is the root's business. */
+export function createApp(deps: Dependencies): Koa {
+  const { clock, rateLimit } = deps;
+  const onError = (error: unknown) => deps.log.warn({ err: error }, 'a note could not be written');
+  const routes = allRoutes(deps);
+  const router = createRouter({
+    routes,
+    authenticate: createAuthentication({ ...deps, onError }),
+    idempotency: createIdempotency({ ...deps, onError }),
+    limiters: {
+      credential: createRateLimiter({ name: 'credential', ...rateLimit }, clock),
+      address: createRateLimiter({ name: 'address', ...rateLimit }, clock),
+      signIn: createRateLimiter(
+        { name: 'sign-in', perSecond: SIGN_INS_A_MINUTE / 60, burst: SIGN_INS_A_MINUTE },
+        clock,
+      ),
+    },
+    stopping: deps.stopping,
+    onAnswer: deps.onAnswer,
+  });
+  const app = new Koa();
+  app.use(requestId);
+  app.use(accessLog(deps.log));
+  app.use(securityHeaders);
+  app.use(errorAnswers(deps.log));
+  app.use(createDocsPages(deps, routes));
+  app.use(router.routes);
+  app.use(router.fallback);
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that leaves a stream is no error.
+    if (
+      error.code !== 'ERR_STREAM_PREMATURE_CLOSE' &&
+      error.code !== 'ECONNRESET' &&
+      error.code !== 'EPIPE'
+    ) {
+      deps.log.error({ err: error }, 'an answer broke off');
+    }
+  });
+  return app;
+}
+
+/** Every route of the API, in the order of the document. */
+export function allRoutes(deps: Dependencies): Route[] {
+  return [
+    ...taskRoutes(deps),
+    ...tokenRoutes(deps),
+    ...sessionRoutes(deps),
+    ...sessionsRoutes(deps),
+    ...meRoutes(deps),
+    ...keyRoutes(deps),
+    ...projectRoutes(deps),
+    ...memberRoutes(deps),
+    ...auditLogRoutes(deps),
+    ...healthRoutes(deps),
+  ];
+}

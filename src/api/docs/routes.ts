@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Context, Middleware } from 'koa';
+import { PROBLEMS } from '../../domain/problem-codes.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { openApiDocument } from '../http/openapi.ts';
+import { Problem } from '../http/problem.ts';
+import type { Route } from '../http/route.ts';
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Baton API</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="icon" href="/docs/favicon-32x32.png">
+  </head>
+  <body>
+    <div id="page"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/page.js"></script>
+  </body>
+</html>
+`;
+
+const SCRIPT = `SwaggerUIBundle({
+  url: '/api/v1/openapi.json',
+  dom_id: '#page',
+  deepLinking: true,
+  validatorUrl: null,
+  layout: 'BaseLayout',
+});
+`;
+
+/** Nothing from elsewhere, and no script or style written into the page; the icons are data addresses. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const FILES: Readonly<Record<string, string>> = {
+  '/docs/swagger-ui.css': 'text/css',
+  '/docs/swagger-ui-bundle.js': 'text/javascript',
+  '/docs/favicon-32x32.png': 'image/png',
+};
+
+/**
+ * What people read: the document, its page at `/docs` that needs no other server, and what a problem's `type`
+ * leads to.
+ */
+export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: readonly Route[]): Middleware {
+  const require = createRequire(import.meta.url);
+  let document: string | undefined;
+
+  return async function answerDocs(context: Context, next) {
+    if (context.method !== 'GET' && context.method !== 'HEAD') return await next();
+    const { path } = context;
+    const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
+    if (path === '/') return context.redirect('/docs');
+    if (path === '/api/v1/openapi.json') {
+      document ??= JSON.stringify(openApiDocument(routes, deps.baseUrl));
+      return show(context, 'application/json', document);
+    }
+    if (path === '/docs' || path === '/docs/') return show(context, 'text/html', PAGE);
+    if (path === '/docs/page.js') return show(context, 'text/javascript', SCRIPT);
+    if (file) {
+      context.set('Cache-Control', 'public, max-age=3600');
+      return show(
+        context,
+        file,
+        await readFile(require.resolve(`swagger-ui-dist/${path.slice('/docs/'.length)}`)),
+      );
+    }
+    if (path.startsWith('/problems/'))
+      return show(context, 'text/plain', problemText(path.slice('/problems/'.length)));
+    return await next();
+  };
+}
+
+function show(context: Context, type: string, body: string | Buffer): void {
+  context.status = 200;
+  context.body = body;
+  context.type = type;
+  context.set('Content-Security-Policy', POLICY);
+}
+
+function problemText(code: string): string {
+  const known = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code as keyof typeof PROBLEMS] : undefined;
+  if (!known) throw new Problem('not_found', 'There is no problem with this code.');
+  return `${code}\n\n${known.title}. HTTP status ${known.status}.\n`;
+}

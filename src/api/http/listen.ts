@@ -1,0 +1,63 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request must have arrived whole by then, in milliseconds; answers may take longer. */
+const REQUEST_MS = 30_000;
+const HEADERS_MS = 15_000;
+/** Longer than the idle time of usual balancers, so that they close a connection first. */
+const KEEP_ALIVE_MS = 65_000;
+/** What is still being answered when the service stops gets so long, in milliseconds. */
+const GRACE_MS = 5_000;
+
+/** A listening server whose handler is put in when everything behind it stands. */
+export type Listening = {
+  server: Server;
+  port: number;
+  serve(handler: RequestListener): void;
+  close(): Promise<void>;
+};
+
+/**
+ * Takes the port (0: any free one). Until a handler serves, requests are answered 503.
+ * @throws a sentence where the port is taken or not allowed
+ */
+export async function listen(host: string, port: number): Promise<Listening> {
+  let handler: RequestListener = (_request, response) => {
+    response.writeHead(503, { 'Retry-After': '1', Connection: 'close' }).end();
+  };
+  const server = createServer(
+    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => handler(request, response),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(sentenceFor(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    serve(next) {
+      handler = next;
+    },
+    close: async () => await closeServer(server),
+  };
+}
+
+/** Takes no more connections, lets answers under way end for a while, then ends the rest. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+}
+
+function sentenceFor(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code === 'EADDRINUSE') {
+    return new Error(`port ${port} of ${host} is taken; end what listens there, or set PORT to another one`);
+  }
+  if (error.code === 'EACCES')
+    return new Error(`port ${port} needs rights that this process does not have; set PORT`);
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine; set HOST`);
+  return error;
+}

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
+import { MEMBER_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/problem-codes.ts';
+import { rehearsalSchema } from '../../domain/rehearsal.ts';
+import type { DeclaredAnswer, Route } from './route.ts';
+
+const problem = z
+  .object({
+    type: z.string().describe('A URI reference to what the code means'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string().describe("The request's path"),
+    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
+    request_id: z.string(),
+    errors: z
+      .array(
+        z.object({
+          pointer: z.string().optional().describe('JSON Pointer into the body'),
+          parameter: z.string().optional().describe('Name of a query parameter'),
+          code: z.enum(MEMBER_PROBLEMS),
+          message: z.string(),
+        }),
+      )
+      .optional(),
+  })
+  .meta({ id: 'Problem' });
+
+const SECURITY = {
+  public: [],
+  credential: [{ apiKey: [] }, { token: [] }, { session: [] }],
+  person: [{ session: [] }],
+} as const;
+
+const idempotencyHeader = z.strictObject({
+  'Idempotency-Key': z
+    .string()
+    .max(255)
+    .optional()
+    .describe('The same key and body give the first answer again, for 24 hours'),
+});
+
+/** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. */
+export function openApiDocument(routes: readonly Route[], baseUrl: string) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    Object.assign(paths[route.path] ?? {}, { [route.method]: operationOf(route) });
+  }
+  const document = {
+    openapi: '3.1.1',
+    info: {
+      title: 'Baton',
+      version: '1',
+      description: 'Tasks go in, agents work on them as durable workflows, signed results come out.',
+    },
+    servers: [{ url: baseUrl }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Problem: problem, Rehearsal: rehearsalSchema },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        session: { type: 'apiKey', in: 'cookie', name: 'baton_session' },
+      },
+    },
+  };
+  return createDocument(document as unknown as ZodOpenApiObject);
+}
+
+function operationOf(route: Route) {
+  const header = headersOf(route);
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description ? { description: route.description } : {}),
+    security: SECURITY[route.access.kind],
+    requestParams: {
+      ...(route.params ? { path: route.params } : {}),
+      ...(route.query ? { query: route.query } : {}),
+      ...(header ? { header } : {}),
+    },
+    ...(route.body
+      ? {
+          requestBody: {
+            required: !route.bodyOptional,
+            content: { 'application/json': { schema: route.body } },
+          },
+        }
+      : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(route.answers).map(([status, answer]) => [status, answerOf(answer)]),
+      ),
+      ...problemsOf(route),
+    },
+  };
+}
+
+function headersOf(route: Route): z.ZodObject | undefined {
+  if (!route.idempotent) return route.headers;
+  return route.headers ? route.headers.extend(idempotencyHeader.shape) : idempotencyHeader;
+}
+
+function answerOf(answer: DeclaredAnswer) {
+  const types = answer.mediaTypes ?? ['application/json'];
+  const text = { type: 'string' };
+  const content = types.map(
+    (type) => [type, { schema: type === 'application/json' ? answer.schema : text }] as const,
+  );
+  const headers = Object.entries(answer.headers ?? {}).map(
+    ([name, description]) => [name, { description, schema: text }] as const,
+  );
+  return {
+    description: answer.description,
+    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
+    ...(answer.schema || answer.mediaTypes ? { content: Object.fromEntries(content) } : {}),
+  };
+}
+
+/** Every problem that a route may answer with, by status; where two share one, both codes are named. */
+function problemsOf(route: Route) {
+  const codes = new Set<ProblemCode>([...(route.problems ?? []), 'unavailable']);
+  if (route.access.kind !== 'public') codes.add('unauthenticated').add('forbidden');
+  if (route.limit !== 'none') codes.add('rate_limited');
+  if (route.params) codes.add('not_found');
+  if (route.query || route.idempotent) codes.add('bad_request');
+  if (route.idempotent) codes.add('conflict').add('idempotency_key_reused');
+  if (route.body) {
+    for (const code of [
+      'malformed_json',
+      'payload_too_large',
+      'unsupported_media_type',
+      'validation_failed',
+    ] as const) {
+      codes.add(code);
+    }
+  }
+  const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
+  const answers = [...byStatus]
+    .filter(([status]) => !(status in route.answers))
+    .map(([status, names]) => {
+      const description = names.map((name) => `\`${name}\`: ${PROBLEMS[name].title}`).join('; ');
+      return [status, { description, content: { 'application/problem+json': { schema: problem } } }] as const;
+    });
+  return Object.fromEntries(answers);
+}

@@ -1,0 +1,93 @@
+import type { Server } from 'node:http';
+import { Runtime } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { workflowBundle } from '../../workers/bundle.ts';
+import { runProcess } from '../../workers/process.ts';
+import { startRunWorker } from '../../workers/run-worker.ts';
+import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
+import { loadCatalogue } from '../agents/catalogue.ts';
+import { readConfiguration, type Configuration } from '../configuration.ts';
+import { connectDatabase } from '../database/connect.ts';
+import { startFeedListener } from '../database/feed-listener.ts';
+import { createSealing } from '../security/sealing.ts';
+import { createTokens } from '../security/tokens.ts';
+import { createTaskControl } from '../workflows/control.ts';
+import { createApp } from './app.ts';
+import type { Dependencies } from './dependencies.ts';
+import { listen, type Listening } from './http/listen.ts';
+
+/** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
+export type ApiProcess = { server: Server; url: string; close(): Promise<void>; stopped: Promise<unknown> };
+
+const DATABASE_POOL = 20;
+
+/**
+ * Starts the API with everything it stands on: database, Temporal, and the worker that every API process carries
+ * for eager starts.
+ * @throws a sentence where the port is taken, or the driver's error where PostgreSQL or Temporal is out of reach
+ */
+export async function bootstrap(
+  configuration: Configuration,
+  log: Logger,
+  extras: Pick<Dependencies, 'onAnswer'> = {},
+): Promise<ApiProcess> {
+  const listening = await listen(configuration.host, configuration.port);
+  try {
+    return await serve(listening, configuration, log, extras);
+  } catch (error) {
+    await listening.close();
+    throw error;
+  }
+}
+
+async function serve(
+  listening: Listening,
+  configuration: Configuration,
+  log: Logger,
+  extras: Pick<Dependencies, 'onAnswer'>,
+): Promise<ApiProcess> {
+  const { databaseUrl, taskQueue, eagerStart } = configuration;
+  const catalogue = loadCatalogue(configuration.agentsFile);
+  const clock = () => new Date();
+  const database = await connectDatabase(databaseUrl, DATABASE_POOL);
+  const feed = await startFeedListener(databaseUrl, log);
+  const { connection, client, namespace } = await connectTemporal();
+  const bundle = await workflowBundle(Runtime.instance().logger);
+  const worker = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
+  const stopping = new AbortController();
+  const app = createApp({
+    database,
+    control: createTaskControl({ client, taskQueue, eagerStart }),
+    feed,
+    sealing: createSealing(configuration.sealingKeys),
+    tokens: createTokens(configuration.tokenKeys, configuration.identityProvider, clock),
+    log,
+    clock,
+    baseUrl: configuration.baseUrl ?? `http://localhost:${listening.port}`,
+    rateLimit: configuration.rateLimit,
+    stopping: stopping.signal,
+    ...extras,
+  });
+  listening.serve(app.callback());
+  const host = configuration.host.includes(':') ? `[${configuration.host}]` : configuration.host;
+  return {
+    server: listening.server,
+    url: `http://${host}:${listening.port}`,
+    stopped: worker.stopped,
+    async close() {
+      stopping.abort();
+      await listening.close();
+      await worker.shutdown();
+      await feed.close();
+      await connection.close();
+      await database.close();
+    },
+  };
+}
+
+if (import.meta.main) {
+  await runProcess('api', async (log) => {
+    installRuntime(log);
+    return await bootstrap(readConfiguration(process.env), log);
+  });
+}
