@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { freePort } from './free-port.ts';
+import { freePort, untilFree } from './free-port.ts';
 import { placeFor, type PostgresPlace } from './postgres-place.ts';
 import { endLeftover, inWords, startProcess, tailOf, type Ending, type RunningProcess } from './processes.ts';
 
@@ -11,8 +11,10 @@ export type PostgresPlan = {
   dataDir: string;
   logFile: string;
   password: string;
-  /** Taken when free, else another one; 0 or absent: any. */
-  port?: number;
+  /** Taken when free, else another one; absent: any. */
+  port?: number | undefined;
+  /** A restart: the port, and no other, is waited for. */
+  samePort?: boolean;
   /** Off for tests: a killed server still keeps everything, a loss of power would not. */
   durable?: boolean;
   say?: (sentence: string) => void;
@@ -30,6 +32,7 @@ export type RunningPostgres = {
 
 const USER = 'baton';
 const DATABASE = 'baton';
+const PORT_LIMIT_MS = 10_000;
 
 /**
  * Starts the embedded PostgreSQL over a data folder and answers once it takes connections, with the database
@@ -44,6 +47,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres
   if (!existsSync(join(data, 'initialised'))) createCluster(place, data, plan.password);
   await endOrphan(data, plan.say);
   for (let tries = 1; ; tries++) {
+    if (plan.samePort && plan.port !== undefined) await untilFree(plan.port, PORT_LIMIT_MS);
     const port = await freePort(plan.port);
     const running = await startProcess({
       command: join(place.binaries, 'bin', 'postgres'),

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { Connection } from '@temporalio/client';
-import { freePort } from './free-port.ts';
+import { freePort, untilFree } from './free-port.ts';
 import { inWords, startProcess, tailOf, type Ending, type RunningProcess } from './processes.ts';
 import { findTemporalProgram } from './temporal-binary.ts';
 import { temporalCli } from './temporal-programs.ts';
@@ -11,8 +11,10 @@ export type TemporalWish = {
   /** SQLite file that keeps everything; absent: nothing outlives the process. */
   dbFile?: string;
   /** Taken when free, else another one; absent: what `temporal-dev.yml` says. */
-  port?: number;
-  uiPort?: number;
+  port?: number | undefined;
+  uiPort?: number | undefined;
+  /** A restart: the ports, and no others, are waited for. */
+  samePorts?: boolean;
   /** Path of the `temporal` program; absent: found or fetched. */
   binary?: string;
   say?: (sentence: string) => void;
@@ -31,6 +33,8 @@ export type RunningTemporal = {
   kill(): Promise<Ending>;
 };
 
+const PORT_LIMIT_MS = 10_000;
+
 /**
  * Starts the Temporal dev server of `temporal-dev.yml` and answers once its namespace and search attributes are
  * there. Started again on the same file, after any kind of end, it goes on with what is there.
@@ -41,6 +45,9 @@ export async function startTemporal(wish: TemporalWish): Promise<RunningTemporal
   const binary =
     wish.binary ?? (await findTemporalProgram(temporalCli(plan.version), wish.say ? { say: wish.say } : {}));
   for (let tries = 1; ; tries++) {
+    for (const one of wish.samePorts ? [wish.port, wish.uiPort] : []) {
+      if (one !== undefined) await untilFree(one, PORT_LIMIT_MS);
+    }
     const port = await freePort(wish.port || plan.ports.frontend);
     const uiPort = await freePort(wish.uiPort || plan.ports.web_ui);
     const running = await startProcess({

@@ -1,0 +1,34 @@
+import { logFileOf } from './backing-services.ts';
+import type { Launch } from './launch.ts';
+import { startNodeService } from './node-service.ts';
+import { inCheckout } from './paths.ts';
+import { keepRunning, type Child } from './supervisor.ts';
+
+/** Our own processes: name in `pids`, title for people, root. */
+const OWN = [
+  { name: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
+  { name: 'task_worker', title: 'task worker', root: inCheckout('workers', 'task-worker.ts') },
+];
+
+/** Starts the API and the workers side by side and keeps them running. */
+export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: Launch): Promise<void> {
+  const starting = OWN.map(({ name, title, root }) => {
+    const logFile = logFileOf(name);
+    const charge = {
+      name: `The ${title}`,
+      logFile,
+      start: () => startNodeService({ name: `The ${title}`, root, logFile, environment }),
+      onStarted(child: Child) {
+        launch.children.note(name, child.pid, root);
+        launch.onRestarted();
+      },
+    };
+    return launch.progress.step(title, () => keepRunning<Child>(charge, launch.progress.say));
+  });
+  // All settle before any is judged: what has started must be known, to be stopped.
+  const settled = await Promise.allSettled(starting);
+  const up = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
+  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  launch.shutdown.check();
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { startReceiver, type ReceivedCallback } from '../cli/receiver.ts';
+import type { LocalTls } from './tls.ts';
+
+const submittedSchema = z.object({ execution_id: z.string(), callback_secret: z.string() });
+const eventsSchema = z.object({
+  data: z.array(
+    z.object({ seq: z.number(), type: z.string(), at: z.string(), data: z.record(z.string(), z.unknown()) }),
+  ),
+});
+type Event = z.infer<typeof eventsSchema>['data'][number];
+
+const LOOK_MS = 150;
+const LIMIT_MS = 60_000;
+
+export type TourPlan = {
+  baseUrl: string;
+  apiKey: string;
+  projectId: string;
+  tls: LocalTls;
+  say: (line: string) => void;
+};
+
+/**
+ * Shows a newcomer the main job with nothing faked: a rehearsal task is submitted, its steps are told as they happen,
+ * and its callback comes in over HTTPS at a receiver of this process, which verifies the signature.
+ * @throws a sentence when any of it doesn't happen within a minute
+ */
+export async function takeTour(plan: TourPlan): Promise<void> {
+  const secrets = new Map<string, string>();
+  const callback = Promise.withResolvers<ReceivedCallback>();
+  const receiver = await startReceiver({
+    cert: readFileSync(plan.tls.cert, 'utf8'),
+    key: readFileSync(plan.tls.key, 'utf8'),
+    secretFor: (executionId) => secrets.get(executionId),
+    onCallback: callback.resolve,
+  });
+  const limit = setTimeout(() => callback.reject(new Error('no callback came within a minute')), LIMIT_MS);
+  callback.promise.catch(() => {}); // awaited below, unless something fails before
+  try {
+    plan.say(`A short tour: a rehearsal task (no model is asked), with a callback to ${receiver.url}`);
+    const { execution_id: id, callback_secret: secret } = submittedSchema.parse(
+      await call(plan, '/api/v1/tasks', {
+        title: 'Tour: greet a new user by name',
+        project_id: plan.projectId,
+        task_type: 'feature',
+        callback_url: `${receiver.url}/callback`,
+        metadata: { rehearsal: { step_ms: 700 } },
+      }),
+    );
+    secrets.set(id, secret);
+    plan.say(`submitted: ${id}`);
+    await followSteps(plan, id);
+    const received = await callback.promise;
+    if (!received.verified) throw new Error(`the callback was refused: ${received.reason}`);
+    plan.say(`callback received over HTTPS: ${received.status}, ${received.bytes} bytes, signature verified`);
+  } finally {
+    clearTimeout(limit);
+    await receiver.close();
+  }
+}
+
+async function followSteps(plan: TourPlan, id: string): Promise<void> {
+  const began = Date.now();
+  for (let after = 0; ; ) {
+    const { data } = eventsSchema.parse(await call(plan, `/api/v1/tasks/${id}/events?after=${after}`));
+    for (const event of data) {
+      const line = inWords(event);
+      if (line !== null) plan.say(line);
+      after = event.seq;
+      if (event.type === 'run.ended') return;
+    }
+    if (Date.now() - began > LIMIT_MS) throw new Error('the task did not end within a minute');
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** An event as a line; null for what a newcomer need not see. */
+function inWords({ type, data }: Event): string | null {
+  const told = (name: string) => (typeof data[name] === 'string' ? data[name] : '');
+  const step = told('name') || told('step');
+  switch (type) {
+    case 'state.changed':
+      return `→ ${told('state') || told('to')}`;
+    case 'step.started':
+      return `  ${step} begins${told('agent') && ` (${told('agent')})`}`;
+    case 'step.completed':
+      return `  ${step} is done`;
+    case 'step.failed':
+      return `  ${step} failed`;
+    default:
+      return null;
+  }
+}
+
+/** A request to our own API, with a body by POST. @throws the problem's detail when it is refused */
+async function call(plan: TourPlan, path: string, body?: unknown): Promise<unknown> {
+  const answer = await fetch(plan.baseUrl + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-api-key': plan.apiKey,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
+  return await answer.json();
+}
