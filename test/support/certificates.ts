@@ -1,5 +1,6 @@
 import { webcrypto } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
+import { loadX509 } from '../../dev/x509.ts';
 
 /** PEM texts for a server. `cert` is the chain that the server shows. */
 export type ServerCertificate = { cert: string; key: string };
@@ -46,7 +47,7 @@ export async function createTestAuthority(name = 'Test authority'): Promise<Test
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
       });
-      return { cert: certificate.toString('pem'), key: await pemOf(own.privateKey) };
+      return { cert: certificate.toString('pem'), key: await pemOf(x509, own.privateKey) };
     },
   };
 }
@@ -59,7 +60,7 @@ export async function selfSigned(wish: CertificateWish): Promise<ServerCertifica
     name: 'CN=Test server',
     keys,
   });
-  return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+  return { cert: certificate.toString('pem'), key: await pemOf(x509, keys.privateKey) };
 }
 
 function common(x509: typeof X509, wish: CertificateWish) {
@@ -75,26 +76,6 @@ function common(x509: typeof X509, wish: CertificateWish) {
   };
 }
 
-async function pemOf(key: webcrypto.CryptoKey): Promise<string> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
-  return `-----BEGIN PRIVATE KEY-----\n${der.replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n`;
-}
-
-/**
- * The library's dependency injection asks for decorator metadata that the language does not have; these three
- * functions are all that it calls.
- */
-async function loadX509(): Promise<typeof X509> {
-  if (!('getMetadata' in Reflect)) {
-    const known = new WeakMap<object, Map<unknown, unknown>>();
-    const getOwnMetadata = (key: unknown, target: object) => known.get(target)?.get(key);
-    const getMetadata = (key: unknown, target: object | null): unknown =>
-      target === null
-        ? undefined
-        : (getOwnMetadata(key, target) ?? getMetadata(key, Object.getPrototypeOf(target)));
-    const defineMetadata = (key: unknown, value: unknown, target: object) =>
-      known.set(target, (known.get(target) ?? new Map()).set(key, value));
-    Object.assign(Reflect, { getOwnMetadata, getMetadata, defineMetadata });
-  }
-  return import('@peculiar/x509');
+async function pemOf(x509: typeof X509, key: webcrypto.CryptoKey): Promise<string> {
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 }

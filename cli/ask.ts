@@ -1,0 +1,41 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { EXIT, usageError } from './exit-codes.ts';
+
+/** Asks a person for a line; usage error where nobody is there to answer. `secret` hides what is typed. */
+export async function ask(
+  question: string,
+  { secret = false, instead }: { secret?: boolean; instead: string },
+): Promise<string> {
+  if (process.stdin.isTTY !== true) throw usageError(`There is no terminal to ask in: give ${instead}`);
+  process.stderr.write(question);
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({
+    input: process.stdin,
+    output: secret ? hidden : process.stderr,
+    terminal: true,
+  });
+  lines.on('SIGINT', () => process.exit(EXIT.interrupted));
+  const answer = await lines.question('');
+  lines.close();
+  if (secret) process.stderr.write('\n');
+  return answer;
+}
+
+/** All of stdin as text, without the line end at its end. */
+export async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  return Buffer.concat(chunks)
+    .toString()
+    .replace(/\r?\n$/, '');
+}
+
+/** A password: from stdin where that was asked for, else typed by a person. */
+export async function readPassword(fromStdin: boolean | undefined, question: string): Promise<string> {
+  const password = fromStdin
+    ? await readStdin()
+    : await ask(question, { secret: true, instead: '--password-stdin' });
+  if (password === '') throw usageError('The password is empty');
+  return password;
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// Plain JavaScript that any Node reads: the command line itself needs one that runs TypeScript as it is, so an
+// older Node hands over to the one that is installed beside the other packages.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const OLDEST = 24;
+const main = new URL('./main.ts', import.meta.url);
+const modernNode = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+
+if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
+  await import(main.href);
+} else if (existsSync(modernNode)) {
+  handOver();
+} else {
+  console.error(
+    `baton needs Node ${OLDEST} or newer (this is ${process.versions.node}). In a checkout, \`npm start\` or \`npm ci\` installs one.`,
+  );
+  process.exitCode = 2;
+}
+
+function handOver() {
+  const child = spawn(modernNode, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A terminal sends Ctrl-C to both; the child decides how it ends.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  child.on('error', (error) => {
+    console.error(`baton could not be started: ${error.message}`);
+    process.exitCode = 2;
+  });
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
+  });
+}

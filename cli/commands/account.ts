@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { ask, readPassword } from '../ask.ts';
+import { contextOf } from '../context.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { createApi } from '../http.ts';
+import { fields } from '../output.ts';
+import { keepSession, keptSession, sessionsPath } from '../settings.ts';
+import { signIn } from '../sign-in.ts';
+
+type Me = {
+  kind: string;
+  label: string;
+  workspace: { id: string; name: string };
+  project: { id: string; name: string } | null;
+  scopes: string[];
+  role: string | null;
+};
+
+/** `baton login`, `logout`, `whoami`. */
+export function addAccountCommands(program: Command): void {
+  program
+    .command('login')
+    .description('Sign in with e-mail and password; the session is kept for later commands')
+    .option('--email <address>')
+    .option('--password-stdin', 'read the password from stdin')
+    .action(async (options: { email?: string; passwordStdin?: true }, command: Command) => {
+      const { env, output, baseUrl } = contextOf(command, { quiet: true });
+      const email = options.email ?? (await ask('E-mail: ', { instead: '--email' }));
+      const password = await readPassword(options.passwordStdin, 'Password: ');
+      const cookie = await signIn(baseUrl, email, password);
+      keepSession(sessionsPath(env), baseUrl, { cookie, email });
+      output.document({ base_url: baseUrl, email });
+      output.line(`Signed in at ${baseUrl} as ${email}`);
+      if (env.BATON_API_KEY) output.note('BATON_API_KEY is set and goes before this session');
+    });
+  program
+    .command('logout')
+    .description('End the session of `baton login`')
+    .action(async (_options: object, command: Command) => {
+      const { env, output, baseUrl } = contextOf(command, { quiet: true });
+      const kept = keptSession(sessionsPath(env), baseUrl);
+      if (kept !== null) await endSession(baseUrl, kept.cookie);
+      keepSession(sessionsPath(env), baseUrl, null);
+      output.document({ base_url: baseUrl, signed_in: false });
+      output.line(kept === null ? `Nobody was signed in at ${baseUrl}` : `Signed out of ${baseUrl}`);
+    });
+  program
+    .command('whoami')
+    .description('Show what the service takes you for')
+    .action(async (_options: object, command: Command) => {
+      const { api, output, baseUrl } = contextOf(command);
+      const me = await api().call<Me>('GET', '/api/v1/me');
+      output.document(me);
+      output.line(
+        fields([
+          ['Server', baseUrl],
+          ['You are', me.label],
+          ['Role', me.role],
+          ['Workspace', me.workspace.name],
+          ['Project', me.project && `${me.project.name} (${me.project.id})`],
+          ['Scopes', me.scopes.join(', ')],
+        ]),
+      );
+    });
+}
+
+/** A session that the server does not know any more is ended already. */
+async function endSession(baseUrl: string, cookie: string): Promise<void> {
+  const api = createApi(baseUrl, { kind: 'session', cookie });
+  await api.call('DELETE', '/api/v1/session').catch((error: unknown) => {
+    if (!(error instanceof CliError && error.exitCode === EXIT.refused)) throw error;
+  });
+}

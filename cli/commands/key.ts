@@ -1,0 +1,110 @@
+import { type Command, Option } from 'commander';
+import { SCOPES } from '../../src/domain/access.ts';
+import { contextOf } from '../context.ts';
+import { usageError } from '../exit-codes.ts';
+import { fields, table } from '../output.ts';
+import type { Page } from '../shapes.ts';
+import { ownProject } from '../task-options.ts';
+import { addPaging, moreLine, type Paging } from './paging.ts';
+
+const KEYS = '/api/v1/keys';
+
+type Key = {
+  id: string;
+  name: string;
+  prefix: string;
+  project_id: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+};
+type NewKey = Key & { key: string };
+
+/** `baton key …`, for admins. */
+export function addKeyCommands(program: Command): void {
+  const key = program.command('key').description('Make and revoke API keys (admins)');
+  key
+    .command('create')
+    .description('Make a key; it is shown this once')
+    .requiredOption('--name <text>', 'what it is for')
+    .option('--project <id>', 'the only one there is unless given')
+    .addOption(new Option('--scope <scope...>', 'what it may do').choices(SCOPES))
+    .option('--expires-at <time>', 'when it ends (ISO 8601); never unless given')
+    .action(
+      async (options: { name: string; project?: string; scope?: string[]; expiresAt?: string }, command) => {
+        const { apiForPeople, output } = contextOf(command);
+        const api = await apiForPeople();
+        const { name, scope: scopes, expiresAt: expires_at } = options;
+        const project_id = options.project ?? (await ownProject(api));
+        const made = await api.call<NewKey>('POST', KEYS, { body: { name, project_id, scopes, expires_at } });
+        output.document(made);
+        output.line(describeNew(made));
+      },
+    );
+  addPaging(key.command('list').description('List keys, the newest first'))
+    .option('--project <id>', 'only this one')
+    .action(async (options: Paging & { project?: string }, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const { limit, cursor, project: project_id } = options;
+      const page = await (await apiForPeople()).call<Page<Key>>('GET', KEYS, {
+        query: { limit, cursor, project_id },
+      });
+      output.document(page);
+      output.line(describeList(page.data) + moreLine(page));
+    });
+  key
+    .command('revoke <key-id>')
+    .description('Revoke a key at once')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      await (await apiForPeople()).call('DELETE', `${KEYS}/${encodeURIComponent(id)}`);
+      output.document({ id, revoked: true });
+      output.line(`${id} is revoked`);
+    });
+  key
+    .command('rotate <key-id>')
+    .description('Make a new key in the place of one')
+    .option('--overlap-hours <n>', 'how long the old one stays good, 24 unless given')
+    .action(async (id: string, options: { overlapHours?: string }, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const body = options.overlapHours === undefined ? {} : { overlap_hours: hoursOf(options.overlapHours) };
+      const path = `${KEYS}/${encodeURIComponent(id)}/rotate`;
+      const made = await (await apiForPeople()).call<NewKey>('POST', path, { body });
+      output.document(made);
+      output.line(describeNew(made));
+    });
+}
+
+function hoursOf(text: string): number {
+  const hours = Number(text);
+  if (text.trim() === '' || !Number.isFinite(hours)) throw usageError('--overlap-hours takes a number');
+  return hours;
+}
+
+function describeNew(key: NewKey): string {
+  return fields([
+    ['Key', key.key],
+    ['', 'It is not shown again.'],
+    ['Id', key.id],
+    ['Name', key.name],
+    ['Project', key.project_id],
+    ['Scopes', key.scopes.join(', ')],
+    ['Expires', key.expires_at],
+  ]);
+}
+
+function describeList(keys: readonly Key[]): string {
+  if (keys.length === 0) return 'No keys';
+  const rows = keys.map((key) => [
+    key.id,
+    key.prefix,
+    key.name,
+    key.scopes.join(','),
+    key.last_used_at,
+    key.revoked_at ?? key.expires_at,
+    key.revoked_at === null ? '' : 'revoked',
+  ]);
+  return table(['KEY', 'PREFIX', 'NAME', 'SCOPES', 'LAST USED', 'ENDS', ''], rows);
+}

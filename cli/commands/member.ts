@@ -1,0 +1,75 @@
+import { Argument, type Command, Option } from 'commander';
+import { ROLES } from '../../src/domain/access.ts';
+import { readPassword } from '../ask.ts';
+import { contextOf } from '../context.ts';
+import { fields, table } from '../output.ts';
+import type { Page } from '../shapes.ts';
+import { addPaging, moreLine, type Paging } from './paging.ts';
+
+const MEMBERS = '/api/v1/members';
+
+type Member = { id: string; email: string; name: string; role: string; created_at: string };
+type CreateOptions = { email: string; name?: string; role: string; passwordStdin?: true };
+
+/** `baton member …` */
+export function addMemberCommands(program: Command): void {
+  const member = program.command('member').description('People of the workspace and their roles');
+  member
+    .command('create')
+    .description('Add a member (admins); a password is made and shown once unless one is given')
+    .requiredOption('--email <address>')
+    .option('--name <text>')
+    .addOption(new Option('--role <role>').choices(ROLES).makeOptionMandatory())
+    .option('--password-stdin', 'read the first password from stdin')
+    .action(async ({ email, name, role, passwordStdin }: CreateOptions, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const password = passwordStdin ? await readPassword(true, '') : undefined;
+      const api = await apiForPeople();
+      const body = { email, name, role, password };
+      const made = await api.call<Member & { initial_password: string | null }>('POST', MEMBERS, { body });
+      output.document(made);
+      output.line(
+        fields([
+          ['Member', made.id],
+          ['E-mail', made.email],
+          ['Role', made.role],
+          ['First password', made.initial_password],
+        ]),
+      );
+    });
+  addPaging(member.command('list').description('List members, the newest first')).action(
+    async (options: Paging, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const page = await (await apiForPeople()).call<Page<Member>>('GET', MEMBERS, { query: { ...options } });
+      output.document(page);
+      const rows = page.data.map(({ id, email, name, role, created_at }) => [
+        id,
+        email,
+        name,
+        role,
+        created_at,
+      ]);
+      output.line(table(['MEMBER', 'E-MAIL', 'NAME', 'ROLE', 'SINCE'], rows) + moreLine(page));
+    },
+  );
+  member
+    .command('remove <member-id>')
+    .description('Remove a member (admins)')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      await (await apiForPeople()).call('DELETE', `${MEMBERS}/${encodeURIComponent(id)}`);
+      output.document({ id, removed: true });
+      output.line(`${id} is removed`);
+    });
+  member
+    .command('set-role <member-id>')
+    .description("Change a member's role (admins)")
+    .addArgument(new Argument('<role>').choices(ROLES))
+    .action(async (id: string, role: string, _options: object, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const path = `${MEMBERS}/${encodeURIComponent(id)}`;
+      const changed = await (await apiForPeople()).call<Member>('PATCH', path, { body: { role } });
+      output.document(changed);
+      output.line(`${changed.email} is ${changed.role}`);
+    });
+}

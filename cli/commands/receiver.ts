@@ -1,0 +1,89 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { callbackSecretOf } from '../callback-secrets.ts';
+import { CliError, EXIT, usageError } from '../exit-codes.ts';
+import { createOutput } from '../output.ts';
+import { describeCallback, startReceiver } from '../receiver.ts';
+import { CHECKOUT } from '../settings.ts';
+
+type Options = { port: string; host: string; cert?: string; key?: string; http?: true; secret?: string[] };
+
+/** How long the secret of a run is waited for that is just being submitted, in milliseconds. */
+const SECRET_WAIT_MS = 1_000;
+const LOCAL_CERT = join(CHECKOUT, '.local', 'tls', 'localhost.pem');
+const LOCAL_KEY = join(CHECKOUT, '.local', 'tls', 'localhost-key.pem');
+
+/** `baton receiver` */
+export function addReceiverCommand(program: Command): void {
+  program
+    .command('receiver')
+    .description('Receive task callbacks over HTTPS, check their signatures and print them')
+    .option('--port <n>', 'where to listen, 0 for a free one', '8443')
+    .option('--host <address>', 'where to listen', '127.0.0.1')
+    .option('--cert <path>', "certificate chain, PEM; this checkout's own for localhost unless given")
+    .option('--key <path>', 'its key, PEM')
+    .option('--http', 'speak plain HTTP, behind something that speaks HTTPS')
+    .option('--secret <secret...>', 'callback secrets; those of tasks submitted here with `baton` are known')
+    .action(async (options: Options, command: Command) => {
+      const output = createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
+      const receiver = await startReceiver({
+        host: options.host,
+        port: portOf(options.port),
+        ...(options.http ? {} : certificateOf(options)),
+        secrets: options.secret ?? [],
+        secretFor: (executionId) => secretFor(executionId),
+        onCallback(callback) {
+          output.line(describeCallback(callback));
+          output.jsonLine(callback);
+        },
+      }).catch((error: unknown) => Promise.reject(cannotStart(error, options)));
+      output.note(`Receiving callbacks at ${receiver.url}/ (Ctrl-C ends)`);
+      process.once('SIGTERM', () => void receiver.close());
+    });
+}
+
+async function secretFor(executionId: string): Promise<string | undefined> {
+  const until = Date.now() + SECRET_WAIT_MS;
+  for (;;) {
+    const secret = callbackSecretOf(process.env, executionId);
+    if (secret !== undefined || Date.now() >= until) return secret;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function certificateOf({ cert, key }: Options): { cert: string; key: string } {
+  if ((cert === undefined) !== (key === undefined)) throw usageError('Give --cert and --key together');
+  const paths = { cert: cert ?? LOCAL_CERT, key: key ?? LOCAL_KEY };
+  if (cert === undefined && !existsSync(paths.cert)) {
+    throw usageError('There is no certificate: give --cert and --key, or --http, or run `npm start` once');
+  }
+  return { cert: pemIn(paths.cert), key: pemIn(paths.key) };
+}
+
+function pemIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    throw usageError(`${path} cannot be read`);
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw usageError('--port takes a number up to 65535');
+  return port;
+}
+
+function cannotStart(error: unknown, { host, port }: Options): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE')
+    return new CliError(EXIT.usage, `Port ${port} is taken; choose another with --port`);
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return new CliError(EXIT.usage, `Cannot listen at ${host}:${port} (${code})`);
+  }
+  if (typeof code === 'string' && code.startsWith('ERR_OSSL')) {
+    return new CliError(EXIT.usage, 'The certificate or its key cannot be used');
+  }
+  return error;
+}

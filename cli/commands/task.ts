@@ -1,0 +1,227 @@
+import { type Command, Option } from 'commander';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { TASK_TYPES } from '../../src/domain/task-run.ts';
+import { TASK_STATES } from '../../src/domain/task-states.ts';
+import { keepCallbackSecret } from '../callback-secrets.ts';
+import { type Context, contextOf } from '../context.ts';
+import { exitCodeOf, usageError } from '../exit-codes.ts';
+import type { Api } from '../http.ts';
+import { printable, table } from '../output.ts';
+import { noteOf } from '../run-picture.ts';
+import type { CallbackAttempt, Detail, Listed, Page, Submitted, Whole } from '../shapes.ts';
+import { describeListed, describeRun, describeSubmitted } from '../describe.ts';
+import { type SubmitOptions, submissionOf } from '../task-options.ts';
+import { waitForEnd } from '../wait.ts';
+import { watchRun } from '../watch.ts';
+
+const TASKS = '/api/v1/tasks';
+
+/** `baton task …` */
+export function addTaskCommands(program: Command): void {
+  const task = program.command('task').description('Submit tasks and follow their runs');
+  addSubmit(task);
+  addReading(task);
+  addSteering(task);
+}
+
+function addSubmit(task: Command): void {
+  task
+    .command('submit')
+    .description('Submit a task')
+    .requiredOption('--title <text>', 'short name')
+    .option('--project <id>', "the project; the credential's own unless given")
+    .addOption(new Option('--type <type>', 'selects the team of agents').choices(TASK_TYPES))
+    .option('--description <text>', 'the full prompt for the agents')
+    .option('--description-file <path>', 'the same from a file, `-` for stdin')
+    .option('--callback-url <url>', 'https address that the signed result is sent to')
+    .option('--metadata <json>', 'a JSON object that is passed through')
+    .option('--idempotency-key <key>', 'makes a repeat of this command harmless')
+    .addOption(new Option('--wait', 'wait until the run has ended, then show it').conflicts('watch'))
+    .option('--watch', 'show the run live until it has ended')
+    .action(async (options: SubmitOptions, command: Command) => {
+      const context = contextOf(command);
+      const api = context.api();
+      const submitted = await submit(api, options);
+      if (options.callbackUrl !== undefined) keepSecret(context, submitted);
+      await afterSubmission(context, api, submitted, options);
+    });
+}
+
+async function submit(api: Api, options: SubmitOptions): Promise<Submitted> {
+  const body = await submissionOf(options, api);
+  const { idempotencyKey } = options;
+  const headers: Record<string, string> =
+    idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+  return await api.call<Submitted>('POST', TASKS, { body, headers });
+}
+
+function keepSecret({ env, output }: Context, { execution_id, callback_secret }: Submitted): void {
+  keepCallbackSecret(env, execution_id, callback_secret);
+  output.note('The callback secret is kept, so that `baton receiver` can check the callback');
+}
+
+async function afterSubmission(
+  { output }: Context,
+  api: Api,
+  submitted: Submitted,
+  options: SubmitOptions,
+): Promise<void> {
+  if (options.watch) {
+    output.jsonLine(submitted);
+    output.line(`${describeSubmitted(submitted)}\n`);
+    process.exitCode = exitCodeOf(await watchRun(api, output, submitted.execution_id));
+  } else if (options.wait) {
+    const run = await waitForEnd(api, output, submitted.execution_id);
+    output.document({ ...run, callback_secret: submitted.callback_secret });
+    output.line(describeRun(run));
+    process.exitCode = exitCodeOf(run.state);
+  } else {
+    output.document(submitted);
+    output.line(describeSubmitted(submitted));
+  }
+}
+
+type ListOptions = {
+  state?: string[];
+  type?: string[];
+  createdAfter?: string;
+  createdBefore?: string;
+  metadata?: string[];
+  project?: string;
+  limit?: string;
+  cursor?: string;
+};
+
+function addReading(task: Command): void {
+  task
+    .command('get <execution-id>')
+    .description('Show a run')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = contextOf(command);
+      const run = await api().call<Detail>('GET', pathOf(id));
+      output.document(run);
+      output.line(describeRun(run));
+    });
+  task
+    .command('list')
+    .description('List runs, the newest first')
+    .addOption(new Option('--state <state...>', 'only these').choices(TASK_STATES))
+    .addOption(new Option('--type <type...>', 'only these').choices(TASK_TYPES))
+    .option('--created-after <time>', 'submitted then or later (ISO 8601)')
+    .option('--created-before <time>', 'submitted earlier (ISO 8601)')
+    .option('--metadata <name=value...>', 'only runs with this in their metadata')
+    .option('--project <id>', 'only this one')
+    .option('--limit <n>', 'rows, 1 to 200')
+    .option('--cursor <cursor>', 'next_cursor of the page before')
+    .action(async (options: ListOptions, command: Command) => {
+      const { api, output } = contextOf(command);
+      const page = await api().call<Page<Listed>>('GET', TASKS, { query: listQuery(options) });
+      output.document(page);
+      output.line(describeListed(page.data));
+      if (page.next_cursor !== null) output.line(`\nMore: --cursor ${page.next_cursor}`);
+    });
+  task
+    .command('watch <execution-id>')
+    .description('Follow a run to its end')
+    .option('--after <seq>', 'leave out the events up to this one', '0')
+    .action(async (id: string, { after }: { after: string }, command: Command) => {
+      const { api, output } = contextOf(command);
+      pathOf(id);
+      process.exitCode = exitCodeOf(await watchRun(api(), output, id, { after: seqOf(after) }));
+    });
+  task
+    .command('events <execution-id>')
+    .description('Show what has happened in a run so far')
+    .option('--after <seq>', 'leave out the events up to this one', '0')
+    .action(async (id: string, { after }: { after: string }, command: Command) => {
+      const { api, output } = contextOf(command);
+      const query = { after: seqOf(after) };
+      const { data } = await api().call<Whole<FeedEvent>>('GET', `${pathOf(id)}/events`, { query });
+      for (const event of data) {
+        output.jsonLine(event);
+        output.line(`${String(event.seq).padStart(4)}  ${event.at}  ${printable(noteOf(event))}`);
+      }
+    });
+  task
+    .command('callbacks <execution-id>')
+    .description('Show every attempt to deliver the result')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = contextOf(command);
+      const list = await api().call<Whole<CallbackAttempt>>('GET', `${pathOf(id)}/callbacks`);
+      output.document(list);
+      output.line(describeCallbacks(list.data));
+    });
+}
+
+function describeCallbacks(attempts: readonly CallbackAttempt[]): string {
+  if (attempts.length === 0) return 'No attempts';
+  const rows = attempts.map((attempt) => [
+    attempt.attempt,
+    attempt.attempted_at,
+    attempt.response_status,
+    attempt.failure,
+    attempt.duration_ms === null ? null : `${attempt.duration_ms} ms`,
+    attempt.address ?? null,
+    attempt.next_attempt_at,
+    attempt.message,
+  ]);
+  return table(['#', 'ATTEMPTED', 'STATUS', 'FAILURE', 'TOOK', 'ADDRESS', 'NEXT', 'MESSAGE'], rows);
+}
+
+function listQuery(options: ListOptions): Record<string, string | string[] | undefined> {
+  const metadata = (options.metadata ?? []).map((pair): [string, string] => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (name === undefined || value === undefined) throw usageError(`--metadata "${pair}" is not name=value`);
+    return [`metadata.${name}`, value];
+  });
+  return {
+    state: options.state?.join(','),
+    task_type: options.type?.join(','),
+    created_after: options.createdAfter,
+    created_before: options.createdBefore,
+    project_id: options.project,
+    limit: options.limit,
+    cursor: options.cursor,
+    ...Object.fromEntries(metadata),
+  };
+}
+
+function addSteering(task: Command): void {
+  const wishes = [
+    ['pause', 'Let nothing new start until it is continued'],
+    ['continue', 'Continue a paused run'],
+    ['cancel', 'Stop a run'],
+  ] as const;
+  for (const [wish, description] of wishes) {
+    task
+      .command(`${wish} <execution-id>`)
+      .description(description)
+      .option('--reason <text>', 'for people to read')
+      .action(async (id: string, options: { reason?: string }, command: Command) => {
+        const { api, output } = contextOf(command);
+        const run = await api().call<Detail>('POST', `${pathOf(id)}/${wish}`, { body: options });
+        output.document(run);
+        output.line(`${run.execution_id} is ${run.state}`);
+      });
+  }
+  task
+    .command('delete <execution-id>')
+    .description("Erase an ended run's data")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = contextOf(command);
+      await api().call('DELETE', pathOf(id));
+      output.document({ execution_id: id, deleted: true });
+      output.line(`${id} is erased`);
+    });
+}
+
+/** Refuses what would become another path. */
+function pathOf(id: string): string {
+  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is no execution id`);
+  return `${TASKS}/${id}`;
+}
+
+function seqOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw usageError('--after takes a whole number');
+  return Number(text);
+}

@@ -1,0 +1,69 @@
+import { duration, fields, printable, table } from './output.ts';
+import type { Detail, Listed, Submitted } from './shapes.ts';
+
+/** A new run, for people. */
+export function describeSubmitted(submitted: Submitted): string {
+  return fields([
+    ['Run', submitted.execution_id],
+    ['Status', submitted.status_url],
+    ['Channel', submitted.websocket_room],
+    ['Callback secret', submitted.callback_secret],
+  ]);
+}
+
+/** A run with all that is known of it, for people. */
+export function describeRun(run: Detail): string {
+  const { progress, callback, escalation } = run;
+  const head = fields([
+    ['Run', run.execution_id],
+    ['Title', run.title],
+    ['Type', run.task_type],
+    ['State', run.state],
+    ['Progress', `${progress.percent} %, ${progress.steps_completed} of ${progress.steps_total} steps`],
+    ['Submitted', run.created_at],
+    ['Started', run.started_at],
+    ['Paused', run.paused_at && `${run.paused_at} by ${run.paused_by ?? 'somebody'}`],
+    ['Completed', run.completed_at],
+    ['Took', run.duration_ms === null ? null : duration(run.duration_ms)],
+    [
+      'Callback',
+      callback.url && `${callback.status}, ${callback.attempts.length} attempt(s) to ${callback.url}`,
+    ],
+    ['Escalated', escalation && escalation.reason],
+  ]);
+  const steps = run.steps.map((step) => [
+    step.name,
+    step.agent,
+    step.status,
+    step.attempt > 1 ? step.attempt : '',
+    step.duration_ms === null ? '' : duration(step.duration_ms),
+    step.summary ?? step.error?.message ?? '',
+  ]);
+  const errors = run.errors.map(
+    ({ code, message, step }) => `  ${code}${step === null ? '' : ` in ${step}`}: ${message}`,
+  );
+  return [
+    head,
+    ...(steps.length === 0
+      ? []
+      : ['', table(['STEP', 'AGENT', 'STATUS', 'ATTEMPT', 'TOOK', 'SUMMARY'], steps)]),
+    ...(errors.length === 0 ? [] : ['', 'Errors', ...errors.map((line) => `  ${printable(line.trim())}`)]),
+    ...(run.output === null ? [] : ['', 'Output', JSON.stringify(run.output, null, 2)]),
+  ].join('\n');
+}
+
+/** Runs of a list, for people. */
+export function describeListed(runs: readonly Listed[]): string {
+  if (runs.length === 0) return 'No runs';
+  const rows = runs.map((run) => [
+    run.execution_id,
+    run.state,
+    `${run.progress.percent} %`,
+    run.task_type,
+    run.created_at,
+    run.duration_ms === null ? null : duration(run.duration_ms),
+    run.callback.status,
+    run.title,
+  ]);
+  return table(['RUN', 'STATE', 'DONE', 'TYPE', 'SUBMITTED', 'TOOK', 'CALLBACK', 'TITLE'], rows);
+}

@@ -1,0 +1,35 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { usageError } from './exit-codes.ts';
+
+/** Where the command line keeps what is this person's own: `$XDG_CONFIG_HOME/baton`, else `~/.config/baton`. */
+export function configFolder(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'baton');
+}
+
+/** The JSON object in a file of ours; null where there is none. Throws a CliError where it cannot be read. */
+export function readJsonFile<T extends object>(path: string): T | null {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return null;
+    throw usageError(`${path} cannot be read`);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value !== null && typeof value === 'object') return value as T;
+  } catch {}
+  throw usageError(`${path} is no JSON; remove it and try again`);
+}
+
+/** Writes a file that only its owner may read, whole or not at all. */
+export function writeSecretJson(path: string, value: object): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${process.pid}.new`;
+  writeFileSync(fresh, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(fresh, 0o600);
+  renameSync(fresh, path);
+}

@@ -1,0 +1,89 @@
+import { styleText } from 'node:util';
+
+/** Where a command writes. With `json` people's text is left out and documents are printed. */
+export type Output = {
+  json: boolean;
+  /** True where lines can be drawn again. */
+  live: boolean;
+  columns: number;
+  rows: number;
+  /** Raw text, for drawing. */
+  write(text: string): void;
+  /** A line for people; nothing with `--json`. */
+  line(text?: string): void;
+  /** One JSON document; nothing without `--json`. */
+  document(value: unknown): void;
+  /** The same on one line, for streams of documents. */
+  jsonLine(value: unknown): void;
+  /** To stderr, with `--json` too. */
+  note(text: string): void;
+};
+
+export function createOutput(json: boolean, { stdout, stderr } = process): Output {
+  return {
+    json,
+    live: stdout.isTTY === true && !json && process.env.TERM !== 'dumb',
+    get columns() {
+      return stdout.columns ?? 80;
+    },
+    get rows() {
+      return stdout.rows ?? 24;
+    },
+    write: (text) => void stdout.write(text),
+    line: (text = '') => void (json || stdout.write(`${text}\n`)),
+    document: (value) => void (json && stdout.write(`${JSON.stringify(value, null, 2)}\n`)),
+    jsonLine: (value) => void (json && stdout.write(`${JSON.stringify(value)}\n`)),
+    note: (text) => void stderr.write(`${text}\n`),
+  };
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Colour where the terminal shows it (NO_COLOR and pipes are respected). */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout });
+}
+
+/** Text from elsewhere without what would steer a terminal; line ends become spaces. */
+export function printable(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '\uFFFD');
+}
+
+/** Rows with their columns lined up; empty columns at the end leave no trace. */
+export function table(
+  headings: readonly string[],
+  rows: ReadonlyArray<readonly (string | number | null)[]>,
+): string {
+  const texts = [headings, ...rows].map((row) =>
+    row.map((cell) => (cell === null ? '-' : printable(String(cell)))),
+  );
+  const widths = headings.map((_, column) => Math.max(...texts.map((row) => (row[column] ?? '').length)));
+  const lines = texts.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const [first = '', ...rest] = lines;
+  return [styled('dim', first), ...rest].join('\n');
+}
+
+/** `label  value` lines with the values lined up. */
+export function fields(
+  pairs: ReadonlyArray<readonly [label: string, value: string | number | null | undefined]>,
+): string {
+  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const width = Math.max(0, ...shown.map(([label]) => label.length));
+  return shown
+    .map(([label, value]) => `${styled('dim', label.padEnd(width))}  ${printable(String(value))}`)
+    .join('\n');
+}
+
+/** For example `812 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+}

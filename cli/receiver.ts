@@ -1,0 +1,175 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { printable } from './output.ts';
+
+/** A callback as it came in. `body` is the parsed JSON, or the text where it is none. */
+export type ReceivedCallback = {
+  receivedAt: Date;
+  executionId: string | null;
+  status: string | null;
+  /** `X-Service-Event` and `X-Service-Delivery`. */
+  event: string | null;
+  delivery: string | null;
+  /** True where the signature is right; `reason` says why not. */
+  verified: boolean;
+  reason: string | null;
+  /** What the receiver answered. */
+  answered: number;
+  bytes: number;
+  body: unknown;
+};
+
+export type CallbackReceiver = { url: string; close(): Promise<void> };
+
+type MaybeLater<T> = T | Promise<T>;
+
+export type ReceiverOptions = {
+  /** 127.0.0.1 unless given. */
+  host?: string;
+  /** A free one unless given. */
+  port?: number;
+  /** PEM texts; without them the receiver speaks plain HTTP. */
+  cert?: string;
+  key?: string;
+  /** Secrets that callbacks may be signed with. */
+  secrets?: readonly string[];
+  /** The secret of one run, where it is known; asked when none of `secrets` fits. */
+  secretFor?: (executionId: string) => MaybeLater<string | undefined>;
+  onCallback: (callback: ReceivedCallback) => void;
+};
+
+const MAX_BODY_BYTES = 16 * 1_048_576;
+
+/**
+ * A receiver for task callbacks as anybody might write one: it reads the raw bytes, checks `X-Service-Signature` over
+ * them in constant time, answers 401 where it does not fit and 204 where it does (specification 5.2).
+ * Rejects where the port is taken or a certificate cannot be read.
+ */
+export async function startReceiver(options: ReceiverOptions): Promise<CallbackReceiver> {
+  const { host = '127.0.0.1', port = 0, cert, key } = options;
+  const listener: RequestListener = (request, response) => {
+    receive(request, response, options).catch(() => response.destroy());
+  };
+  const secure = cert !== undefined && key !== undefined;
+  const server = secure ? createSecureServer({ cert, key }, listener) : createServer(listener);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const shownHost = ['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host) ? 'localhost' : host;
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    url: `${secure ? 'https' : 'http'}://${shownHost}:${taken}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ReceiverOptions,
+): Promise<void> {
+  if (request.method !== 'POST')
+    return answer(response, 405, 'This address takes callbacks by POST', { allow: 'POST' });
+  const body = await bytesOf(request);
+  if (body === null) return answer(response, 413, 'The callback is too large', { connection: 'close' });
+  const content = parsed(body);
+  const executionId = memberOf(content, 'execution_id');
+  const verdict = await verdictOn(headerOf(request, 'x-service-signature'), body, executionId, options);
+  const answered = verdict === null ? 204 : 401;
+  options.onCallback({
+    receivedAt: new Date(),
+    executionId,
+    status: memberOf(content, 'status'),
+    event: headerOf(request, 'x-service-event'),
+    delivery: headerOf(request, 'x-service-delivery'),
+    verified: verdict === null,
+    reason: verdict,
+    answered,
+    bytes: body.length,
+    body: content,
+  });
+  return answer(response, answered, verdict);
+}
+
+/** Null where the signature is right, else the reason why it is not accepted. */
+async function verdictOn(
+  signature: string | null,
+  body: Buffer,
+  executionId: string | null,
+  { secrets = [], secretFor }: ReceiverOptions,
+): Promise<string | null> {
+  if (signature === null) return 'there is no X-Service-Signature';
+  if (secrets.some((secret) => isSignedWith(secret, signature, body))) return null;
+  const own = executionId === null ? undefined : await secretFor?.(executionId);
+  if (own !== undefined && isSignedWith(own, signature, body)) return null;
+  if (own === undefined && secrets.length === 0) return 'the callback_secret of this run is not known here';
+  return 'the signature does not fit the body and the secret';
+}
+
+/** Compares in constant time. The key is the UTF-8 bytes of the secret as it was returned. */
+function isSignedWith(secret: string, signature: string, body: Buffer): boolean {
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
+  const given = Buffer.from(signature);
+  return expected.length === given.length && timingSafeEqual(expected, given);
+}
+
+/** Null where there are too many. */
+async function bytesOf(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return body.toString();
+  }
+}
+
+function memberOf(content: unknown, name: string): string | null {
+  const value = content !== null && typeof content === 'object' ? Reflect.get(content, name) : null;
+  return typeof value === 'string' ? value : null;
+}
+
+function headerOf(request: IncomingMessage, name: string): string | null {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : null;
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  message: string | null,
+  headers: Record<string, string> = {},
+): void {
+  if (message === null) response.writeHead(status, headers).end();
+  else
+    response
+      .writeHead(status, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
+      .end(`${message}\n`);
+}
+
+/** One readable line for a callback, and its body below. */
+export function describeCallback(callback: ReceivedCallback): string {
+  const { receivedAt, executionId, status, verified, reason, answered, bytes, body } = callback;
+  const verdict = verified ? 'signature verified' : `REFUSED: ${reason}`;
+  const what = printable(`${executionId ?? 'no execution_id'} ${status ?? 'no status'}`);
+  const line = `${receivedAt.toISOString()}  ${what}  ${verdict}  (${bytes} bytes, answered ${answered})`;
+  // As JSON even where it is mere text, so that nothing in it can steer a terminal.
+  const text = JSON.stringify(body, null, 2);
+  return `${line}\n${text.replaceAll(/^/gm, '    ')}`;
+}

@@ -1,0 +1,177 @@
+import type { FeedEvent } from '../src/domain/feed-events.ts';
+import type { TaskState } from '../src/domain/task-states.ts';
+
+/** A step as `watch` shows it. `percent` is what it last reported of itself. */
+export type StepPicture = {
+  id: string;
+  name: string;
+  agent: string;
+  status: 'pending' | 'running' | 'retrying' | 'completed' | 'failed' | 'stopped';
+  attempt: number;
+  percent: number | null;
+  startedAt: string | null;
+  durationMs: number | null;
+  text: string | null;
+};
+
+/** All that `watch` shows of a run, made from its events alone. */
+export type RunPicture = {
+  state: TaskState;
+  steps: readonly StepPicture[];
+  /** Sentences below the steps: callback attempts, errors, a reason to escalate. */
+  notes: readonly string[];
+  startedAt: string | null;
+  durationMs: number | null;
+};
+
+export const emptyPicture: RunPicture = {
+  state: 'initializing',
+  steps: [],
+  notes: [],
+  startedAt: null,
+  durationMs: null,
+};
+
+/** The picture after one more event. What an event does not tell stays as it was. */
+export function withEvent(picture: RunPicture, event: FeedEvent): RunPicture {
+  const data = event.data as EventData;
+  switch (event.type) {
+    case 'state.changed':
+      return {
+        ...picture,
+        state: data.to ?? picture.state,
+        startedAt: picture.startedAt ?? event.at,
+        steps: data.steps?.map(pendingStep) ?? picture.steps,
+      };
+    case 'step.started':
+      return withStep(picture, event, { status: 'running', percent: null, startedAt: event.at, text: null });
+    case 'step.progress':
+      return withStep(picture, event, { percent: data.percent ?? null });
+    case 'step.completed':
+      return withStep(picture, event, {
+        status: 'completed',
+        percent: null,
+        durationMs: data.duration_ms ?? null,
+        text: data.summary ?? null,
+      });
+    case 'step.failed':
+      return withStep(picture, event, {
+        status: typeof data.retry_in_ms === 'number' ? 'retrying' : 'failed',
+        percent: null,
+        text: data.error?.message ?? null,
+      });
+    case 'agent.message':
+      return withStep(picture, event, { text: data.text ?? null });
+    case 'escalation.requested':
+      return withNote(withStep(picture, event, { status: 'failed', percent: null }), noteOf(event));
+    case 'callback.attempted':
+      return withNote(picture, noteOf(event));
+    case 'run.ended':
+      return {
+        ...picture,
+        state: data.state ?? picture.state,
+        durationMs: data.duration_ms ?? null,
+        steps: picture.steps.map((step) =>
+          isOpen(step) ? { ...step, status: 'stopped', percent: null } : step,
+        ),
+      };
+  }
+}
+
+/** What events carry, as far as it is shown; every member may be missing. */
+type EventData = {
+  from?: TaskState;
+  to?: TaskState;
+  by?: string;
+  reason?: string;
+  state?: TaskState;
+  steps?: { id: string; name: string; agent: string }[];
+  step?: { id: string; name: string; agent: string; attempt: number };
+  percent?: number;
+  summary?: string;
+  text?: string;
+  duration_ms?: number;
+  retry_in_ms?: number | null;
+  error?: { message?: string };
+  attempt?: number;
+  outcome?: string;
+  response_status?: number | null;
+  message?: string | null;
+  next_attempt_at?: string | null;
+};
+
+/** An event in words, without its time; null for one that says nothing new to people. */
+export function noteOf(event: FeedEvent): string {
+  const data = event.data as EventData;
+  const step = data.step === undefined ? '' : `${data.step.name} (${data.step.agent})`;
+  switch (event.type) {
+    case 'state.changed':
+      return [
+        `state ${data.from} -> ${data.to}`,
+        data.by && `by ${data.by}`,
+        data.reason && `(${data.reason})`,
+      ]
+        .filter(Boolean)
+        .join(' ');
+    case 'step.started':
+      return `step ${step} started${(data.step?.attempt ?? 1) > 1 ? `, attempt ${data.step?.attempt}` : ''}`;
+    case 'step.progress':
+      return `step ${step} ${data.percent === undefined ? 'goes on' : `${data.percent} %`}`;
+    case 'step.completed':
+      return `step ${step} completed in ${data.duration_ms ?? 0} ms: ${data.summary ?? ''}`;
+    case 'step.failed':
+      return `step ${step} failed: ${data.error?.message ?? ''}${retryNote(data.retry_in_ms)}`;
+    case 'agent.message':
+      return `${step} says: ${data.text ?? ''}`;
+    case 'escalation.requested':
+      return `${step || 'the run'} asks for a human: ${data.reason ?? ''}`;
+    case 'callback.attempted':
+      return callbackNote(data);
+    case 'run.ended':
+      return `run ended ${data.state} after ${data.duration_ms ?? 0} ms`;
+  }
+}
+
+function retryNote(waitMs: number | null | undefined): string {
+  return typeof waitMs === 'number' ? `; tried again in ${waitMs} ms` : '';
+}
+
+function callbackNote({ attempt, outcome, response_status, message, next_attempt_at }: EventData): string {
+  const delivered = outcome === 'succeeded';
+  const what = delivered ? `delivered (${response_status})` : `failed: ${message ?? response_status ?? ''}`;
+  const next = delivered ? '' : next_attempt_at ? '; another attempt follows' : '; no more attempts';
+  return `callback attempt ${attempt} ${what}${next}`;
+}
+
+function withStep(picture: RunPicture, event: FeedEvent, change: Partial<StepPicture>): RunPicture {
+  const told = (event.data as EventData).step;
+  if (told === undefined) return picture;
+  const known = picture.steps.some((step) => step.id === told.id);
+  const steps = known ? picture.steps : [...picture.steps, pendingStep(told)];
+  return {
+    ...picture,
+    steps: steps.map((step) => (step.id === told.id ? { ...step, attempt: told.attempt, ...change } : step)),
+  };
+}
+
+function withNote(picture: RunPicture, note: string): RunPicture {
+  return { ...picture, notes: [...picture.notes, note] };
+}
+
+function pendingStep({ id, name, agent }: { id: string; name: string; agent: string }): StepPicture {
+  return {
+    id,
+    name,
+    agent,
+    status: 'pending',
+    attempt: 0,
+    percent: null,
+    startedAt: null,
+    durationMs: null,
+    text: null,
+  };
+}
+
+function isOpen({ status }: StepPicture): boolean {
+  return status === 'pending' || status === 'running' || status === 'retrying';
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTerminal } from '../src/domain/task-states.ts';
+import { CliError, EXIT } from './exit-codes.ts';
+import type { Api } from './http.ts';
+import type { Output } from './output.ts';
+import type { Detail } from './shapes.ts';
+
+/** How long a server that is out of reach is waited for, in milliseconds. */
+export const PATIENCE_MS = 120_000;
+
+/**
+ * The detail of a run once it has ended. Asks with `Prefer: wait`, so that the server answers as soon as something
+ * changes.
+ */
+export async function waitForEnd(
+  api: Api,
+  output: Output,
+  id: string,
+  patienceMs = PATIENCE_MS,
+): Promise<Detail> {
+  let lastHeard = Date.now();
+  for (;;) {
+    try {
+      const run = await api.call<Detail>('GET', `/api/v1/tasks/${id}`, { headers: { prefer: 'wait=30' } });
+      if (isTerminal(run.state)) return run;
+      lastHeard = Date.now();
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+      if (Date.now() - lastHeard >= patienceMs) throw error;
+      output.note(`${error.message}; trying again`);
+      await sleep(1_000);
+    }
+  }
+}

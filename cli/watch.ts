@@ -1,0 +1,86 @@
+import type { FeedEvent } from '../src/domain/feed-events.ts';
+import type { TaskState } from '../src/domain/task-states.ts';
+import { drawRun } from './draw.ts';
+import { followFeed } from './follow.ts';
+import type { Api } from './http.ts';
+import { type Output, printable } from './output.ts';
+import { emptyPicture, noteOf, type RunPicture, withEvent } from './run-picture.ts';
+import type { Detail } from './shapes.ts';
+import { PATIENCE_MS } from './wait.ts';
+
+const FRAME_MS = 100;
+const CLEAR_BELOW = '\u001b[J';
+
+/**
+ * Follows a run to its end and the end of its callback: a picture that is drawn again and again in a terminal, one
+ * line an event where it is piped, one JSON document an event with `--json`. Gives the state it ended in.
+ */
+export async function watchRun(
+  api: Api,
+  output: Output,
+  id: string,
+  { after = 0 }: { after?: number } = {},
+): Promise<TaskState> {
+  const run = await api.call<Detail>('GET', `/api/v1/tasks/${id}`);
+  const show = output.live ? createCanvas(output, run.title) : createLog(output);
+  let picture: RunPicture = emptyPicture;
+  let lost = false;
+  const onLost = (reason: string) => {
+    if (!lost) output.note(`${reason}; trying again`);
+    lost = true;
+  };
+  try {
+    for await (const event of followFeed(api, id, { after, patienceMs: PATIENCE_MS, onLost })) {
+      lost = false;
+      picture = withEvent(picture, event);
+      show.event(event, picture);
+    }
+  } finally {
+    show.end(picture);
+  }
+  const end = await api.call<Detail>('GET', `/api/v1/tasks/${id}`);
+  return end.state;
+}
+
+type Shown = { event(event: FeedEvent, picture: RunPicture): void; end(picture: RunPicture): void };
+
+function createLog(output: Output): Shown {
+  return {
+    event(event) {
+      output.line(`${event.at}  ${printable(noteOf(event))}`);
+      output.jsonLine(event);
+    },
+    end: () => {},
+  };
+}
+
+/** Draws at most ten times a second, and once a second while nothing happens, so that the times go on. */
+function createCanvas(output: Output, title: string): Shown {
+  let latest: RunPicture = emptyPicture;
+  let drawnLines = 0;
+  let drawnAt = 0;
+  let isStale = true;
+  const draw = () => {
+    const now = Date.now();
+    const lines = drawRun(latest, title, { columns: output.columns, rows: output.rows, now });
+    const up = drawnLines === 0 ? '' : `\u001b[${drawnLines}A`;
+    output.write(`${up}\r${CLEAR_BELOW}${lines.join('\n')}\n`);
+    drawnLines = lines.length;
+    drawnAt = now;
+    isStale = false;
+  };
+  const timer = setInterval(() => {
+    if (isStale || Date.now() - drawnAt >= 1_000) draw();
+  }, FRAME_MS);
+  return {
+    event(_event, picture) {
+      latest = picture;
+      isStale = true;
+    },
+    end(picture) {
+      clearInterval(timer);
+      latest = picture;
+      draw();
+    },
+  };
+}

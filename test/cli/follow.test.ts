@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { followFeed } from '../../cli/follow.ts';
+import { CliError } from '../../cli/exit-codes.ts';
+import { createApi } from '../../cli/http.ts';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { type Answering, type Receiver, startReceiver } from '../support/receiver.ts';
+
+const event = (seq: number): FeedEvent => ({
+  seq,
+  type: 'step.progress',
+  execution_id: 'e',
+  at: '2026-01-31T12:00:00.000Z',
+  data: {},
+});
+const text = (seq: number) => `id: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`;
+
+describe('following the events of a run', () => {
+  let server: Receiver;
+  beforeEach(async () => {
+    server = await startReceiver();
+  });
+  afterEach(() => server.close());
+
+  /** Answers event requests one after another as told, and details as of a run that has ended with `lastSeq`. */
+  const serving = (lastSeq: number, ...answers: Answering[]) =>
+    server.answering((request, response) => {
+      if (request.url.includes('/events')) return (answers.shift() ?? (() => 404))(request, response);
+      const run = { state: 'completed', last_seq: lastSeq, callback: { status: 'none' } };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(run));
+      return undefined;
+    });
+  const streaming =
+    (seqs: readonly number[], { cut = false } = {}): Answering =>
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`: connected\n\n${seqs.map(text).join('')}`, () =>
+        cut ? setTimeout(() => response.socket?.destroy(), 50) : response.end(),
+      );
+      return undefined;
+    };
+  const follow = async (after = 0, patienceMs = 5_000) => {
+    const lost: string[] = [];
+    const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
+    const options = { after, patienceMs, onLost: (reason: string) => lost.push(reason) };
+    const seqs = (await Array.fromAsync(followFeed(api, 'e', options))).map(({ seq }) => seq);
+    return { seqs, lost };
+  };
+  const asked = () =>
+    server.requests.filter(({ url }) => url.includes('/events')).map(({ url }) => url.split('?')[1]);
+
+  it('ends with the last one', async () => {
+    serving(3, streaming([1, 2, 3]));
+    assert.deepEqual(await follow(), { seqs: [1, 2, 3], lost: [] });
+    assert.equal(server.requests[0]?.headers.accept, 'text/event-stream');
+    assert.equal(server.requests[0]?.headers['x-api-key'], 'bt_test');
+  });
+
+  it('goes on behind the last seq after the connection broke, without gap or repeat', async () => {
+    serving(4, streaming([1, 2], { cut: true }), streaming([2, 3, 4]));
+    const { seqs, lost } = await follow();
+    assert.deepEqual(seqs, [1, 2, 3, 4]);
+    assert.equal(lost.length, 1);
+    assert.deepEqual(asked(), ['after=0', 'after=2']);
+  });
+
+  it('asks again and again where streams bring nothing', async () => {
+    const empty = streaming([]);
+    const listed: Answering = (request, response) => {
+      assert.equal(request.headers.accept, 'application/json');
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ data: [event(1), event(2)] }));
+      return undefined;
+    };
+    serving(2, empty, empty, empty, listed);
+    assert.deepEqual((await follow()).seqs, [1, 2]);
+  });
+
+  it('ends at once behind the last event', async () => {
+    serving(7, streaming([]));
+    assert.deepEqual((await follow(7)).seqs, []);
+  });
+
+  it('gives up on a refusal', async () => {
+    serving(1, () => 404);
+    await assert.rejects(follow(), (error) => error instanceof CliError && error.exitCode === 5);
+  });
+
+  it('gives up on a server that stays away', async () => {
+    await server.close();
+    await assert.rejects(follow(0, 0), (error) => error instanceof CliError && error.exitCode === 6);
+  });
+});

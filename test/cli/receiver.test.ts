@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import {
+  describeCallback,
+  type ReceivedCallback,
+  type ReceiverOptions,
+  startReceiver,
+} from '../../cli/receiver.ts';
+import { createAddressGuard } from '../../src/outbound/address-guard.ts';
+import { createSender } from '../../src/outbound/attempt.ts';
+import { signature } from '../../src/outbound/sign.ts';
+import { createTestAuthority } from '../support/certificates.ts';
+
+const SECRET = 'ab'.repeat(32);
+const BODY = Buffer.from('{"execution_id":"e-1","status":"completed","output":{"text":"grün"}}');
+
+describe('the sample receiver', () => {
+  const guard = createAddressGuard(['127.0.0.0/8', '::1']);
+  const callbacks: ReceivedCallback[] = [];
+  const closing: { close(): Promise<void> }[] = [];
+
+  afterEach(async () => {
+    callbacks.length = 0;
+    await Promise.all(closing.splice(0).map((open) => open.close()));
+  });
+
+  const started = async (options: Partial<ReceiverOptions> = {}) => {
+    const receiver = await startReceiver({ onCallback: (callback) => callbacks.push(callback), ...options });
+    closing.push(receiver);
+    return receiver;
+  };
+  const send = async (url: string, headers: Record<string, string>, { ca = '', body = BODY } = {}) => {
+    const sender = createSender({ guard, ...(ca === '' ? {} : { ca }) });
+    closing.push(sender);
+    return await sender.attempt({ url, headers, body, timeoutMs: 3_000, maxResponseBytes: 1_024 });
+  };
+  const signed = { 'x-service-signature': signature(SECRET, BODY), 'x-service-event': 'task.completed' };
+
+  it('takes a rightly signed callback over HTTPS with 204', async () => {
+    const authority = await createTestAuthority();
+    const { url } = await started({
+      ...(await authority.issue({ names: ['localhost'] })),
+      secrets: [SECRET],
+    });
+    assert.match(url, /^https:\/\/localhost:\d+$/);
+    const record = await send(url, signed, { ca: authority.ca });
+    assert.equal(record.response?.status, 204, record.message ?? '');
+    const [callback] = callbacks;
+    assert.deepEqual(
+      [callback?.verified, callback?.executionId, callback?.status, callback?.event, callback?.bytes],
+      [true, 'e-1', 'completed', 'task.completed', BODY.length],
+    );
+  });
+
+  it('asks for the secret of the run', async () => {
+    const asked: string[] = [];
+    const secretFor = async (id: string) => {
+      asked.push(id);
+      return SECRET;
+    };
+    const { url } = await started({ secretFor });
+    assert.equal((await send(url, signed)).response?.status, 204);
+    assert.deepEqual(asked, ['e-1']);
+  });
+
+  const refused: ReadonlyArray<
+    readonly [what: string, headers: Record<string, string>, RegExp, Partial<ReceiverOptions>]
+  > = [
+    ['no signature', {}, /no X-Service-Signature/, { secrets: [SECRET] }],
+    ['another secret', signed, /does not fit/, { secrets: ['other'] }],
+    [
+      'another body',
+      { 'x-service-signature': signature(SECRET, Buffer.from('{}')) },
+      /does not fit/,
+      { secrets: [SECRET] },
+    ],
+    [
+      'a signature in capitals',
+      { 'x-service-signature': signature(SECRET, BODY).toUpperCase() },
+      /does not fit/,
+      { secrets: [SECRET] },
+    ],
+    ['a short signature', { 'x-service-signature': 'sha256=' }, /does not fit/, { secrets: [SECRET] }],
+    ['a secret that nobody knows', signed, /not known here/, {}],
+  ];
+  for (const [what, headers, reason, options] of refused) {
+    it(`answers 401 to ${what}`, async () => {
+      const { url } = await started(options);
+      const record = await send(url, headers);
+      assert.equal(record.response?.status, 401);
+      assert.match(record.response.body.toString(), reason);
+      assert.deepEqual([callbacks[0]?.verified, callbacks[0]?.answered], [false, 401]);
+    });
+  }
+
+  it('answers 405 to anything but POST, and takes a body that is no JSON', async () => {
+    const { url } = await started({ secrets: [SECRET] });
+    const response = await fetch(url);
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'POST']);
+    const body = Buffer.from('not json');
+    await send(url, { 'x-service-signature': signature(SECRET, body) }, { body });
+    assert.deepEqual(
+      [callbacks[0]?.verified, callbacks[0]?.executionId, callbacks[0]?.body],
+      [true, null, 'not json'],
+    );
+  });
+
+  it('describes a callback in one line with its body below', async () => {
+    const { url } = await started({ secrets: [SECRET] });
+    await send(url, signed);
+    const [callback] = callbacks;
+    assert.ok(callback);
+    const [line, ...body] = describeCallback(callback).split('\n');
+    assert.match(line ?? '', /e-1 completed {2}signature verified {2}\(\d+ bytes, answered 204\)$/);
+    assert.deepEqual(JSON.parse(body.join('')), callback.body);
+  });
+
+  it('says so where the port is taken', async () => {
+    const { url } = await started();
+    await assert.rejects(started({ port: Number(new URL(url).port) }), { code: 'EADDRINUSE' });
+  });
+});
