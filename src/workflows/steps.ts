@@ -52,9 +52,10 @@ export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
     }
     // One write tells of what ended and of what begins; nothing begins before it is told.
     await recorder.flush();
+    const isAlone = places.filter((place) => place.phase === 'working').length === 1;
     for (const place of begun) {
       inScope(async () => {
-        const outcome = await work(run, place);
+        const outcome = await work(run, place, isAlone);
         outcomes.push({ place, outcome });
       });
     }
@@ -87,9 +88,10 @@ function readyPlaces(places: readonly Place[]): Place[] {
   );
 }
 
-function work({ executionId, plan, rehearsal }: StepsOfRun, place: Place): Promise<StepOutcome> {
+function work(run: StepsOfRun, place: Place, isAlone: boolean): Promise<StepOutcome> {
+  const { executionId, plan, rehearsal } = run;
   const { step, number, attempt } = place;
-  return stepBackends[plan.backend]({ executionId, step, number, attempt, rehearsal });
+  return stepBackends[plan.backend]({ executionId, step, number, attempt, rehearsal }, { isAlone });
 }
 
 type Conclusion =

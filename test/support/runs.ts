@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { Runtime, type NativeConnection } from '@temporalio/worker';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { readConfiguration, type Configuration } from '../../src/configuration.ts';
 import { callbackAttempts } from '../../src/database/callbacks.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
@@ -68,6 +68,11 @@ export async function eventually<T>(
   }
 }
 
+/** Installs the SDK's runtime once for the whole test run; what it says later goes where the first one said. */
+export function useRuntime(log: Logger): void {
+  if (Runtime._instance === undefined) installRuntime(log);
+}
+
 /** `agents`: the text of another catalogue; `environment`: further variables of the configuration. */
 export async function startRuns(
   options: { agents?: string; environment?: Record<string, string> } = {},
@@ -79,7 +84,7 @@ export async function startRuns(
   const agentsFile = join(folder, 'agents.yml');
   if (options.agents) writeFileSync(agentsFile, options.agents);
   process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
-  if (Runtime._instance === undefined) installRuntime(log);
+  useRuntime(log);
   const configuration = readConfiguration({
     DATABASE_URL: fresh.url,
     BATON_SEALING_KEYS: RING,

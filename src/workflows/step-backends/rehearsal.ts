@@ -31,11 +31,14 @@ const elsewhere = proxyActivities<RehearsalActivities>({
 });
 
 /** Plays a step as `metadata.rehearsal` says: scripted, free, and labelled as a rehearsal. */
-export async function rehearsalBackend(work: StepWork): Promise<StepOutcome> {
+export async function rehearsalBackend(
+  work: StepWork,
+  { isAlone }: { isAlone: boolean },
+): Promise<StepOutcome> {
   const stepMs = work.rehearsal?.step_ms ?? 0;
   const summary = `${work.step.name} by ${work.step.agent} (rehearsal)`;
   try {
-    if (stepMs < LOCAL_MS) return await local.rehearse.executeWithOptions({ summary }, [work]);
+    if (isAlone && stepMs < LOCAL_MS) return await local.rehearse.executeWithOptions({ summary }, [work]);
     return await elsewhere.rehearse.executeWithOptions(
       {
         summary,

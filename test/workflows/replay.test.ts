@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { DefaultLogger, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { TASK_TYPES } from '../../src/domain/task-run.ts';
+import { workflowBundle } from '../../workers/bundle.ts';
+import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
+
+const FOLDER = join(import.meta.dirname, 'histories');
+
+/**
+ * Histories of workflows that ran on earlier versions: what they recorded must lead the code of today the same
+ * way, or runs under way break at the next deploy. After a change that is meant to be incompatible, and guarded,
+ * `RECORD_HISTORIES=1 npm test -- replay` records them anew; commit the new ones beside the old.
+ */
+describe('recorded histories', function () {
+  this.timeout(60_000);
+
+  before(async () => {
+    useRuntime(pino({ level: 'silent' }));
+    if (process.env['RECORD_HISTORIES']) await recordAll();
+  });
+
+  for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.json'))) {
+    it(`${basename(name, '.json')} replays`, async () => {
+      const history = historyFromJSON(JSON.parse(readFileSync(join(FOLDER, name), 'utf8')));
+      const bundle = await workflowBundle(new DefaultLogger('ERROR'));
+      await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, history);
+    });
+  }
+
+  it('cover every way a run can go', () => {
+    assert.ok(readdirSync(FOLDER).length >= 8);
+  });
+});
+
+describe('whatever a run does', function () {
+  this.timeout(120_000);
+
+  it('replays: forty runs with pauses, continues and cancels at random moments', async () => {
+    const runs = await startRuns();
+    try {
+      const ids = await Promise.all(Array.from({ length: 40 }, (_, number) => playAtRandom(runs, number)));
+      const bundle = await workflowBundle(new DefaultLogger('ERROR'));
+      for (const id of ids) {
+        const handle = runs.client.workflow.getHandle(id);
+        await handle.result().catch(() => {});
+        await Worker.runReplayHistory(
+          { workflowBundle: bundle, replayName: id },
+          await handle.fetchHistory(),
+        );
+      }
+    } finally {
+      await runs.close();
+    }
+  });
+});
+
+async function playAtRandom(runs: Runs, number: number): Promise<string> {
+  const below = (limit: number) => Math.floor(Math.random() * limit);
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const taskType = TASK_TYPES[number % TASK_TYPES.length] ?? 'feature';
+  const rehearsal = {
+    step_ms: [0, 0, 20, 300][below(4)] ?? 0,
+    progress_events: below(4),
+    ...(below(3) === 0 ? { fail: { step: 2, times: 1 } } : {}),
+    ...(below(8) === 0 ? { unrecoverable: { step: 2 } } : {}),
+  };
+  const id = await runs.submit({ taskType, rehearsal });
+  for (let pauses = below(3); pauses > 0; pauses -= 1) {
+    await wait(below(200));
+    await runs.control.pause(id, me);
+    await wait(below(200));
+    await runs.control.continue(id, me);
+  }
+  if (below(6) === 0) await runs.control.cancel(id, me);
+  return id;
+}
+
+async function recordAll(): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true });
+  const runs = await startRuns();
+  try {
+    for (const [name, play] of Object.entries(PLAYS)) {
+      const id = await play(runs);
+      const handle = runs.client.workflow.getHandle(id);
+      await handle.result().catch(() => {});
+      const json = historyToJSON(await handle.fetchHistory());
+      writeFileSync(join(FOLDER, `${name}.json`), withoutPlaces(json));
+    }
+  } finally {
+    await runs.close();
+  }
+}
+
+/** The same history without the names of the machine, the process and the paths that recorded it. */
+function withoutPlaces(json: string): string {
+  const replaced = JSON.parse(json, (key, value) => {
+    if (key === 'identity' && value) return 'recorder';
+    if (key === 'stackTrace') return '';
+    // A sticky queue carries the worker's identity in its name.
+    return typeof value === 'string' ? value.replace(/\d+@[\w.-]+?(?=-[0-9a-f]{32}|$)/, 'recorder') : value;
+  });
+  return `${JSON.stringify(replaced, null, 1)}\n`;
+}
+
+const me = { by: 'key:test' };
+const NOWHERE = 'https://127.0.0.1:1/';
+
+const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
+  completed: (runs) => runs.submit({}),
+  'completed-slowly': (runs) => runs.submit({ rehearsal: { steps: 2, step_ms: 300, progress_events: 3 } }),
+  'callback-refused': (runs) => runs.submit({ rehearsal: { steps: 1 }, callbackUrl: NOWHERE }),
+  recovered: (runs) => runs.submit({ rehearsal: { steps: 2, fail: { step: 1, times: 2 } } }),
+  failed: (runs) => runs.submit({ rehearsal: { unrecoverable: { step: 3 }, step_ms: 300 } }),
+  escalated: (runs) => runs.submit({ rehearsal: { escalate: { step: 2, reason: 'why?' } } }),
+  'planning-failed': (runs) => runs.submit({ rehearsal: { steps: 1, fail: { step: 2, times: 1 } } }),
+  async paused(runs) {
+    const id = await runs.submit({ rehearsal: { start_ms: 200, plan_ms: 200, step_ms: 300, steps: 2 } });
+    for (const state of ['initializing', 'planning', 'executing'] as const) {
+      await runs.reaches(id, state);
+      await runs.control.pause(id, me);
+      await runs.reaches(id, 'paused');
+      await runs.control.continue(id, me);
+    }
+    return id;
+  },
+  async 'paused-in-the-engine'(runs) {
+    const id = await runs.submit({ rehearsal: { step_ms: 300, steps: 2 } });
+    await runs.reaches(id, 'executing');
+    const { namespace } = runs.client.options;
+    await runs.client.workflowService.pauseWorkflowExecution({
+      namespace,
+      workflowId: id,
+      identity: 'operator',
+      reason: 'a look',
+      requestId: id,
+    });
+    await runs.reaches(id, 'paused');
+    await runs.control.continue(id, me);
+    return id;
+  },
+  async cancelled(runs) {
+    const id = await runs.submit({ rehearsal: { step_ms: 5_000 } });
+    await runs.reaches(id, 'executing');
+    await runs.control.cancel(id, { ...me, reason: 'enough' });
+    return id;
+  },
+  async 'cancelled-in-the-engine'(runs) {
+    const id = await runs.submit({ rehearsal: { step_ms: 5_000 } });
+    await runs.reaches(id, 'executing');
+    await runs.client.workflow.getHandle(id).cancel();
+    return id;
+  },
+};
