@@ -175,12 +175,16 @@ const knownListParameters = z.strictObject({
   project_id: uuid.optional().describe('For people, who see all projects of their workspace'),
 });
 /** Beside the named ones, `metadata.<name>=<value>` compares a top-level member of the metadata by its text. */
-export const listParameters = knownListParameters.catchall(z.string()).superRefine((query, context) => {
-  for (const name of Object.keys(query)) {
-    if (name in knownListParameters.shape || /^metadata\..+/.test(name)) continue;
-    context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
-  }
-});
+export const listParameters = knownListParameters.catchall(z.string()).superRefine(
+  (query, context) => {
+    for (const name of Object.keys(query)) {
+      if (Object.hasOwn(knownListParameters.shape, name) || /^metadata\..+/.test(name)) continue;
+      context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
+    }
+  },
+  // Also when other parameters are wrong: all that is wrong is named at once.
+  { when: () => true },
+);
 
 export const taskParams = z.strictObject({ execution_id: uuid });
 

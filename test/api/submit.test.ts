@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { services } from '../support/services.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { createHmac } from 'node:crypto';
+import { startWorld, type World } from './world.ts';
+
+describe('submitting and polling a task', () => {
+  let world: World;
+  let receiver: Receiver;
+  before(async () => {
+    world = await startWorld();
+    const { cert, key } = services().tls;
+    receiver = await startReceiver({ tls: { cert, key }, name: 'localhost' });
+  });
+  after(async () => {
+    await receiver.close();
+    await world.close();
+  });
+
+  it('answers 201 with the four members and where to poll', async () => {
+    const { status, headers, json } = await world.submit();
+    assert.equal(status, 201);
+    assert.deepEqual(Object.keys(json), ['execution_id', 'status_url', 'websocket_room', 'callback_secret']);
+    assert.match(json.execution_id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.equal(json.websocket_room, `workflow:${json.execution_id}`);
+    assert.match(json.callback_secret, /^[0-9a-f]{64}$/);
+    assert.equal(headers.get('location'), json.status_url);
+    assert.ok(json.status_url.endsWith(`/api/v1/tasks/${json.execution_id}`));
+  });
+
+  it('gives back what was submitted, and the result when the run is done', async () => {
+    const metadata = { ticket: 'A-1', nested: { list: [1, 2.5, null, 'é😀'] }, ['__proto__']: 'x' };
+    const description = 'Line one\nline two';
+    const sent = { title: '  Wünsche ✓', description, task_type: 'bug', metadata };
+    const { json: submitted } = await world.submit(sent);
+    const { json } = await world.reaches(submitted.execution_id, 'completed');
+    assert.equal(json.title, sent.title);
+    assert.equal(json.description, description);
+    assert.equal(json.task_type, 'bug');
+    assert.equal(JSON.stringify(json.metadata), JSON.stringify(metadata));
+    assert.equal(json.progress.percent, 100);
+    assert.equal(json.output.backend, 'rehearsal');
+    assert.equal(json.callback.status, 'none');
+    assert.deepEqual(json.errors, []);
+    assert.equal(json.duration_ms, Date.parse(json.completed_at) - Date.parse(json.started_at));
+  });
+
+  it('shows the members of the detail in the decided order, without the secret', async () => {
+    const { json: submitted } = await world.submit();
+    const { text, json } = await world.reaches(submitted.execution_id, 'completed');
+    assert.deepEqual(Object.keys(json), DETAIL_ORDER);
+    assert.ok(!text.includes(submitted.callback_secret));
+    assert.ok(!world.logged().includes(submitted.callback_secret));
+  });
+
+  it('tells the callback_url, signed with the secret of the 201, and keeps the attempt in the audit log', async () => {
+    const { json: submitted } = await world.submit({ callback_url: `${receiver.url}/done?x=1` });
+    const [request] = await receiver.receives(1);
+    const secret: string = submitted.callback_secret;
+    const expected = createHmac('sha256', secret)
+      .update(request?.body ?? '')
+      .digest('hex');
+    assert.equal(request?.headers['x-service-signature'], `sha256=${expected}`);
+    const path = `/api/v1/tasks/${submitted.execution_id}`;
+    const { json: detail } = await world.send('GET', path);
+    assert.equal(detail.state, 'completed', 'a receiver that polls at once sees the end');
+    const { json: log } = await world.send('GET', `${path}/callbacks`);
+    assert.equal(log.data.length, 1);
+    assert.equal(log.data[0].request_body, request?.body.toString());
+    assert.ok(!JSON.stringify(log).includes(secret));
+  });
+
+  it('holds the answer until the state changes when the caller prefers to wait', async () => {
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 400, steps: 1 } } });
+    const path = `/api/v1/tasks/${json.execution_id}`;
+    const first = await world.send('GET', path);
+    const later = await world.send('GET', path, { headers: { Prefer: 'respond-async, wait=30' } });
+    assert.equal(later.headers.get('preference-applied'), 'wait=30');
+    assert.notEqual(later.json.state, first.json.state);
+    await world.reaches(json.execution_id, 'completed');
+    const begun = performance.now();
+    const ended = await world.send('GET', path, { headers: { Prefer: 'wait=30' } });
+    assert.equal(ended.json.state, 'completed');
+    assert.ok(performance.now() - begun < 5_000, 'an ended run is answered at once');
+  });
+
+  it('answers as it is when the time to wait is over', async () => {
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 20_000 } } });
+    const path = `/api/v1/tasks/${json.execution_id}`;
+    await world.reaches(json.execution_id, 'planning');
+    const begun = performance.now();
+    const { headers } = await world.send('GET', path, { headers: { Prefer: 'wait=1' } });
+    assert.ok(performance.now() - begun >= 990);
+    assert.equal(headers.get('preference-applied'), 'wait=1');
+    await world.send('POST', `${path}/cancel`);
+  });
+});
+
+const DETAIL_ORDER = [
+  'execution_id',
+  'state',
+  'project_id',
+  'title',
+  'description',
+  'task_type',
+  'metadata',
+  'progress',
+  'steps',
+  'created_at',
+  'started_at',
+  'paused_at',
+  'paused_by',
+  'paused_ms',
+  'completed_at',
+  'duration_ms',
+  'output',
+  'errors',
+  'escalation',
+  'callback',
+  'status_url',
+  'websocket_room',
+  'last_seq',
+];
