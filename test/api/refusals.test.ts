@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
-import { startWorld, type Received, type Sent, type World } from './world.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type Sent, type World } from './world.ts';
 
 type Case = {
   title: string;
@@ -408,18 +409,6 @@ describe('refused requests', () => {
 
 function nested(levels: number): unknown {
   return levels === 0 ? 1 : [nested(levels - 1)];
-}
-
-/** Every problem has the same members (RFC 9457 and decisions 1). */
-export function assertProblem({ status, headers, json }: Received, expected: number, code: string): void {
-  assert.equal(`${status} ${json?.code}`, `${expected} ${code}`);
-  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
-  assert.equal(json.status, expected);
-  for (const member of ['type', 'title', 'detail', 'instance', 'request_id']) {
-    assert.equal(typeof json[member], 'string', member);
-  }
-  assert.equal(json.request_id, headers.get('x-request-id'));
-  assert.ok(!/\bselect\b|\binsert\b|node_modules|\bat \S+ \(/i.test(json.detail), 'nothing internal');
 }
 
 /** Sends a body that never ends, until the answer is there. */

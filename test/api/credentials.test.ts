@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, SignJWT, type JWTPayload } from 'jose';
+import { eventually } from '../support/runs.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type Received, type Sent, type World } from './world.ts';
+
+const RING_KEY = Buffer.alloc(32, 7);
+const TASKS = '/api/v1/tasks';
+
+describe('credentials', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const list = (sent: Sent) => world.send('GET', TASKS, sent);
+  const refusedAs = (received: Received) => assertProblem(received, 401, 'unauthenticated');
+  const newKey = async (members: Record<string, unknown> = {}) => {
+    const body = { name: 'A key', project_id: world.installation.project_id, ...members };
+    return await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
+  };
+  const newToken = async (sent: Sent = {}) =>
+    (await world.send('POST', '/api/v1/tokens', sent)).json.token as string;
+
+  it('are needed, and the challenge says which', async () => {
+    const received = await list({ key: null });
+    refusedAs(received);
+    assert.match(
+      received.headers.get('www-authenticate') ?? '',
+      /^Bearer realm="baton".*ApiKey realm="baton"/,
+    );
+  });
+
+  it('that are unknown or no credentials at all are refused', async () => {
+    const strange = `${world.installation.api_key.slice(0, -1)}_`;
+    for (const key of ['x', strange, `${world.installation.api_key} `.repeat(2)])
+      refusedAs(await list({ key }));
+    for (const Authorization of [
+      'Basic dXNlcjpwYXNz',
+      'Bearer',
+      'Bearer x.y.z',
+      `Bearer ${world.installation.api_key}`,
+    ]) {
+      refusedAs(await list({ key: null, headers: { Authorization } }));
+    }
+    refusedAs(await list({ cookie: 'baton_session=abc' }));
+  });
+
+  it('made as keys work until they are revoked, at once', async () => {
+    const { status, json } = await newKey();
+    assert.equal(status, 201);
+    assert.ok(json.key.startsWith(`${json.prefix}_`));
+    assert.deepEqual(json.scopes, ['tasks:read', 'tasks:write']);
+    assert.equal((await list({ key: json.key })).status, 200);
+    assert.equal((await world.send('DELETE', `/api/v1/keys/${json.id}`, world.as(owner))).status, 204);
+    refusedAs(await list({ key: json.key }));
+    assert.equal((await world.send('DELETE', `/api/v1/keys/${json.id}`, world.as(owner))).status, 204);
+  });
+
+  it('that have expired are refused', async () => {
+    const { json } = await newKey({ expires_at: new Date(Date.now() + 300).toISOString() });
+    assert.equal((await list({ key: json.key })).status, 200);
+    await eventually('the key has expired', async () => (await list({ key: json.key })).status === 401);
+    const past = await newKey({ expires_at: '2020-01-01T00:00:00Z' });
+    assertProblem(past, 422, 'validation_failed');
+  });
+
+  it('are never shown again, and their last use is', async () => {
+    const { json: made } = await newKey();
+    await list({ key: made.key });
+    const shown = await eventually('the use is noted', async () => {
+      const { json, text } = await world.send('GET', '/api/v1/keys', world.as(owner));
+      assert.ok(!text.includes(made.key));
+      const found = json.data.find((key: { id: string }) => key.id === made.id);
+      return found.last_used_at !== null && found;
+    });
+    assert.ok(Math.abs(Date.now() - Date.parse(shown.last_used_at)) < 10_000);
+    assert.ok(!world.logged().includes(made.key));
+  });
+
+  it('rotated, the old key stays good for the overlap only', async () => {
+    const { json: old } = await newKey();
+    const rotate = (id: string, body?: object) =>
+      world.send('POST', `/api/v1/keys/${id}/rotate`, { ...world.as(owner), body });
+    const { status, json: next } = await rotate(old.id, { overlap_hours: 1 });
+    assert.equal(status, 201);
+    assert.notEqual(next.key, old.key);
+    assert.deepEqual([next.name, next.scopes], [old.name, old.scopes]);
+    assert.equal((await list({ key: old.key })).status, 200);
+    assert.equal((await list({ key: next.key })).status, 200);
+    assertProblem(await rotate(old.id), 409, 'invalid_state');
+    const { json: last } = await rotate(next.id, { overlap_hours: 0 });
+    refusedAs(await list({ key: next.key }));
+    assert.equal((await list({ key: last.key })).status, 200);
+    assertProblem(await rotate(last.id, { overlap_hours: -1 }), 422, 'validation_failed');
+  });
+
+  it('allow what their scopes say', async () => {
+    const { json: reader } = await newKey({ scopes: ['tasks:read'] });
+    const { json: writer } = await newKey({ scopes: ['tasks:write'] });
+    assert.equal((await list({ key: reader.key })).status, 200);
+    assertProblem(await world.submit({}, { key: reader.key }), 403, 'forbidden');
+    assertProblem(await list({ key: writer.key }), 403, 'forbidden');
+    assertProblem(await newKey({ scopes: [] }), 422, 'validation_failed');
+    assertProblem(await newKey({ scopes: ['tasks:everything'] }), 422, 'validation_failed');
+  });
+
+  it('of another project see and change nothing of this one', async () => {
+    const { json: project } = await world.send('POST', '/api/v1/projects', {
+      ...world.as(owner),
+      body: { name: 'Other' },
+    });
+    const { json: foreign } = await newKey({ project_id: project.id });
+    const { json: run } = await world.submit({ metadata: { rehearsal: { start_ms: 60_000 } } });
+    const path = `${TASKS}/${run.execution_id}`;
+    assertProblem(await world.submit({}, { key: foreign.key }), 403, 'project_not_allowed');
+    for (const [method, address] of [
+      ['GET', path],
+      ['GET', `${path}/events`],
+      ['GET', `${path}/callbacks`],
+      ['POST', `${path}/pause`],
+      ['POST', `${path}/cancel`],
+      ['DELETE', path],
+    ] as const) {
+      assertProblem(await world.send(method, address, { key: foreign.key }), 404, 'not_found');
+    }
+    assert.deepEqual((await list({ key: foreign.key })).json.data, []);
+    const token = await newToken({ key: foreign.key });
+    assertProblem(await world.send('GET', path, { token }), 404, 'not_found');
+    assertProblem(await world.submit({}, { token }), 403, 'project_not_allowed');
+  });
+
+  it('exchanged for a token act for the same project with the same scopes', async () => {
+    const received = await world.send('POST', '/api/v1/tokens');
+    assert.equal(received.status, 201);
+    assert.deepEqual(Object.keys(received.json), ['token', 'token_type', 'expires_at']);
+    assert.equal(received.json.token_type, 'Bearer');
+    const minutes = (Date.parse(received.json.expires_at) - Date.now()) / 60_000;
+    assert.ok(minutes > 14.9 && minutes <= 15);
+    const { token } = received.json;
+    assert.equal((await world.submit({}, { token })).status, 201);
+    assert.equal(
+      (await world.send('POST', '/api/v1/tokens', { token })).status,
+      403,
+      'a token makes no token',
+    );
+    const elsewhere = { body: { project_id: '00000000-0000-7000-8000-000000000000' } };
+    assertProblem(await world.send('POST', '/api/v1/tokens', elsewhere), 403, 'project_not_allowed');
+  });
+
+  it('exchanged for a token take it with them when they are revoked', async () => {
+    const { json: made } = await newKey();
+    const token = await newToken({ key: made.key });
+    assert.equal((await list({ token })).status, 200);
+    await world.send('DELETE', `/api/v1/keys/${made.id}`, world.as(owner));
+    refusedAs(await list({ token }));
+  });
+
+  it('forged or expired as tokens are refused', async () => {
+    const good = await newToken();
+    const [head = '', claims = '', signature = ''] = good.split('.');
+    const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as JWTPayload;
+    const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const signed = (header: object, body: object, key = RING_KEY) => {
+      const content = `${encoded(header)}.${encoded(body)}`;
+      return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`;
+    };
+    const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as object;
+    assert.equal((await list({ token: signed(header, payload) })).status, 200, 'the forger’s tools work');
+    const seconds = Math.floor(Date.now() / 1_000);
+    const bad = {
+      none: `${encoded({ alg: 'none' })}.${claims}.`,
+      'none with the key id': `${encoded({ ...header, alg: 'none' })}.${claims}.`,
+      'another algorithm': signed({ ...header, alg: 'HS512' }, payload),
+      'another key': signed(header, payload, Buffer.alloc(32, 8)),
+      'unknown key id': signed({ ...header, kid: 'x' }, payload),
+      'no key id': signed({ alg: 'HS256' }, payload),
+      'changed claims': `${head}.${encoded({ ...payload, project_id: 'x' })}.${signature}`,
+      'another audience': signed(header, { ...payload, aud: 'x' }),
+      'another issuer': signed(header, { ...payload, iss: 'x' }),
+      'no end': signed(header, { ...payload, exp: undefined }),
+    };
+    for (const [title, token] of Object.entries(bad)) {
+      const received = await list({ token });
+      assert.equal(received.status, 401, title);
+      assert.match(received.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
+    }
+    const expired = await list({
+      token: signed(header, { ...payload, iat: seconds - 1_000, exp: seconds - 1 }),
+    });
+    refusedAs(expired);
+    assert.match(expired.json.detail, /expired/);
+  });
+
+  it('that contradict each other are refused', async () => {
+    const { json: project } = await world.send('POST', '/api/v1/projects', {
+      ...world.as(owner),
+      body: { name: 'Third' },
+    });
+    const { json: other } = await newKey({ project_id: project.id });
+    const headers = { Authorization: `Bearer ${await newToken({ key: other.key })}` };
+    assertProblem(await list({ headers }), 400, 'bad_request');
+    assert.equal((await list({ key: other.key, headers })).status, 200);
+  });
+
+  it('say who they are', async () => {
+    const { json: asKey } = await world.send('GET', '/api/v1/me');
+    assert.equal(asKey.kind, 'key');
+    assert.equal(asKey.project_id, world.installation.project_id);
+    assert.equal(asKey.label, `key:${asKey.key.prefix}`);
+    const { json: asPerson } = await world.send('GET', '/api/v1/me', world.as(owner));
+    assert.equal(asPerson.label, 'user:owner@example.com');
+    assert.equal(asPerson.role, 'owner');
+    const { json: asToken } = await world.send('GET', '/api/v1/me', { token: await newToken() });
+    assert.equal(asToken.kind, 'token');
+  });
+});
+
+describe('tokens of an outside identity provider', () => {
+  let world: World;
+  let keys: Server;
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  before(async () => {
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'outside', alg: 'RS256', use: 'sig' };
+    keys = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
+    await new Promise<void>((resolve) => keys.listen(0, '127.0.0.1', resolve));
+    const { port } = keys.address() as AddressInfo;
+    world = await startWorld({
+      worker: false,
+      environment: {
+        JWKS_URL: `http://127.0.0.1:${port}/keys`,
+        JWT_ISSUER: 'https://login.example.com',
+        JWT_AUDIENCE: 'tasks',
+        JWT_PROJECT_CLAIM: 'project',
+        JWT_SCOPE_CLAIM: 'scp',
+      },
+    });
+  });
+  after(async () => {
+    await world.close();
+    keys.closeAllConnections();
+    keys.close();
+  });
+
+  const signed = async (claims: JWTPayload, issuer = 'https://login.example.com') =>
+    await new SignJWT({ project: world.installation.project_id, scp: ['tasks:read', 'other'], ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'outside' })
+      .setIssuer(issuer)
+      .setAudience('tasks')
+      .setSubject('somebody')
+      .setExpirationTime('5m')
+      .sign(privateKey);
+
+  it('are accepted for the project and the scopes that their claims name', async () => {
+    const token = await signed({});
+    assert.equal((await world.send('GET', TASKS, { token })).status, 200);
+    assertProblem(await world.submit({}, { token }), 403, 'forbidden');
+    assert.equal((await world.submit({}, { token: await signed({ scp: 'tasks:write' }) })).status, 201);
+  });
+
+  it('are refused from another issuer, or for a project that is not here', async () => {
+    for (const token of [await signed({}, 'https://evil.example.com'), await signed({ project: 'x' })]) {
+      assertProblem(await world.send('GET', TASKS, { token }), 401, 'unauthenticated');
+    }
+  });
+});

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import type { Received } from './world.ts';
+
+/** Every problem has the same members (RFC 9457 and decisions 1). */
+export function assertProblem({ status, headers, json }: Received, expected: number, code: string): void {
+  assert.equal(`${status} ${json?.code}`, `${expected} ${code}`);
+  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
+  assert.equal(json.status, expected);
+  for (const member of ['type', 'title', 'detail', 'instance', 'request_id']) {
+    assert.equal(typeof json[member], 'string', member);
+  }
+  assert.equal(json.request_id, headers.get('x-request-id'));
+  assert.ok(!/\bselect\b|\binsert\b|node_modules|\bat \S+ \(/i.test(json.detail), 'nothing internal');
+}
