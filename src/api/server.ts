@@ -69,19 +69,24 @@ async function serve(
     ...extras,
   });
   listening.serve(app.callback());
+  let closed: Promise<void> | undefined;
+
+  /** From the outside in: no new requests, then none at all, then what they stood on. */
+  async function close(): Promise<void> {
+    stopping.abort();
+    await listening.close();
+    await worker.shutdown();
+    await feed.close();
+    await connection.close();
+    await database.close();
+  }
+
   const host = configuration.host.includes(':') ? `[${configuration.host}]` : configuration.host;
   return {
     server: listening.server,
     url: `http://${host}:${listening.port}`,
     stopped: worker.stopped,
-    async close() {
-      stopping.abort();
-      await listening.close();
-      await worker.shutdown();
-      await feed.close();
-      await connection.close();
-      await database.close();
-    },
+    close: () => (closed ??= close()),
   };
 }
 

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { services } from '../support/services.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startWorld, type World } from './world.ts';
+
+type Event = { seq: number; type: string; execution_id: string; at: string; data: Record<string, unknown> };
+
+describe("a run's events", () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(async () => await world.close());
+
+  const submitted = async (rehearsal: object, members: object = {}) =>
+    (await world.submit({ metadata: { rehearsal }, ...members })).json.execution_id as string;
+  /** Follows a stream to its end. */
+  const follow = async (id: string, query = '', headers: Record<string, string> = {}) => {
+    const received = await world.send('GET', `/api/v1/tasks/${id}/events${query}`, {
+      headers: { Accept: 'text/event-stream', ...headers },
+    });
+    return { ...received, events: eventsOf(received.text) };
+  };
+
+  it('are counted 1, 2, 3 … and end with run.ended', async () => {
+    const id = await submitted({ steps: 2 });
+    await world.reaches(id, 'completed');
+    const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
+    const seqs = json.data.map((event: Event) => event.seq);
+    assert.deepEqual(
+      seqs,
+      Array.from({ length: seqs.length }, (_, index) => index + 1),
+    );
+    assert.equal(json.data.at(-1).type, 'run.ended');
+    assert.equal(json.last_seq, seqs.length);
+  });
+
+  it('can be had behind a seq, also behind the last one', async () => {
+    const id = await submitted({ steps: 1 });
+    await world.reaches(id, 'completed');
+    const { json: all } = await world.send('GET', `/api/v1/tasks/${id}/events`);
+    const { json: some } = await world.send('GET', `/api/v1/tasks/${id}/events?after=2`);
+    assert.deepEqual(some.data, all.data.slice(2));
+    const { json: none } = await world.send('GET', `/api/v1/tasks/${id}/events?after=9999`);
+    assert.deepEqual(none, { data: [], last_seq: all.last_seq });
+  });
+
+  it('come live as server-sent events, and the stream ends with the run', async () => {
+    const id = await submitted({ steps: 3, step_ms: 100 });
+    const { headers, events, status } = await follow(id);
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
+    const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
+    assert.deepEqual(events, json.data);
+    assert.equal(events.at(-1)?.type, 'run.ended');
+  });
+
+  it('come in the stream as they happen, not when the run is over', async () => {
+    const id = await submitted({ steps: 1, step_ms: 20_000 });
+    const response = await fetch(`${world.api.url}/api/v1/tasks/${id}/events`, {
+      headers: { Accept: 'text/event-stream', 'X-API-Key': world.installation.api_key },
+    });
+    const seen = await readUntil(response, 'step.started');
+    assert.ok(seen.includes('id: 1\n'));
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+  });
+
+  it('go on in a stream behind Last-Event-ID, and an event source that has everything is told to stop', async () => {
+    const id = await submitted({ steps: 1 });
+    const { events } = await follow(id);
+    const rest = await follow(id, '', { 'Last-Event-ID': '2' });
+    assert.deepEqual(rest.events, events.slice(2));
+    const nothing = await follow(id, '', { 'Last-Event-ID': String(events.length) });
+    assert.equal(nothing.status, 204);
+    const behind = await follow(id, '?after=9999');
+    assert.equal(behind.status, 200);
+    assert.deepEqual(behind.events, []);
+  });
+
+  it('end with the callback where there is one', async () => {
+    const { cert, key } = services().tls;
+    const receiver = await startReceiver({ tls: { cert, key }, name: 'localhost' });
+    receiver.answering(500);
+    try {
+      const id = await submitted({ steps: 1 }, { callback_url: receiver.url });
+      const { events } = await follow(id);
+      assert.deepEqual(
+        events.slice(-4).map(({ type }) => type),
+        ['run.ended', 'callback.attempted', 'callback.attempted', 'callback.attempted'],
+      );
+      const { json } = await world.send('GET', `/api/v1/tasks/${id}`);
+      assert.equal(json.callback.status, 'failed');
+      assert.equal(json.callback.attempts.length, 3);
+      assert.equal(json.state, 'completed');
+    } finally {
+      await receiver.close();
+    }
+  }).timeout(30_000);
+
+  it('end when the service stops', async () => {
+    const other = await startWorld();
+    const { json } = await other.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
+    const response = await fetch(`${other.api.url}/api/v1/tasks/${json.execution_id}/events`, {
+      headers: { Accept: 'text/event-stream', 'X-API-Key': other.installation.api_key },
+    });
+    const waiting = fetch(`${other.api.url}/api/v1/tasks/${json.execution_id}`, {
+      headers: { Prefer: 'wait=60', 'X-API-Key': other.installation.api_key },
+    });
+    await readUntil(response, 'state.changed');
+    const begun = performance.now();
+    const [held] = await Promise.all([waiting, other.api.close()]);
+    assert.equal(held.status, 200);
+    assert.ok(performance.now() - begun < 4_000);
+    await other.close();
+  });
+});
+
+function eventsOf(text: string): Event[] {
+  const blocks = text.split('\n\n').filter((block) => block !== '' && !block.startsWith(':'));
+  return blocks.map((block) => {
+    const [id, data] = block.split('\n');
+    const event = JSON.parse((data ?? '').replace(/^data: /, '')) as Event;
+    assert.equal(id, `id: ${event.seq}`);
+    return event;
+  });
+}
+
+/** Reads a stream until it holds a text, then leaves it. */
+async function readUntil(response: Response, text: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let seen = '';
+  for await (const chunk of response.body ?? []) {
+    seen += decoder.decode(chunk, { stream: true });
+    if (seen.includes(text)) break;
+  }
+  return seen;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('an idempotency key', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const submit = (key: string, members: Record<string, unknown> = {}) =>
+    world.submit(members, { headers: { 'Idempotency-Key': key } });
+  const countRuns = async () => {
+    const result = await sql<{ count: number }>`select count(*)::int as count from task_runs`.execute(
+      statements(world.database),
+    );
+    return result.rows[0]?.count ?? 0;
+  };
+
+  it('gives the first answer again, and makes one run', async () => {
+    const key = randomUUID();
+    const before = await countRuns();
+    const first = await submit(key);
+    const again = await submit(key);
+    assert.equal(first.headers.get('idempotent-replayed'), null);
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    assert.equal(again.status, 201);
+    assert.equal(again.text, first.text, 'the secret, too');
+    assert.equal(again.headers.get('location'), first.headers.get('location'));
+    assert.equal(await countRuns(), before + 1);
+  });
+
+  it('with another body is refused', async () => {
+    const key = randomUUID();
+    await submit(key);
+    assertProblem(await submit(key, { title: 'Another' }), 422, 'idempotency_key_reused');
+  });
+
+  it('sent many times at once makes one run; who comes too early is told to wait', async () => {
+    const key = randomUUID();
+    const before = await countRuns();
+    const all = await Promise.all(Array.from({ length: 20 }, () => submit(key)));
+    const made = all.filter(({ status }) => status === 201);
+    assert.ok(made.length > 0);
+    assert.equal(new Set(made.map(({ json }) => json.execution_id)).size, 1);
+    for (const received of all.filter(({ status }) => status !== 201)) {
+      assertProblem(received, 409, 'conflict');
+      assert.equal(received.headers.get('retry-after'), '1');
+    }
+    assert.equal(await countRuns(), before + 1);
+  });
+
+  it('of a refused request may be sent again, corrected', async () => {
+    const key = randomUUID();
+    assertProblem(await submit(key, { title: '' }), 422, 'validation_failed');
+    assertProblem(await submit(key, { project_id: randomUUID() }), 403, 'project_not_allowed');
+    assert.equal((await submit(key)).status, 201);
+  });
+
+  it('belongs to its project: another one may use the same', async () => {
+    const key = randomUUID();
+    const first = await submit(key);
+    const { json: project } = await world.send('POST', '/api/v1/projects', {
+      ...world.as(owner),
+      body: { name: 'Other' },
+    });
+    const { json: other } = await world.send('POST', '/api/v1/keys', {
+      ...world.as(owner),
+      body: { name: 'Other', project_id: project.id },
+    });
+    const second = await world.submit(
+      { project_id: project.id },
+      { key: other.key, headers: { 'Idempotency-Key': key } },
+    );
+    assert.equal(second.status, 201);
+    assert.notEqual(second.json.execution_id, first.json.execution_id);
+  });
+
+  it('keeps no secret in clear', async () => {
+    const { json } = await submit(randomUUID());
+    const { rows } = await sql<{ row: string }>`
+      select idempotency_keys::text as row from idempotency_keys union all select task_runs::text from task_runs
+    `.execute(statements(world.database));
+    assert.ok(rows.length > 0);
+    assert.ok(rows.every(({ row }) => !row.includes(json.callback_secret)));
+  });
+
+  it('whose request died after its row was written leads to the same run and secret', async () => {
+    const key = randomUUID();
+    const first = await submit(key);
+    // As a crash would leave it: claimed half a minute ago, never answered. The time is part of the run's id.
+    const claimedAt = new Date(Date.now() - 31_000).toISOString();
+    await sql`
+      update idempotency_keys set answer = null, created_at = ${claimedAt}::timestamptz where key = ${key}
+    `.execute(statements(world.database));
+    const second = await submit(key);
+    assert.equal(second.status, 201);
+    assert.notEqual(second.json.execution_id, first.json.execution_id, 'another claim is another run');
+    await sql`update idempotency_keys set answer = null where key = ${key}`.execute(
+      statements(world.database),
+    );
+    const third = await submit(key);
+    assert.deepEqual(third.json, second.json);
+  });
+
+  it('makes one API key, and the answer with the key can be had again', async () => {
+    const sent = {
+      ...world.as(owner),
+      body: { name: 'Once', project_id: world.installation.project_id },
+    };
+    const headers = { ...sent.headers, 'Idempotency-Key': randomUUID() };
+    const first = await world.send('POST', '/api/v1/keys', { ...sent, headers });
+    const again = await world.send('POST', '/api/v1/keys', { ...sent, headers });
+    assert.equal(again.status, 201);
+    assert.deepEqual(again.json, first.json);
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { startWorld, type World } from './world.ts';
+
+describe('the list of tasks', () => {
+  let world: World;
+  const ids: string[] = [];
+  before(async () => {
+    world = await startWorld({ worker: false, environment: { EAGER_START: 'false' } });
+    for (let number = 0; number < 7; number += 1) {
+      const { json } = await world.submit({
+        title: `Number ${number}`,
+        task_type: number % 2 === 0 ? 'bug' : 'chore',
+        metadata: { ticket: `T-${number}`, even: number % 2 === 0, rehearsal: { start_ms: 60_000 } },
+      });
+      ids.push(json.execution_id);
+    }
+  });
+  after(async () => await world.close());
+
+  const list = async (query: string) => (await world.send('GET', `/api/v1/tasks?${query}`)).json;
+  const idsOf = (page: { data: { execution_id: string }[] }) => page.data.map((run) => run.execution_id);
+
+  it('is newest first', async () => {
+    const page = await list('');
+    assert.deepEqual(idsOf(page), ids.toReversed());
+    assert.equal(page.next_cursor, null);
+    assert.equal(page.data[0].title, 'Number 6');
+    assert.ok(!('callback_secret' in page.data[0]));
+  });
+
+  it('comes in pages that stay as they are while rows arrive', async () => {
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await list(`limit=3&task_type=bug,chore${cursor ? `&cursor=${cursor}` : ''}`);
+      seen.push(...idsOf(page));
+      cursor = page.next_cursor;
+      await world.submit({ task_type: 'spec' });
+      await world.submit({ task_type: 'chore', title: 'late' });
+    } while (cursor);
+    assert.deepEqual(seen, ids.toReversed());
+  });
+
+  it('keeps what its filters say', async () => {
+    const titles = async (query: string) =>
+      (await list(query)).data
+        .map((run: { title: string }) => run.title)
+        .filter((title: string) => title !== 'late');
+    assert.deepEqual(await titles('task_type=bug'), ['Number 6', 'Number 4', 'Number 2', 'Number 0']);
+    assert.deepEqual(await titles('metadata.ticket=T-3'), ['Number 3']);
+    assert.deepEqual(await titles('metadata.even=true&metadata.ticket=T-2'), ['Number 2']);
+    assert.deepEqual(await titles('metadata.even=no'), []);
+    assert.deepEqual(await titles('state=completed,failed'), []);
+    const { json: third } = await world.send('GET', `/api/v1/tasks/${ids[3]}`);
+    const from = encodeURIComponent(third.created_at);
+    assert.deepEqual(await titles(`created_before=${from}`), ['Number 2', 'Number 1', 'Number 0']);
+    assert.deepEqual((await titles(`created_after=${from}&task_type=chore`)).at(-1), 'Number 3');
+  });
+
+  it('is empty behind its end, and for another project', async () => {
+    assert.deepEqual((await list(`cursor=${ids[0]}`)).data, []);
+    const received = await world.send('GET', '/api/v1/tasks?project_id=00000000-0000-7000-8000-000000000000');
+    assert.equal(received.json.code, 'project_not_allowed');
+  });
+});

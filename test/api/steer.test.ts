@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('pause, continue and cancel', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(async () => await world.close());
+
+  const wish = (id: string, name: string, body?: object) =>
+    world.send('POST', `/api/v1/tasks/${id}/${name}`, body ? { body } : {});
+  const running = async (state: 'initializing' | 'planning' | 'executing') => {
+    const member = { initializing: 'start_ms', planning: 'plan_ms', executing: 'step_ms' }[state];
+    const { json } = await world.submit({ metadata: { rehearsal: { steps: 2, [member]: 30_000 } } });
+    await world.reaches(json.execution_id, state);
+    return json.execution_id as string;
+  };
+
+  for (const state of ['initializing', 'planning', 'executing'] as const) {
+    it(`hold and release a run that is ${state}, answering with how it looks`, async () => {
+      const id = await running(state);
+      const paused = await wish(id, 'pause', { reason: 'a look' });
+      assert.equal(paused.status, 202);
+      assert.equal(paused.json.state, 'paused');
+      const { json: me } = await world.send('GET', '/api/v1/me');
+      assert.equal(paused.json.paused_by, me.label);
+      assert.ok(paused.json.paused_at);
+      const again = await wish(id, 'pause');
+      assert.equal(again.json.paused_at, paused.json.paused_at, 'a second pause changes nothing');
+      const continued = await wish(id, 'continue');
+      assert.equal(continued.status, 202);
+      assert.equal(continued.json.state, state);
+      assert.ok(continued.json.paused_ms >= 0);
+      assert.equal((await wish(id, 'continue')).json.state, state);
+      const cancelled = await wish(id, 'cancel');
+      assert.equal(cancelled.json.state, 'cancelled');
+    });
+  }
+
+  it('cancel a paused run', async () => {
+    const id = await running('executing');
+    await wish(id, 'pause');
+    const { status, json } = await wish(id, 'cancel', { reason: 'no need' });
+    assert.equal(status, 202);
+    assert.equal(json.state, 'cancelled');
+  });
+
+  it('are refused when the run has ended, but for a cancel of a cancelled one', async () => {
+    const { json: done } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
+    await world.reaches(done.execution_id, 'completed');
+    for (const name of ['pause', 'continue', 'cancel']) {
+      assertProblem(await wish(done.execution_id, name), 409, 'invalid_state');
+    }
+    const id = await running('executing');
+    await wish(id, 'cancel');
+    assert.equal((await wish(id, 'cancel')).status, 202);
+    for (const name of ['pause', 'continue']) assertProblem(await wish(id, name), 409, 'invalid_state');
+  });
+
+  it('refuse a body that is wrong', async () => {
+    const id = await running('planning');
+    assertProblem(await wish(id, 'pause', { why: 1 }), 422, 'validation_failed');
+    assertProblem(await wish(id, 'pause', { reason: 'x'.repeat(1_001) }), 422, 'validation_failed');
+    await wish(id, 'cancel');
+  });
+});
+
+describe('erasing a task', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(async () => await world.close());
+
+  it('is refused while it runs, and leaves nothing when it has ended', async () => {
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 30_000 } } });
+    const path = `/api/v1/tasks/${json.execution_id}`;
+    assertProblem(await world.send('DELETE', path), 409, 'invalid_state');
+    await world.send('POST', `${path}/cancel`);
+    assert.equal((await world.send('DELETE', path)).status, 204);
+    assertProblem(await world.send('GET', path), 404, 'not_found');
+    assertProblem(await world.send('GET', `${path}/events`), 404, 'not_found');
+    assertProblem(await world.send('DELETE', path), 404, 'not_found');
+  });
+});
