@@ -9,7 +9,7 @@ import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { setUpInstallation, type Installation } from '../../src/database/installation.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { installRuntime } from '../../workers/temporal.ts';
-import { freshDatabase, services } from '../support/services.ts';
+import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
 
 const RING = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 export const PASSWORD = 'a good long password';
@@ -33,7 +33,10 @@ export type Sent = {
   headers?: Record<string, string>;
 };
 
-/** The API over real HTTP with a database, a task worker and an engine; `worker: false` leaves the task worker out. */
+/**
+ * The API over real HTTP with a database, a task worker and an engine. `worker: false` leaves the task worker out;
+ * `database` and `temporalAddress` are for tests that take theirs away.
+ */
 export type World = {
   api: ApiProcess;
   configuration: Configuration;
@@ -53,12 +56,17 @@ export type World = {
 };
 
 export async function startWorld(
-  options: { environment?: Record<string, string>; worker?: boolean } = {},
+  options: {
+    environment?: Record<string, string>;
+    worker?: boolean;
+    database?: FreshDatabase;
+    temporalAddress?: string;
+  } = {},
 ): Promise<World> {
-  const fresh = await freshDatabase();
+  const fresh = options.database ?? (await freshDatabase());
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
-  process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+  process.env['TEMPORAL_ADDRESS'] = options.temporalAddress ?? services().temporalAddress;
   if (Runtime._instance === undefined) installRuntime(log);
   const configuration = readConfiguration({
     PORT: '0',
@@ -110,7 +118,7 @@ export async function startWorld(
         status: response.status,
         headers: response.headers,
         text,
-        json: isJson ? JSON.parse(text) : null,
+        json: isJson && text !== '' ? JSON.parse(text) : null,
       };
       if (strays.length > 0) throw new Error(`an answer is not as declared: ${strays.splice(0).join('; ')}`);
       return received;

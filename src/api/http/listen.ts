@@ -8,6 +8,7 @@ const HEADERS_MS = 15_000;
 const KEEP_ALIVE_MS = 65_000;
 /** What is still being answered when the service stops gets so long, in milliseconds. */
 const GRACE_MS = 5_000;
+const IDLE_LOOK_MS = 25;
 
 /** A listening server whose handler is put in when everything behind it stands. */
 export type Listening = {
@@ -46,9 +47,11 @@ export async function listen(host: string, port: number): Promise<Listening> {
 /** Takes no more connections, lets answers under way end for a while, then ends the rest. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
+  // A kept-alive connection whose answer ends only now becomes idle after the first look.
+  const looks = setInterval(() => server.closeIdleConnections(), IDLE_LOOK_MS);
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
+  clearInterval(looks);
   clearTimeout(timer);
 }
 

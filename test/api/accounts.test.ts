@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { assertProblem } from './problems.ts';
+import { PASSWORD, startWorld, type World } from './world.ts';
+
+describe('signing in', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ worker: false });
+  });
+  after(async () => await world.close());
+
+  const signIn = (email: string, password: string, headers: Record<string, string> = {}) =>
+    world.send('POST', '/api/v1/session', { key: null, body: { email, password }, headers });
+
+  it('sets a cookie that scripts and other sites do not get', async () => {
+    const received = await signIn('OWNER@example.com ', PASSWORD);
+    assert.equal(received.status, 201);
+    assert.match(
+      received.headers.get('set-cookie') ?? '',
+      /^baton_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/,
+    );
+    assert.equal(received.json.role, 'owner');
+    assert.equal(received.headers.get('cache-control'), 'no-store');
+  });
+
+  it('with a wrong password or name is refused in the same words', async () => {
+    const wrong = await signIn('owner@example.com', 'wrong');
+    const nobody = await signIn('nobody@example.com', 'wrong');
+    for (const received of [wrong, nobody]) assertProblem(received, 401, 'unauthenticated');
+    assert.equal(wrong.json.detail, nobody.json.detail);
+  });
+
+  it('from a page of somebody else is refused', async () => {
+    const received = await signIn('owner@example.com', PASSWORD, { Origin: 'https://evil.example.com' });
+    assertProblem(received, 403, 'forbidden');
+  });
+
+  it('holds until the person signs out', async () => {
+    const cookie = await world.signIn();
+    const read = () => world.send('GET', '/api/v1/session', { cookie });
+    assert.equal((await read()).json.user.email, 'owner@example.com');
+    const out = await world.send('DELETE', '/api/v1/session', world.as(cookie));
+    assert.equal(out.status, 204);
+    assert.match(out.headers.get('set-cookie') ?? '', /Max-Age=0/);
+    assertProblem(await read(), 401, 'unauthenticated');
+  });
+
+  it('shows where one is signed in, and ends a session from elsewhere', async () => {
+    const [here, there] = [await world.signIn(), await world.signIn()];
+    const { json } = await world.send('GET', '/api/v1/sessions', { cookie: here });
+    const current = json.data.filter((session: { current: boolean }) => session.current);
+    assert.equal(current.length, 1);
+    const { json: other } = await world.send('GET', '/api/v1/sessions', { cookie: there });
+    const id = other.data.find((session: { current: boolean }) => session.current).id;
+    assert.equal((await world.send('DELETE', `/api/v1/sessions/${id}`, world.as(here))).status, 204);
+    assertProblem(await world.send('GET', '/api/v1/session', { cookie: there }), 401, 'unauthenticated');
+    assertProblem(await world.send('DELETE', `/api/v1/sessions/${id}`, world.as(here)), 404, 'not_found');
+  });
+
+  it('is needed for what keys may not do', async () => {
+    assertProblem(await world.send('GET', '/api/v1/keys'), 403, 'forbidden');
+    assertProblem(await world.send('GET', '/api/v1/session'), 403, 'forbidden');
+    assertProblem(await world.send('GET', '/api/v1/session', { key: null }), 401, 'unauthenticated');
+  });
+
+  it('is slowed down to ten a minute', async () => {
+    let last = await signIn('nobody@example.com', 'x');
+    for (let count = 0; count < 12 && last.status !== 429; count += 1)
+      last = await signIn('nobody@example.com', 'x');
+    assertProblem(last, 429, 'rate_limited');
+    assert.ok(Number(last.headers.get('retry-after')) >= 1);
+    assert.equal((await world.send('GET', '/api/v1/tasks')).status, 200, 'others are not touched');
+  });
+});
+
+describe('changes with a session cookie', () => {
+  let world: World;
+  let cookie: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    cookie = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const submit = (headers: Record<string, string>) => world.submit({}, { cookie, headers });
+
+  it('need our Origin', async () => {
+    assertProblem(await submit({}), 403, 'forbidden');
+    assertProblem(await submit({ Origin: 'https://evil.example.com' }), 403, 'forbidden');
+    assertProblem(await submit({ Origin: 'null' }), 403, 'forbidden');
+    assert.equal((await submit({ Origin: world.api.url })).status, 201);
+  });
+
+  it('make tokens for a project of the workspace', async () => {
+    const make = (body: object) => world.send('POST', '/api/v1/tokens', { ...world.as(cookie), body });
+    const { status, json } = await make({ project_id: world.installation.project_id });
+    assert.equal(status, 201);
+    assert.equal((await world.send('GET', '/api/v1/tasks', { token: json.token })).status, 200);
+    assertProblem(await make({}), 422, 'validation_failed');
+    assertProblem(
+      await make({ project_id: '00000000-0000-7000-8000-000000000000' }),
+      403,
+      'project_not_allowed',
+    );
+  });
+});
+
+describe('members', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const add = (cookie: string, body: object) =>
+    world.send('POST', '/api/v1/members', { ...world.as(cookie), body });
+  const member = async (role: string) => {
+    const email = `${role}-${Math.random().toString(36).slice(2)}@example.com`;
+    const { json } = await add(owner, { email, role, password: PASSWORD });
+    return { id: json.id as string, cookie: await world.signIn(email) };
+  };
+
+  it('are added with a password that is shown once', async () => {
+    const { status, json } = await add(owner, { email: 'New.Person@Example.com', role: 'viewer' });
+    assert.equal(status, 201);
+    assert.equal(json.email, 'new.person@example.com');
+    assert.ok(await world.signIn('new.person@example.com', json.initial_password));
+    const { text } = await world.send('GET', '/api/v1/members', { cookie: owner });
+    assert.ok(!text.includes(json.initial_password));
+    assertProblem(await add(owner, { email: 'new.person@example.com', role: 'admin' }), 409, 'conflict');
+    assertProblem(
+      await add(owner, { email: 'nobody', role: 'king', password: 'short' }),
+      422,
+      'validation_failed',
+    );
+  });
+
+  it('do what their role says', async () => {
+    const roles = ['viewer', 'member', 'admin'] as const;
+    const people = Object.fromEntries(
+      await Promise.all(roles.map(async (role) => [role, await member(role)] as const)),
+    );
+    const allowed: Record<string, readonly string[]> = {
+      read: roles,
+      submit: ['member', 'admin'],
+      key: ['admin'],
+    };
+    for (const role of roles) {
+      const cookie = people[role]?.cookie ?? '';
+      const outcomes = {
+        read: (await world.send('GET', '/api/v1/tasks', { cookie })).status,
+        submit: (await world.submit({}, world.as(cookie))).status,
+        key: (await world.send('GET', '/api/v1/keys', { cookie })).status,
+      };
+      for (const [what, status] of Object.entries(outcomes)) {
+        assert.equal(status < 400, allowed[what]?.includes(role), `${role} ${what}: ${status}`);
+      }
+    }
+  });
+
+  it('are changed and removed by admins, owners by owners only, and the last owner by nobody', async () => {
+    const { json: me } = await world.send('GET', '/api/v1/me', { cookie: owner });
+    const admin = await member('admin');
+    const change = (cookie: string, id: string, role: string) =>
+      world.send('PATCH', `/api/v1/members/${id}`, { ...world.as(cookie), body: { role } });
+    const remove = (cookie: string, id: string) =>
+      world.send('DELETE', `/api/v1/members/${id}`, world.as(cookie));
+    assertProblem(await change(owner, me.user.id, 'admin'), 409, 'conflict');
+    assertProblem(await remove(owner, me.user.id), 409, 'conflict');
+    assertProblem(await change(admin.cookie, me.user.id, 'viewer'), 403, 'forbidden');
+    assertProblem(await remove(admin.cookie, me.user.id), 403, 'forbidden');
+    assertProblem(await change(admin.cookie, admin.id, 'owner'), 403, 'forbidden');
+    assert.equal((await change(owner, admin.id, 'owner')).json.role, 'owner');
+    assert.equal((await change(admin.cookie, me.user.id, 'admin')).json.role, 'admin');
+    assert.equal((await change(admin.cookie, me.user.id, 'owner')).json.role, 'owner');
+    assert.equal((await remove(owner, admin.id)).status, 204);
+    assertProblem(await world.send('GET', '/api/v1/tasks', { cookie: admin.cookie }), 401, 'unauthenticated');
+    assertProblem(await remove(owner, admin.id), 404, 'not_found');
+  });
+
+  it('leave their traces in the audit log, without a secret', async () => {
+    const { json, text } = await world.send('GET', '/api/v1/audit-log?limit=200', { cookie: owner });
+    const actions = new Set(json.data.map((entry: { action: string }) => entry.action));
+    for (const action of [
+      'installation.created',
+      'session.started',
+      'member.added',
+      'member.role_changed',
+      'member.removed',
+    ]) {
+      assert.ok(actions.has(action), action);
+    }
+    assert.ok(!text.includes(PASSWORD));
+    const first = await world.send('GET', '/api/v1/audit-log?limit=2', { cookie: owner });
+    assert.deepEqual(first.json.data, json.data.slice(0, 2));
+    const second = await world.send('GET', `/api/v1/audit-log?limit=2&cursor=${first.json.next_cursor}`, {
+      cookie: owner,
+    });
+    assert.deepEqual(second.json.data, json.data.slice(2, 4));
+  });
+});
+
+describe('projects', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  it('are made by admins, with a key of their own', async () => {
+    const make = (body: object) => world.send('POST', '/api/v1/projects', { ...world.as(owner), body });
+    const { status, json } = await make({ name: 'Second thing' });
+    assert.equal(status, 201);
+    assert.equal(json.key, 'SECONDTHIN');
+    assertProblem(await make({ name: 'Other', key: 'SECONDTHIN' }), 409, 'conflict');
+    assertProblem(await make({ name: 'Other', key: 'lower' }), 422, 'validation_failed');
+    const { json: all } = await world.send('GET', '/api/v1/projects', { cookie: owner });
+    assert.deepEqual(
+      all.data.map((project: { key: string }) => project.key),
+      ['SECONDTHIN', 'FIRST'],
+    );
+    const { json: own } = await world.send('GET', '/api/v1/projects');
+    assert.deepEqual(
+      own.data.map((project: { key: string }) => project.key),
+      ['FIRST'],
+      'a key sees its own',
+    );
+  });
+
+  it('are all open to the people of the workspace', async () => {
+    const { json: projects } = await world.send('GET', '/api/v1/projects', { cookie: owner });
+    for (const project of projects.data) {
+      const { status } = await world.submit({ project_id: project.id }, world.as(owner));
+      assert.equal(status, 201);
+    }
+    const { json } = await world.send('GET', '/api/v1/tasks', { cookie: owner });
+    assert.equal(json.data.length, 2);
+    const { json: some } = await world.send('GET', `/api/v1/tasks?project_id=${projects.data[0].id}`, {
+      cookie: owner,
+    });
+    assert.equal(some.data.length, 1);
+  });
+});

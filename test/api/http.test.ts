@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('every answer', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ worker: false });
+  });
+  after(async () => await world.close());
+
+  it('has a request id, the caller’s own where it is plain', async () => {
+    const own = await world.send('GET', '/api/v1/me', { headers: { 'X-Request-Id': 'abc-123' } });
+    assert.equal(own.headers.get('x-request-id'), 'abc-123');
+    for (const strange of ['a b', 'x'.repeat(129), '"']) {
+      const { headers } = await world.send('GET', '/api/v1/me', { headers: { 'X-Request-Id': strange } });
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+    }
+    const { json } = await world.send('GET', '/nothing', { headers: { 'X-Request-Id': 'abc-123' } });
+    assert.equal(json.request_id, 'abc-123');
+    assert.ok(world.logged().includes('"request_id":"abc-123"'));
+  });
+
+  it('forbids what a browser might make of it', async () => {
+    for (const path of ['/api/v1/me', '/nothing', '/health/live']) {
+      const { headers } = await world.send('GET', path);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(headers.get('cache-control'), 'no-store');
+      assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
+      assert.equal(headers.get('access-control-allow-origin'), null);
+    }
+  });
+
+  it('says how much of the rate is left', async () => {
+    const { headers } = await world.send('GET', '/api/v1/me');
+    assert.match(headers.get('ratelimit-policy') ?? '', /^"credential";q=1000;w=5$/);
+    assert.match(headers.get('ratelimit') ?? '', /^"credential";r=\d+;t=\d+$/);
+  });
+
+  it('leads from a problem to what it means', async () => {
+    const { json } = await world.send('GET', '/nothing');
+    const { status, text } = await world.send('GET', json.type);
+    assert.equal(status, 200);
+    assert.match(text, /not_found/);
+    assert.equal((await world.send('GET', '/problems/toString')).status, 404);
+  });
+
+  it('leaves no credential in the log', async () => {
+    await world.send('GET', `/api/v1/tasks?limit=5&token=${world.installation.api_key}`);
+    assert.ok(!world.logged().includes(world.installation.api_key));
+  });
+
+  it('to HEAD has no body', async () => {
+    const { status, text } = await world.send('HEAD', '/api/v1/tasks');
+    assert.equal(status, 200);
+    assert.equal(text, '');
+  });
+});
+
+describe('the rate limit', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({
+      worker: false,
+      environment: { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' },
+    });
+  });
+  after(async () => await world.close());
+
+  it('refuses what is too much of one credential, and of one address without any', async () => {
+    const flood = (key: string | null) =>
+      Promise.all(Array.from({ length: 8 }, () => world.send('GET', '/api/v1/me', { key })));
+    for (const [key, usual] of [
+      [world.installation.api_key, 200],
+      [null, 401],
+    ] as const) {
+      const statuses = (await flood(key)).map(({ status }) => status);
+      assert.ok(statuses.filter((status) => status === usual).length >= 5);
+      assert.ok(statuses.includes(429), `${statuses}`);
+    }
+    const refused = await world.send('GET', '/api/v1/me');
+    if (refused.status === 429) {
+      assertProblem(refused, 429, 'rate_limited');
+      assert.equal(refused.headers.get('retry-after'), '1');
+    }
+    assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
+  });
+});
+
+describe('what people and monitors read', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ worker: false });
+  });
+  after(async () => await world.close());
+
+  it('says that the service lives and is ready', async () => {
+    assert.equal((await world.send('GET', '/health/live', { key: null })).json.status, 'live');
+    const { status, json } = await world.send('GET', '/health/ready', { key: null });
+    assert.equal(status, 200);
+    assert.deepEqual(json, {
+      status: 'ready',
+      checks: { postgres: { status: 'ok', reason: null }, temporal: { status: 'ok', reason: null } },
+    });
+  });
+
+  it('is a whole OpenAPI 3.1 document', async () => {
+    const { json } = await world.send('GET', '/api/v1/openapi.json', { key: null });
+    assert.match(json.openapi, /^3\.1\./);
+    const operations: {
+      operationId: string;
+      responses: object;
+      parameters?: { in: string; name: string }[];
+    }[] = [];
+    for (const [path, item] of Object.entries(
+      json.paths as Record<string, Record<string, (typeof operations)[0]>>,
+    )) {
+      for (const operation of Object.values(item)) {
+        operations.push(operation);
+        const named = (operation.parameters ?? [])
+          .filter((entry) => entry.in === 'path')
+          .map((entry) => entry.name);
+        const needed = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        assert.deepEqual(named, needed, path);
+      }
+    }
+    assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+    for (const reference of referencesIn(json)) {
+      const target = reference
+        .slice(2)
+        .split('/')
+        .reduce((inner, part) => inner?.[part], json);
+      assert.ok(target, reference);
+    }
+    assert.equal(json.components.schemas.TaskSubmission.properties.title.maxLength, 200);
+  });
+
+  it('is a page that needs no other server', async () => {
+    const root = await world.send('GET', '/', { key: null });
+    assert.equal(root.status, 302);
+    assert.equal(root.headers.get('location'), '/docs');
+    const page = await world.send('GET', '/docs', { key: null });
+    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    assert.ok(!/unsafe|https?:/.test(policy), policy);
+    assert.ok(!/https?:\/\//.test(page.text));
+    const files = [...page.text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file]) => file ?? '');
+    assert.ok(files.length >= 3);
+    for (const file of files) assert.equal((await world.send('GET', file, { key: null })).status, 200, file);
+  });
+});
+
+function referencesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner),
+  );
+}
