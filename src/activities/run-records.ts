@@ -1,11 +1,9 @@
 import type { Catalogue } from '../agents/catalogue.ts';
-import { planRun } from '../agents/plan.ts';
+import { planRun, type Planned, type Task } from '../agents/plan.ts';
 import { settleCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
-import { recordChange, type RecordOutcome, type RunChange } from '../database/feed.ts';
-import { findRun } from '../database/task-runs.ts';
-import type { Plan } from '../domain/plan.ts';
-import type { Rehearsal } from '../domain/rehearsal.ts';
+import { recordChange } from '../database/feed.ts';
+import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 
 export type RunRecords = ReturnType<typeof createRunRecords>;
 
@@ -18,14 +16,10 @@ export function createRunRecords(needs: { database: Database; catalogue: Catalog
       return recordChange(database, change);
     },
 
-    /** Chooses the team for a run and writes its steps; `error` says why there is nothing to plan with. */
-    async planRun(run: {
-      executionId: string;
-      rehearsal: Rehearsal | null;
-    }): Promise<{ plan: Plan } | { error: string }> {
-      const row = await findRun(database, run.executionId);
-      if (!row) return { error: 'the task is gone' };
-      return planRun(catalogue, { taskType: row.task_type, rehearsal: run.rehearsal }, newId);
+    /** Writes that planning has begun, then chooses the team and writes the steps. */
+    async planRun(news: RunChange, task: Task): Promise<{ recorded: RecordOutcome; planned: Planned }> {
+      const recorded = await recordChange(database, news);
+      return { recorded, planned: planRun(catalogue, task, newId) };
     },
 
     /** Settles a callback that could not be sent by any of its attempts. */

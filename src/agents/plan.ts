@@ -6,16 +6,15 @@ import type { Catalogue, TeamStep } from './catalogue.ts';
 /** What planning looks at. */
 export type Task = { taskType: TaskType; rehearsal: Rehearsal | null };
 
+/** A plan, or why there is nothing to plan with. */
+export type Planned = { plan: Plan } | { error: string };
+
 /**
  * Chooses the team for a task and writes its steps. A rehearsal that asks for its own number of steps gets them
  * one after another, played by the team's agents in turn.
  * Answers `error` where there is nothing to plan with, or the rehearsal names a step that the plan lacks.
  */
-export function planRun(
-  catalogue: Catalogue,
-  task: Task,
-  newId: () => string,
-): { plan: Plan } | { error: string } {
+export function planRun(catalogue: Catalogue, task: Task, newId: () => string): Planned {
   const team = catalogue.teams[task.taskType];
   const steps = (task.rehearsal?.steps ? rehearsedTeam(team, task.rehearsal.steps) : team).map(
     (step): PlannedStep => ({

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { CALLBACK_STATES } from '../domain/task-states.ts';
 import type { FeedEntry, FeedEvent } from '../domain/feed-events.ts';
+import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { RunView } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';
 import { callbackBody } from '../domain/callback.ts';
@@ -9,24 +10,6 @@ import { TaskEvent } from './entities.ts';
 
 /** The channel on which PostgreSQL tells listeners the id of a run whose feed has grown. */
 export const FEED_CHANNEL = 'baton_feed';
-
-/** A change of a run: what it looks like now (`view`, or null to leave it) and the events that tell of it. */
-export type RunChange = {
-  executionId: string;
-  view: Omit<RunView, 'last_seq'> | null;
-  entries: FeedEntry[];
-  /** True when a pause made in the Web UI is known to be over. */
-  enginePauseOver?: boolean;
-};
-
-/**
- * `recorded`: written, or written before by the same work. `ended`: somebody else has ended the run, nothing
- * was written. `missing`: there is no such run. `lastSeq` is the feed's last number after the change.
- */
-export type RecordOutcome =
-  | { outcome: 'recorded'; lastSeq: number }
-  | { outcome: 'ended'; state: TaskState; lastSeq: number }
-  | { outcome: 'missing' };
 
 /**
  * Writes a change and its events in one statement: each new event gets the next `seq` of its run, events whose

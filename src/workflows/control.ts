@@ -108,6 +108,7 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
         executionId: run.id,
         createdAt: run.createdAt.toISOString(),
         hasCallback: run.hasCallback,
+        taskType: run.taskType,
         rehearsal: run.rehearsal,
       };
       try {

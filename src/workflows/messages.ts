@@ -2,7 +2,7 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { Wish } from '../domain/run-state.ts';
-import type { RunView } from '../domain/task-run.ts';
+import type { RunView, TaskType } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';
 
 /** The names by which clients, workers and the Temporal Web UI know the workflows. */
@@ -15,6 +15,7 @@ export type TaskRunInput = {
   /** ISO 8601. */
   createdAt: string;
   hasCallback: boolean;
+  taskType: TaskType;
   rehearsal: Rehearsal | null;
 };
 

@@ -5,6 +5,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
+import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { RunState } from '../domain/run-state.ts';
 import { initialView, type RunView } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';
@@ -29,7 +30,7 @@ export class Recorder {
   readonly #executionId: string;
   readonly #state: RunState;
   readonly #onGone: () => void;
-  #writing: Promise<void> | null = null;
+  #writing: Promise<unknown> | null = null;
   #enginePauseOver = false;
   #stateInAttribute: TaskState = 'initializing';
 
@@ -46,32 +47,58 @@ export class Recorder {
 
   /** Resolves when all news so far are written. */
   async flush(): Promise<void> {
-    // Whoever comes while a write is under way waits for that one and then for the next, which has its news.
+    await this.#inTurn(async () => {
+      const news = this.#takeNews();
+      if (news) this.#noteWritten(news, await records.recordRun(news));
+    });
+  }
+
+  /**
+   * Lets a local activity that has work of its own write the news first: one way into the database instead of
+   * two. Answers what the activity answered, or null when the run is gone.
+   */
+  async carryNews<Result extends { recorded: RecordOutcome }>(
+    carry: (news: RunChange) => Promise<Result>,
+  ): Promise<Result | null> {
+    return await this.#inTurn(async () => {
+      if (this.isGone) return null;
+      const news = this.#takeNews() ?? this.#nothingNew();
+      const result = await carry(news);
+      this.#noteWritten(news, result.recorded);
+      return this.isGone ? null : result;
+    });
+  }
+
+  /** One write at a time: whoever comes while one is under way waits, and then takes all the news there are. */
+  async #inTurn<Result>(write: () => Promise<Result>): Promise<Result> {
     while (this.#writing) await this.#writing;
-    this.#writing = CancellationScope.nonCancellable(() => this.#write());
+    const writing = CancellationScope.nonCancellable(write);
+    this.#writing = writing;
     try {
-      await this.#writing;
+      return await writing;
     } finally {
       this.#writing = null;
     }
   }
 
-  async #write(): Promise<void> {
+  #takeNews(): RunChange | null {
     const news = this.#state.takeNews();
     const enginePauseOver = this.#enginePauseOver;
-    if (this.isGone || (news === null && !enginePauseOver)) return;
+    if (this.isGone || (news === null && !enginePauseOver)) return null;
     this.#enginePauseOver = false;
-    const result = await records.recordRun({
-      executionId: this.#executionId,
-      view: news?.view ?? null,
-      entries: news?.entries ?? [],
-      enginePauseOver,
-    });
+    return { ...this.#nothingNew(), ...news, enginePauseOver };
+  }
+
+  #nothingNew(): RunChange {
+    return { executionId: this.#executionId, view: null, entries: [], enginePauseOver: false };
+  }
+
+  #noteWritten({ view }: RunChange, result: RecordOutcome): void {
     if (result.outcome !== 'recorded') {
       this.isGone = true;
       this.#onGone();
-    } else if (news) {
-      this.shown = { ...news.view, last_seq: result.lastSeq };
+    } else if (view) {
+      this.shown = { ...view, last_seq: result.lastSeq };
       this.#tellTheWebUi();
     }
   }

@@ -2,9 +2,9 @@ import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import { stepWaitMs, type Plan, type PlannedStep } from '../domain/plan.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { RunState } from '../domain/run-state.ts';
-import type { StepOutcome } from '../domain/step-work.ts';
+import type { StepOutcome, StepWork } from '../domain/step-work.ts';
 import type { Recorder } from './recorder.ts';
-import { stepBackends } from './step-backends/backend.ts';
+import { stepBackends, type StepBackend } from './step-backends/backend.ts';
 
 /** How the steps of a run ended as a whole. */
 export type StepsOutcome = 'completed' | 'unrecoverable' | 'escalated';
@@ -25,6 +25,16 @@ type Place = {
   phase: 'waiting' | 'working' | 'resting' | 'done';
 };
 
+/** What the loop over the steps keeps. `broken` holds what was thrown: a cancellation, or a fault of our own. */
+type Loop = {
+  run: StepsOfRun;
+  backend: StepBackend;
+  places: Place[];
+  outcomes: { place: Place; outcome: StepOutcome }[];
+  broken: unknown[];
+  scope: CancellationScope;
+};
+
 /**
  * Runs the steps of a plan: each as soon as those it comes after are completed, side by side where the plan
  * allows it, none begun while the run is paused. The first one that can't be recovered, or that asks for a human,
@@ -32,53 +42,59 @@ type Place = {
  * @throws CancelledFailure when the scope around it is cancelled
  */
 export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
-  const { state, recorder } = run;
-  const places = run.plan.steps.map(
-    (step, index): Place => ({ step, number: index + 1, attempt: 0, phase: 'waiting' }),
-  );
-  const outcomes: { place: Place; outcome: StepOutcome }[] = [];
-  const broken: unknown[] = [];
-  const scope = new CancellationScope();
-  const inScope = (work: () => Promise<void>) => {
-    scope.run(work).catch((error: unknown) => broken.push(error));
+  const loop: Loop = {
+    run,
+    backend: stepBackends[run.plan.backend],
+    places: run.plan.steps.map((step, index) => ({ step, number: index + 1, attempt: 0, phase: 'waiting' })),
+    outcomes: [],
+    broken: [],
+    scope: new CancellationScope(),
   };
-
-  for (;;) {
-    const begun = state.isPaused ? [] : readyPlaces(places);
-    for (const place of begun) {
-      place.phase = 'working';
-      place.attempt += 1;
-      state.stepStarted(place.step.id, place.attempt, Date.now());
-    }
-    // One write tells of what ended and of what begins; nothing begins before it is told.
-    await recorder.flush();
-    const isAlone = places.filter((place) => place.phase === 'working').length === 1;
-    for (const place of begun) {
-      inScope(async () => {
-        const outcome = await work(run, place, isAlone);
-        outcomes.push({ place, outcome });
-      });
-    }
-    if (places.every((place) => place.phase === 'done')) return 'completed';
-    const isReady = () => !state.isPaused && readyPlaces(places).length > 0;
+  const { places, outcomes, broken, scope } = loop;
+  const isReady = () => !run.state.isPaused && readyPlaces(places).length > 0;
+  while (places.some((place) => place.phase !== 'done')) {
+    await begin(loop, isReady() ? readyPlaces(places) : []);
     await condition(() => outcomes.length > 0 || broken.length > 0 || isReady());
     if (broken.length > 0) throw broken[0];
-    let over: StepsOutcome | null = null;
-    for (const { place, outcome } of outcomes.splice(0)) {
-      const end = conclude(state, place, outcome);
-      if (end.kind === 'over') over ??= end.outcome;
-      if (end.kind === 'rest') {
-        inScope(async () => {
-          await sleep(end.forMs);
-          place.phase = 'waiting';
-        });
-      }
-    }
-    if (over !== null) {
+    const over = outcomes
+      .splice(0)
+      .map(({ place, outcome }) => conclude(loop, place, outcome))
+      .find((end) => end !== null);
+    if (over) {
       scope.cancel();
       return over;
     }
   }
+  return 'completed';
+}
+
+/** Tells of the steps that begin, and of all that ended before, in one write; then lets them work. */
+async function begin(loop: Loop, begun: readonly Place[]): Promise<void> {
+  const { run, backend, places, outcomes } = loop;
+  for (const place of begun) {
+    place.phase = 'working';
+    place.attempt += 1;
+    run.state.stepStarted(place.step.id, place.attempt, Date.now());
+  }
+  const [first] = begun;
+  const isAlone = begun.length === 1 && places.filter((place) => place.phase === 'working').length === 1;
+  const { brief } = backend;
+  if (first && isAlone && brief?.fits(workOf(run, first))) {
+    const done = await run.recorder.carryNews((news) => brief.work(news, workOf(run, first)));
+    if (done?.outcome) outcomes.push({ place: first, outcome: done.outcome });
+    return;
+  }
+  await run.recorder.flush();
+  for (const place of begun) {
+    inScope(loop, async () => {
+      const outcome = await backend.work(workOf(run, place));
+      outcomes.push({ place, outcome });
+    });
+  }
+}
+
+function inScope({ scope, broken }: Loop, work: () => Promise<void>): void {
+  scope.run(work).catch((error: unknown) => broken.push(error));
 }
 
 function readyPlaces(places: readonly Place[]): Place[] {
@@ -88,38 +104,48 @@ function readyPlaces(places: readonly Place[]): Place[] {
   );
 }
 
-function work(run: StepsOfRun, place: Place, isAlone: boolean): Promise<StepOutcome> {
-  const { executionId, plan, rehearsal } = run;
+function workOf({ executionId, rehearsal }: StepsOfRun, place: Place): StepWork {
   const { step, number, attempt } = place;
-  return stepBackends[plan.backend]({ executionId, step, number, attempt, rehearsal }, { isAlone });
+  return { executionId, step, number, attempt, rehearsal };
 }
 
-type Conclusion =
-  | { kind: 'done' }
-  | { kind: 'rest'; forMs: number }
-  | { kind: 'over'; outcome: StepsOutcome };
-
-/** Notes how an attempt ended, and answers what that means for the step and the run. */
-function conclude(state: RunState, place: Place, outcome: StepOutcome): Conclusion {
+/** Notes how an attempt ended. Answers how the steps ended, or null when they go on. */
+function conclude(loop: Loop, place: Place, outcome: StepOutcome): StepsOutcome | null {
+  const { state } = loop.run;
   const { step, attempt } = place;
   const now = Date.now();
   switch (outcome.kind) {
     case 'completed':
       place.phase = 'done';
       state.stepCompleted(step.id, outcome.result, now);
-      return { kind: 'done' };
+      return null;
     case 'escalated':
       state.stepEscalated(step.id, outcome.reason, now);
-      return { kind: 'over', outcome: 'escalated' };
+      return 'escalated';
     case 'unrecoverable':
       state.stepFailed(step.id, 'step_failed', outcome.message, null, now);
-      return { kind: 'over', outcome: 'unrecoverable' };
+      return 'unrecoverable';
     case 'failed': {
-      const forMs = stepWaitMs(step.retry, attempt);
-      const code = outcome.timedOut ? 'step_timed_out' : 'step_failed';
-      state.stepFailed(step.id, code, outcome.message, forMs, now);
-      place.phase = 'resting';
-      return forMs === null ? { kind: 'over', outcome: 'unrecoverable' } : { kind: 'rest', forMs };
+      const waitMs = stepWaitMs(step.retry, attempt);
+      state.stepFailed(
+        step.id,
+        outcome.timedOut ? 'step_timed_out' : 'step_failed',
+        outcome.message,
+        waitMs,
+        now,
+      );
+      if (waitMs === null) return 'unrecoverable';
+      rest(loop, place, waitMs);
+      return null;
     }
   }
+}
+
+/** Leaves a step alone for a while; then it may begin again. */
+function rest(loop: Loop, place: Place, forMs: number): void {
+  place.phase = 'resting';
+  inScope(loop, async () => {
+    await sleep(forMs);
+    place.phase = 'waiting';
+  });
 }

@@ -149,9 +149,9 @@ async function runTask(
   if (rehearsal?.start_ms) await sleep(rehearsal.start_ms);
   await unpaused();
   state.begin(Date.now());
-  const written = recorder.flush();
-  const planned = await planRun({ executionId, rehearsal });
-  await written;
+  const begun = await recorder.carryNews((news) => planRun(news, { taskType: input.taskType, rehearsal }));
+  if (begun === null) return;
+  const { planned } = begun;
   if (rehearsal?.plan_ms) await sleep(rehearsal.plan_ms);
   await unpaused();
   if ('error' in planned) {

@@ -229,6 +229,7 @@ describe('what an operator does in the Temporal Web UI', function () {
           executionId: id,
           createdAt: created_at.toISOString(),
           hasCallback: true,
+          taskType: 'feature',
           rehearsal: { step_ms: 20_000, steps: 1 },
         },
       ],

@@ -1,15 +1,22 @@
 import type { BackendName } from '../../domain/plan.ts';
+import type { RecordOutcome, RunChange } from '../../domain/run-change.ts';
 import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
 import { rehearsalBackend } from './rehearsal.ts';
 
-/**
- * Does the work of one attempt of a step, as workflow code: whatever leaves the workflow is an activity.
- * Answers how the work ended; throws only when it was cancelled.
- *
- * Local activities are only for a step that works alone (`isAlone`): of two that are in flight together a replay
- * may learn in one activation where the first execution learnt in two, and then what follows gets other numbers.
- */
-export type StepBackend = (work: StepWork, circumstances: { isAlone: boolean }) => Promise<StepOutcome>;
+/** Does the work of one attempt of a step, as workflow code: whatever leaves the workflow is an activity. */
+export type StepBackend = {
+  /** Answers how the work ended; throws only when it was cancelled. */
+  work(work: StepWork): Promise<StepOutcome>;
+  /**
+   * For work that takes less than a moment: one local activity writes the news of the run and does the work.
+   * Only a step that works alone is asked for: of two local activities in flight together a replay may learn in
+   * one activation where the first execution learnt in two, and then what follows gets other numbers.
+   */
+  brief?: {
+    fits(work: StepWork): boolean;
+    work(news: RunChange, work: StepWork): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }>;
+  };
+};
 
 /** The seam where models stand beside the rehearsal: one line for each backend. */
 export const stepBackends: Readonly<Record<BackendName, StepBackend>> = { rehearsal: rehearsalBackend };
