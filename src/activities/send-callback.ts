@@ -1,8 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { beginAttempt, endAttempt, settleCallback } from '../database/callbacks.ts';
+import { beginAttempt, endAttempt, pendingCallback, type PendingCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
-import { appendAfterEnd } from '../database/feed.ts';
-import { findRun, type TaskRunRow } from '../database/task-runs.ts';
+import type { FeedEntry } from '../domain/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
 import { callbackWaitMs } from '../domain/retry-schedules.ts';
 import { requestHeaders, type AttemptRecord } from '../outbound/attempt-record.ts';
@@ -33,11 +32,9 @@ export function createCallbackActivities(needs: Needs) {
      *   policy decides whether there is another attempt
      */
     async sendCallback({ executionId }: { executionId: string }): Promise<{ status: number }> {
-      const run = await findRun(needs.database, executionId);
-      if (!run || run.callback_status !== 'pending' || !run.callback_body || !run.callback_url) {
-        return { status: 0 };
-      }
-      const callback = callbackOf(run, run.callback_url, run.callback_body, needs);
+      const pending = await pendingCallback(needs.database, executionId);
+      if (pending === null) return { status: 0 };
+      const callback = callbackOf(pending, needs);
       const stopBeating = keepBeating();
       try {
         return await attempt(needs, executionId, callback);
@@ -48,17 +45,18 @@ export function createCallbackActivities(needs: Needs) {
   };
 }
 
-function callbackOf(run: TaskRunRow, url: string, body: string, { openSecret }: Needs): Callback {
-  const secret = openSecret(run.callback_secret, run.id);
+function callbackOf(pending: PendingCallback, { openSecret }: Needs): Callback {
+  const { id, state, url, body, completedAt } = pending;
+  const secret = openSecret(pending.callback_secret, id);
   return {
     url,
     body,
     headers: requestHeaders({
       'content-type': 'application/json',
       'x-service-signature': signature(secret, Buffer.from(body)),
-      'x-service-event': `task.${run.state}`,
-      'x-service-delivery': run.id,
-      'x-service-timestamp': run.completed_at?.toISOString() ?? '',
+      'x-service-event': `task.${state}`,
+      'x-service-delivery': id,
+      'x-service-timestamp': completedAt.toISOString(),
     }),
   };
 }
@@ -85,8 +83,22 @@ async function attempt(needs: Needs, executionId: string, callback: Callback): P
   const completedAt = clock();
   const waitMs = record.outcome === 'succeeded' ? null : callbackWaitMs(number);
   const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
-  await endAttempt(database, id, endedAttempt(record, completedAt, nextAttemptAt));
-  await appendAfterEnd(database, executionId, {
+  const isSuccess = record.outcome === 'succeeded';
+  const settled = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
+  const ended = endedAttempt(record, completedAt, nextAttemptAt);
+  const entry = attemptEntry(number, record, completedAt, nextAttemptAt);
+  await endAttempt(database, { id, executionId, ended, entry }, settled);
+  if (isSuccess) return { status: record.response?.status ?? 0 };
+  throw ApplicationFailure.retryable(record.message ?? 'the callback was not accepted', 'CallbackFailed');
+}
+
+function attemptEntry(
+  number: number,
+  record: AttemptRecord,
+  completedAt: Date,
+  nextAttemptAt: Date | null,
+): FeedEntry {
+  return {
     key: `callback.attempted:${number}`,
     type: 'callback.attempted',
     at: completedAt.toISOString(),
@@ -99,12 +111,7 @@ async function attempt(needs: Needs, executionId: string, callback: Callback): P
       duration_ms: record.duration_ms,
       next_attempt_at: nextAttemptAt?.toISOString() ?? null,
     },
-  });
-  const isLast = record.outcome === 'succeeded' || nextAttemptAt === null;
-  if (isLast)
-    await settleCallback(database, executionId, record.outcome === 'succeeded' ? 'delivered' : 'failed');
-  if (record.outcome === 'succeeded') return { status: record.response?.status ?? 0 };
-  throw ApplicationFailure.retryable(record.message ?? 'the callback was not accepted', 'CallbackFailed');
+  };
 }
 
 function endedAttempt(record: AttemptRecord, completedAt: Date, nextAttemptAt: Date | null) {

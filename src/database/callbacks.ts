@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
+import type { FeedEntry } from '../domain/feed-events.ts';
 import { statements, type Database } from './connect.ts';
 import { CallbackAttempt } from './entities.ts';
+import { FEED_CHANNEL } from './feed.ts';
+import type { TaskRunRow } from './task-runs.ts';
 
 export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
 
@@ -60,18 +63,72 @@ export async function beginAttempt(database: Database, begun: BegunAttempt): Pro
   return attempt;
 }
 
-/** Completes the row of an attempt. */
-export async function endAttempt(database: Database, id: string, ended: EndedAttempt): Promise<void> {
-  await statements(database)
-    .updateTable('workflow_webhook_deliveries')
-    .set({
-      ...ended,
-      response_headers: ended.response_headers === null ? null : JSON.stringify(ended.response_headers),
-      completed_at: ended.completed_at?.toISOString(),
-      next_attempt_at: ended.next_attempt_at?.toISOString() ?? null,
-    } as never)
-    .where('id', '=', id)
-    .execute();
+/**
+ * Completes an attempt in one statement: its row, the event that tells of it in the run's feed, and, once it is
+ * known, how the callback went.
+ */
+export async function endAttempt(
+  database: Database,
+  attempt: { id: string; executionId: string; ended: EndedAttempt; entry: FeedEntry },
+  settled: 'delivered' | 'failed' | null,
+): Promise<void> {
+  const { id, executionId, ended, entry } = attempt;
+  await sql`
+    with attempt as (
+      update workflow_webhook_deliveries
+      set response_status = ${ended.response_status},
+          response_headers = ${ended.response_headers ? JSON.stringify(ended.response_headers) : null}::json,
+          response_body = ${ended.response_body}, failure = ${ended.failure}, message = ${ended.message},
+          address = ${ended.address}, duration_ms = ${ended.duration_ms},
+          completed_at = ${ended.completed_at?.toISOString()}::timestamptz,
+          next_attempt_at = ${ended.next_attempt_at?.toISOString() ?? null}::timestamptz
+      where id = ${id}::uuid and completed_at is null
+      returning execution_id
+    ), run as (
+      update task_runs
+      set last_seq = last_seq + 1, view_seq = last_seq + 1,
+          callback_status = case when callback_status = 'pending'
+            then coalesce(${settled}, callback_status) else callback_status end
+      where id = (select execution_id from attempt)
+      returning last_seq
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, last_seq, ${entry.key}, ${entry.type}, ${entry.at}::timestamptz,
+             ${JSON.stringify(entry.data)}::json
+      from run
+    )
+    select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
+  `.execute(statements(database));
+}
+
+/** What the sending of a callback needs of its run; null when there is none to send (any more). */
+export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret'> & {
+  url: string;
+  body: string;
+  completedAt: Date;
+};
+
+export async function pendingCallback(
+  database: Database,
+  executionId: string,
+): Promise<PendingCallback | null> {
+  const row = await statements(database)
+    .selectFrom('task_runs')
+    .select(['id', 'state', 'callback_secret', 'callback_url', 'callback_body', 'completed_at'])
+    .where('id', '=', executionId)
+    .where('callback_status', '=', 'pending')
+    .where('completed_at', 'is not', null)
+    .executeTakeFirst();
+  if (!row?.callback_url || !row.callback_body || !row.completed_at) return null;
+  const { id, state, callback_secret } = row;
+  return {
+    id,
+    state,
+    callback_secret,
+    url: row.callback_url,
+    body: row.callback_body,
+    completedAt: new Date(row.completed_at),
+  };
 }
 
 /** Settles how the callback of a run went; a settled one stays as it is. */

@@ -5,7 +5,7 @@ import { M0001Tasks } from './migrations/m0001-tasks.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 /** A typed query builder over the entities' tables; inside `em.transactional` it is the transaction's. */
-export type Statements = ReturnType<typeof statements>;
+export type Statements = ReturnType<typeof newBuilder>;
 
 /**
  * Opens the database at `url` and proves that it answers. `poolSize` is the most connections it takes.
@@ -31,7 +31,15 @@ export async function connectDatabase(url: string, poolSize = 10) {
   return orm;
 }
 
-/** The query builder for statements that an entity manager has no words for. */
-export function statements(database: Pick<Database, 'em'>) {
+const builders = new WeakMap<object, ReturnType<typeof newBuilder>>();
+
+function newBuilder(database: Pick<Database, 'em'>) {
   return database.em.fork().getKysely();
+}
+
+/** The query builder for statements that an entity manager has no words for, or not fast ones; outside any transaction. */
+export function statements(database: Pick<Database, 'em'>) {
+  const builder = builders.get(database) ?? newBuilder(database);
+  builders.set(database, builder);
+  return builder;
 }

@@ -57,32 +57,6 @@ export async function recordChange(database: Database, change: RunChange): Promi
   return await outcomeOfUnwritten(database, change);
 }
 
-/**
- * Adds events to the feed of a run that has ended (callback attempts come after `run.ended`). Repeats write
- * nothing.
- */
-export async function appendAfterEnd(
-  database: Database,
-  executionId: string,
-  entry: FeedEntry,
-): Promise<void> {
-  await sql`
-    with run as (
-      update task_runs set last_seq = last_seq + 1, view_seq = last_seq + 1
-      where id = ${executionId}::uuid and not exists (
-        select 1 from task_events e where e.execution_id = ${executionId}::uuid and e.key = ${entry.key}
-      )
-      returning last_seq
-    ), written as (
-      insert into task_events (execution_id, seq, key, type, at, data)
-      select ${executionId}::uuid, last_seq, ${entry.key}, ${entry.type}, ${entry.at}::timestamptz,
-             ${JSON.stringify(entry.data)}::json
-      from run
-    )
-    select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
-  `.execute(statements(database));
-}
-
 /** Events of a run with a `seq` above `after`, in order, at most `limit`. */
 export async function eventsAfter(
   database: Database,
