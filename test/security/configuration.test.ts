@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { ConfigurationError, readConfiguration } from '../../src/configuration.ts';
+
+const RING = `a:${Buffer.alloc(32, 1).toString('base64')}`;
+const NEEDED = {
+  DATABASE_URL: 'postgres://user:pass@localhost/baton',
+  BATON_SEALING_KEYS: RING,
+  BATON_TOKEN_KEYS: RING,
+};
+
+describe('the configuration', () => {
+  it('has defaults for all but the database and the keys', () => {
+    const configuration = readConfiguration({ ...NEEDED, PORT: '' });
+    assert.equal(configuration.port, 3000);
+    assert.equal(configuration.host, '127.0.0.1');
+    assert.equal(configuration.baseUrl, null);
+    assert.equal(configuration.taskQueue, 'baton');
+    assert.equal(configuration.eagerStart, true);
+    assert.deepEqual(configuration.outboundAllow, []);
+    assert.deepEqual(configuration.rateLimit, { perSecond: 200, burst: 1_000 });
+    assert.equal(configuration.identityProvider, null);
+  });
+
+  it('takes what is given', () => {
+    const configuration = readConfiguration({
+      ...NEEDED,
+      BASE_URL: 'https://baton.example.com/',
+      OUTBOUND_ALLOW: '127.0.0.0/8, ::1/128',
+      EAGER_START: 'false',
+      JWKS_URL: 'https://login.example.com/keys',
+    });
+    assert.equal(configuration.baseUrl, 'https://baton.example.com');
+    assert.deepEqual(configuration.outboundAllow, ['127.0.0.0/8', '::1/128']);
+    assert.equal(configuration.eagerStart, false);
+    assert.equal(configuration.identityProvider?.projectClaim, 'project_id');
+  });
+
+  it('names every bad variable in a sentence, and shows no secret', () => {
+    const bad = {
+      PORT: '70000',
+      BASE_URL: 'baton.example.com',
+      DATABASE_URL: 'mysql://user:pass@localhost/baton',
+      BATON_SEALING_KEYS: 'a:c2VjcmV0',
+      EAGER_START: 'yes',
+      LOG_LEVEL: 'loud',
+      RATE_LIMIT_BURST: '0',
+      BATON_TASK_QUEUE: 'a b',
+    };
+    assert.throws(
+      () => readConfiguration(bad),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigurationError);
+        const lines = error.message.split('\n');
+        const named = [...Object.keys(bad), 'BATON_TOKEN_KEYS'];
+        assert.deepEqual(lines.map((line) => line.split(' ')[0]).sort(), named.sort());
+        assert.ok(lines.every((line) => line.endsWith('.')));
+        assert.ok(!/pass|c2VjcmV0/.test(error.message));
+        return true;
+      },
+    );
+  });
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { createSealing, SealError } from '../../src/security/sealing.ts';
+
+const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
+
+describe('sealing', () => {
+  const sealing = createSealing(parseKeyRing(`a:${key(1)}`));
+
+  it('opens what was sealed for the same place', () => {
+    const sealed = sealing.seal('sécret', 'table.column:1');
+    assert.match(sealed, /^v1\.a\.[\w-]{16}\.[\w-]+$/);
+    assert.ok(!sealed.includes('sécret'));
+    assert.equal(sealing.open(sealed, 'table.column:1'), 'sécret');
+  });
+
+  it('never gives the same text twice', () => {
+    assert.notEqual(sealing.seal('x', 'p'), sealing.seal('x', 'p'));
+  });
+
+  it('opens nothing that was sealed for another place, or changed', () => {
+    const sealed = sealing.seal('secret', 'table.column:1');
+    assert.throws(() => sealing.open(sealed, 'table.column:2'), SealError);
+    const [version, id, nonce, body = ''] = sealed.split('.');
+    const bytes = Buffer.from(body, 'base64url');
+    for (const position of [0, bytes.length - 1]) {
+      const changed = Buffer.from(bytes);
+      changed[position] = (changed[position] ?? 0) ^ 1;
+      const text = [version, id, nonce, changed.toString('base64url')].join('.');
+      assert.throws(() => sealing.open(text, 'table.column:1'), SealError);
+    }
+    for (const text of ['', 'v1', 'v2.a.b.c', 'v1.a.b.c', `v1.a.${nonce}.AA`]) {
+      assert.throws(() => sealing.open(text, 'table.column:1'), SealError);
+    }
+  });
+
+  it('opens what an older key of the ring sealed, and names a key that is missing', () => {
+    const rotated = createSealing(parseKeyRing(`b:${key(2)},a:${key(1)}`));
+    assert.equal(rotated.open(sealing.seal('old', 'p'), 'p'), 'old');
+    const sealed = rotated.seal('new', 'p');
+    assert.ok(sealed.startsWith('v1.b.'));
+    assert.throws(() => sealing.open(sealed, 'p'), /"b" is not configured/);
+  });
+});
