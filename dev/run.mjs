@@ -114,13 +114,23 @@ function handOver(words) {
     stdio: 'inherit',
     env: { ...process.env, PATH: `${binaries}:${process.env.PATH ?? ''}` },
   });
-  // Ctrl-C reaches the whole group, this process too: it only has to live until the other has cleaned up.
-  process.on('SIGINT', () => {});
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => node.kill(signal));
+  // The terminal sends Ctrl-C to both; the program takes what follows closely for the same press.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => node.kill(signal));
+  if (process.env.npm_lifecycle_event !== undefined) endWithShell(() => node.kill('SIGTERM'));
   node.once('error', (error) =>
     giveUp(`${modernNode} does not run: ${error.message}. Remove node_modules, then start again.`),
   );
   node.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}
+
+/** npm passes signals to the shell between it and us, and some shells die of them without a word to us. */
+function endWithShell(end) {
+  const shell = process.ppid;
+  const watching = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watching);
+    end();
+  }, 250);
 }
 
 const [word, ...words] = process.argv.slice(2);

