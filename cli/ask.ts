@@ -7,8 +7,7 @@ export async function ask(
   question: string,
   { secret = false, instead }: { secret?: boolean; instead: string },
 ): Promise<string> {
-  if (process.stdin.isTTY !== true) throw usageError(`There is no terminal to ask in: give ${instead}`);
-  process.stderr.write(question);
+  if (!process.stdin.isTTY) throw usageError(`There is no terminal to ask in: give ${instead}`);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({
     input: process.stdin,
@@ -16,7 +15,9 @@ export async function ask(
     terminal: true,
   });
   lines.on('SIGINT', () => process.exit(EXIT.interrupted));
-  const answer = await lines.question('');
+  // Only now, when what is typed is not shown any more.
+  if (secret) process.stderr.write(question);
+  const answer = await lines.question(secret ? '' : question);
   lines.close();
   if (secret) process.stderr.write('\n');
   return answer;

@@ -23,9 +23,8 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
 
 function handOver() {
   const child = spawn(modernNode, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends Ctrl-C to both; the child decides how it ends.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // The child decides how it ends. A terminal sends Ctrl-C to both of us; told twice does no harm.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`baton could not be started: ${error.message}`);
     process.exitCode = 2;

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { z } from 'zod';
 import { usageError } from './exit-codes.ts';
 
 /** Where the command line keeps what is this person's own: `$XDG_CONFIG_HOME/baton`, else `~/.config/baton`. */
@@ -8,8 +9,11 @@ export function configFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'baton');
 }
 
-/** The JSON object in a file of ours; null where there is none. Throws a CliError where it cannot be read. */
-export function readJsonFile<T extends object>(path: string): T | null {
+/**
+ * What a JSON file of ours holds; null where there is none. Throws a CliError where it cannot be read or is of another
+ * form than `schema`.
+ */
+export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | null {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -19,10 +23,10 @@ export function readJsonFile<T extends object>(path: string): T | null {
     throw usageError(`${path} cannot be read`);
   }
   try {
-    const value: unknown = JSON.parse(text);
-    if (value !== null && typeof value === 'object') return value as T;
-  } catch {}
-  throw usageError(`${path} is no JSON; remove it and try again`);
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw usageError(`${path} is broken; remove it and try again`);
+  }
 }
 
 /** Writes a file that only its owner may read, whole or not at all. */

@@ -22,7 +22,7 @@ export type Output = {
 export function createOutput(json: boolean, { stdout, stderr } = process): Output {
   return {
     json,
-    live: stdout.isTTY === true && !json && process.env.TERM !== 'dumb',
+    live: stdout.isTTY && !json && process.env.TERM !== 'dumb',
     get columns() {
       return stdout.columns ?? 80;
     },

@@ -1,18 +1,22 @@
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import { usageError } from './exit-codes.ts';
 import { configFolder, readJsonFile, writeSecretJson } from './files.ts';
 import type { Credential } from './http.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
-/** What `npm start` writes into the checkout when all is ready. */
-export type LocalCredentials = {
-  base_url: string;
-  api_key: string;
-  project_id: string;
-  admin_email: string;
-  admin_password: string;
-};
+/** What `npm start` writes into the checkout when all is ready, as far as it is needed here. */
+const localSchema = z.object({
+  base_url: z.string(),
+  api_key: z.string(),
+  admin_email: z.string(),
+  admin_password: z.string(),
+});
+export type LocalCredentials = z.infer<typeof localSchema>;
+
+/** Sessions by the address of their server. */
+const sessionsSchema = z.record(z.string(), z.object({ cookie: z.string(), email: z.string() }));
 
 /** What the command line found to work with. */
 export type Settings = {
@@ -25,8 +29,6 @@ export type Settings = {
 /** The checkout that this file is in. */
 export const CHECKOUT = dirname(import.meta.dirname);
 
-type Sessions = Record<string, { cookie: string; email: string }>;
-
 export const sessionsPath = (env: NodeJS.ProcessEnv) => join(configFolder(env), 'session.json');
 
 /**
@@ -34,11 +36,11 @@ export const sessionsPath = (env: NodeJS.ProcessEnv) => join(configFolder(env), 
  * checkout where `npm start` runs, its `.local/credentials.json`. Throws a CliError for an unusable BATON_URL.
  */
 export function readSettings(env: NodeJS.ProcessEnv, wantedUrl?: string, checkout = CHECKOUT): Settings {
-  const local = readJsonFile<LocalCredentials>(join(checkout, '.local', 'credentials.json'));
+  const local = readJsonFile(join(checkout, '.local', 'credentials.json'), localSchema);
   const wanted = wantedUrl ?? env.BATON_URL;
   const baseUrl = cleanUrl(wanted || local?.base_url || DEFAULT_URL);
   if (env.BATON_API_KEY) return { baseUrl, credential: { kind: 'key', key: env.BATON_API_KEY }, local: null };
-  const session = readJsonFile<Sessions>(sessionsPath(env))?.[baseUrl];
+  const session = readJsonFile(sessionsPath(env), sessionsSchema)?.[baseUrl];
   if (session !== undefined)
     return { baseUrl, credential: { kind: 'session', cookie: session.cookie }, local: null };
   if (local !== null && cleanUrl(local.base_url) === baseUrl) {
@@ -53,13 +55,13 @@ export function keepSession(
   baseUrl: string,
   session: { cookie: string; email: string } | null,
 ): void {
-  const { [baseUrl]: _old, ...others } = readJsonFile<Sessions>(path) ?? {};
+  const { [baseUrl]: _old, ...others } = readJsonFile(path, sessionsSchema) ?? {};
   writeSecretJson(path, session === null ? others : { ...others, [baseUrl]: session });
 }
 
 /** The session kept in a file for a server. */
 export function keptSession(path: string, baseUrl: string): { cookie: string; email: string } | null {
-  return readJsonFile<Sessions>(path)?.[baseUrl] ?? null;
+  return readJsonFile(path, sessionsSchema)?.[baseUrl] ?? null;
 }
 
 function cleanUrl(text: string): string {

@@ -20,7 +20,8 @@ export function addAdminCommands(program: Command): void {
     .description('Bring the database to the newest schema')
     .action(async (_options: object, command: Command) => {
       const { migrate } = await import('../../src/database/migrate.ts');
-      await inDatabase(() => migrate(databaseUrl()));
+      const url = databaseUrl();
+      await inDatabase(() => migrate(url));
       const output = outputOf(command);
       output.document({ migrated: true });
       output.line('The database has the newest schema');
@@ -84,12 +85,13 @@ async function inDatabase<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error.name === 'AlreadyInstalled') throw new CliError(EXIT.refused, error.message);
-    const code = 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : '';
-    throw new CliError(
-      EXIT.unavailable,
-      `The database of DATABASE_URL cannot be used${code}: ${firstLineOf(error)}`,
-    );
+    const why = [codeOf(error), firstLineOf(error)].filter((part) => part !== '').join(': ');
+    throw new CliError(EXIT.unavailable, `The database of DATABASE_URL cannot be used (${why})`);
   }
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 function firstLineOf(error: Error): string {

@@ -124,12 +124,13 @@ describe('an outgoing attempt', () => {
         'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
       raw = await startRawServer((socket) => {
         socket.setNoDelay();
-        socket.on('data', async () => {
+        const byteByByte = async () => {
           for (const byte of answer) {
             socket.write(byte);
             await new Promise(setImmediate);
           }
-        });
+        };
+        socket.on('data', () => void byteByByte());
       });
       const kept = sender();
       for (const _ of [1, 2]) {

@@ -64,9 +64,14 @@ export async function startReceiver({
   const connections = numbering();
   let behaviour: Answering = () => 204;
 
-  const handle = async (message: IncomingMessage, response: ServerResponse) => {
-    const body = await bytesOf(message).catch(() => null);
-    if (body === null) return;
+  const handle = (message: IncomingMessage, response: ServerResponse) => {
+    bytesOf(message).then(
+      (body) => take(message, body, response),
+      // A request that was cut off is none.
+      () => {},
+    );
+  };
+  const take = (message: IncomingMessage, body: Buffer, response: ServerResponse) => {
     const request = received(message, body, connections.of(message.socket));
     requests.push(request);
     const status = behaviour(request, response);

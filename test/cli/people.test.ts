@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { PASSWORD, startWorld, type World } from '../api/world.ts';
+import { type FreshDatabase, freshDatabase } from '../support/services.ts';
+import { type Cli, cliWith } from './cli-process.ts';
+
+describe('baton for people', () => {
+  let world: World;
+  let cli: Cli;
+
+  before(async () => {
+    world = await startWorld({ worker: false });
+  });
+  after(() => world.close());
+  beforeEach(() => {
+    cli = cliWith({ BATON_URL: world.api.url });
+  });
+  afterEach(() => cli.cleanUp());
+
+  const login = (email = 'owner@example.com', password = PASSWORD) =>
+    cli.run(['login', '--email', email, '--password-stdin'], { input: `${password}\n` });
+
+  it('signs in, says who one is, and signs out', async () => {
+    assert.equal((await cli.run(['whoami'])).code, 2);
+    const { code, stdout } = await login();
+    assert.deepEqual([code, stdout], [0, `Signed in at ${world.api.url} as owner@example.com\n`]);
+    const path = join(cli.home, '.config', 'baton', 'session.json');
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.doesNotMatch(readFileSync(path, 'utf8'), new RegExp(PASSWORD));
+    const me = await cli.json(['whoami']);
+    assert.deepEqual([me.kind, me.role], ['person', 'owner']);
+    assert.match((await cli.run(['whoami'])).stdout, /Role +owner\n/);
+    assert.equal((await cli.run(['logout'])).code, 0);
+    assert.equal((await cli.run(['whoami'])).code, 2);
+    assert.match((await cli.run(['logout'])).stdout, /Nobody was signed in/);
+  });
+
+  it('refuses a wrong password with 5, and asks nobody where there is no terminal', async () => {
+    const { code, stderr } = await login('owner@example.com', 'wrong');
+    assert.equal(code, 5);
+    assert.match(stderr, /E-mail or password is wrong/);
+    assert.equal((await cli.run(['login', '--email', 'owner@example.com'])).code, 2);
+  });
+
+  it('makes, lists, rotates and revokes keys', async () => {
+    await login();
+    const made = await cli.json(['key', 'create', '--name', 'CI', '--scope', 'tasks:read']);
+    assert.deepEqual([made.name, made.scopes], ['CI', ['tasks:read']]);
+    const asKey = (key: string) => cli.run(['whoami', '--json'], { env: { BATON_API_KEY: key } });
+    assert.equal(JSON.parse((await asKey(made.key)).stdout).key.id, made.id);
+
+    const rotated = await cli.json(['key', 'rotate', made.id, '--overlap-hours', '1']);
+    assert.equal((await asKey(made.key)).code, 0);
+    assert.equal((await asKey(rotated.key)).code, 0);
+    assert.match((await cli.run(['key', 'revoke', rotated.id])).stdout, /is revoked/);
+    assert.equal((await asKey(rotated.key)).code, 5);
+
+    const { data } = await cli.json(['key', 'list']);
+    assert.ok(
+      data.some((key: { id: string; revoked_at: string | null }) => key.id === rotated.id && key.revoked_at),
+    );
+    const { stdout } = await cli.run(['key', 'list']);
+    assert.match(stdout, /^KEY +PREFIX/);
+    assert.doesNotMatch(stdout, new RegExp(made.key));
+  });
+
+  it('makes and lists projects, and asks which one where there are several', async () => {
+    await login();
+    const made = await cli.json(['project', 'create', '--name', 'Second one', '--key', 'SEC']);
+    const { data } = await cli.json(['project', 'list']);
+    assert.deepEqual(data.map(({ key }: { key: string }) => key)[0], made.key);
+    const { code, stderr } = await cli.run(['task', 'submit', '--title', 'x']);
+    assert.equal(code, 2);
+    assert.match(stderr, /--project:\n/);
+    assert.match(stderr, new RegExp(`${made.id} {2}Second one`));
+  });
+
+  it('adds members, changes their roles and removes them', async () => {
+    await login();
+    const args = ['member', 'create', '--email', 'ada@example.com', '--role', 'viewer'];
+    const made = await cli.json(args);
+    assert.ok(made.initial_password.length >= 12);
+    assert.equal((await cli.json(['member', 'set-role', made.id, 'admin'])).role, 'admin');
+    assert.match((await cli.run(['member', 'list'])).stdout, /ada@example\.com +ada +admin/);
+    assert.equal((await cli.run(args)).code, 5);
+    const ada = cliWith({ BATON_URL: world.api.url });
+    const input = made.initial_password;
+    assert.equal(
+      (await ada.run(['login', '--email', 'ada@example.com', '--password-stdin'], { input })).code,
+      0,
+    );
+    assert.equal((await cli.run(['member', 'remove', made.id])).code, 0);
+    assert.equal((await ada.run(['whoami'])).code, 5);
+    ada.cleanUp();
+  });
+
+  describe('setting up an installation', () => {
+    let database: FreshDatabase;
+    beforeEach(async () => {
+      database = await freshDatabase();
+    });
+    afterEach(() => database.drop());
+
+    const setup = [
+      'admin',
+      'setup',
+      '--workspace',
+      'Acme',
+      '--project',
+      'Main',
+      '--email',
+      'boss@example.com',
+    ];
+
+    it('migrates, makes the first workspace once, and shows key and password', async () => {
+      cli.env.DATABASE_URL = database.url;
+      assert.match((await cli.run(['admin', 'migrate'])).stdout, /newest schema/);
+      const made = await cli.json(setup);
+      assert.deepEqual(Object.keys(made).toSorted(), [
+        'admin_email',
+        'admin_password',
+        'api_key',
+        'project_id',
+        'workspace_id',
+      ]);
+      const again = await cli.run(setup);
+      assert.equal(again.code, 5);
+      assert.match(again.stderr, /^baton: this database has a workspace already/);
+    });
+
+    it('says what is missing, and shows no password of the database', async () => {
+      const missing = await cli.run(['admin', 'migrate']);
+      assert.deepEqual([missing.code, missing.stdout], [2, '']);
+      assert.match(missing.stderr, /DATABASE_URL/);
+      const env = { DATABASE_URL: 'postgres://me:hush@127.0.0.1:1/none' };
+      const unreachable = await cli.run(['admin', 'migrate'], { env });
+      assert.equal(unreachable.code, 6);
+      assert.doesNotMatch(unreachable.stderr, /hush|\n +at /);
+    });
+  });
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { startWorld, type World } from '../api/world.ts';
+import { services } from '../support/services.ts';
+import { type Cli, cliWith } from './cli-process.ts';
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+describe('baton task', () => {
+  let world: World;
+  let cli: Cli;
+
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world.close());
+  beforeEach(() => {
+    cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
+  });
+  afterEach(() => cli.cleanUp());
+
+  const submit = (rehearsal: object, ...more: string[]) =>
+    cli.run(['task', 'submit', '--title', 'A task', '--metadata', JSON.stringify({ rehearsal }), ...more]);
+  const submitted = async (rehearsal: object): Promise<string> => {
+    const { stdout } = await submit(rehearsal, '--json');
+    return JSON.parse(stdout).execution_id;
+  };
+
+  describe('submit', () => {
+    it("submits to the key's own project and shows the four members", async () => {
+      const { code, stdout, stderr } = await cli.run(['task', 'submit', '--title', 'A task']);
+      assert.deepEqual([code, stderr], [0, '']);
+      const [id] = UUID.exec(stdout) ?? [];
+      assert.match(stdout, new RegExp(`workflow:${id}`));
+      assert.match(stdout, /Callback secret +[0-9a-f]{64}\n/);
+      const run = (await world.reaches(id ?? '', 'completed')).json;
+      assert.deepEqual([run.project_id, run.task_type], [world.installation.project_id, 'feature']);
+    });
+
+    it('takes every member, the description from stdin', async () => {
+      const args = ['task', 'submit', '--title', 'Größe', '--type', 'bug', '--description-file', '-'];
+      const more = ['--metadata', '{"ticket":"T-1"}', '--project', world.installation.project_id];
+      const made = await cli.json([...args, ...more], { input: 'Two\nlines\n' });
+      assert.deepEqual(Object.keys(made), [
+        'execution_id',
+        'status_url',
+        'websocket_room',
+        'callback_secret',
+      ]);
+      const run = await cli.json(['task', 'get', made.execution_id]);
+      assert.deepEqual(
+        [run.title, run.task_type, run.description, run.metadata],
+        ['Größe', 'bug', 'Two\nlines', { ticket: 'T-1' }],
+      );
+    });
+
+    it('gives the same run for the same idempotency key', async () => {
+      const args = ['task', 'submit', '--title', 'Once', '--idempotency-key', `key-${Date.now()}`];
+      assert.deepEqual(await cli.json(args), await cli.json(args));
+    });
+
+    it('waits for the end with --wait, and prints one document', async () => {
+      const { code, stdout } = await submit({ step_ms: 100 }, '--wait', '--json');
+      const run = JSON.parse(stdout);
+      assert.deepEqual([code, run.state], [0, 'completed']);
+      assert.match(run.callback_secret, /^[0-9a-f]{64}$/);
+    });
+
+    const ends = [
+      [{}, 'completed', 0],
+      [{ unrecoverable: { step: 1 } }, 'failed', 1],
+      [{ escalate: { step: 1, reason: 'too hard' } }, 'escalated', 3],
+    ] as const;
+    for (const [rehearsal, state, exitCode] of ends) {
+      it(`shows a run that ends ${state} line by line with --watch, and ends with ${exitCode}`, async () => {
+        const { code, stdout } = await submit(rehearsal, '--watch');
+        assert.equal(code, exitCode);
+        assert.match(stdout, /T\d\d:\d\d:\d\d\.\d{3}Z {2}state initializing -> planning\n/);
+        assert.match(stdout, new RegExp(`run ended ${state} after \\d+ ms\\n$`));
+        assert.equal((await submit(rehearsal, '--wait')).code, exitCode);
+      });
+    }
+  });
+
+  describe('watch', () => {
+    it('prints one event a line with --json, in order and to the last', async () => {
+      const id = await submitted({ steps: 3, step_ms: 100, progress_events: 3 });
+      const { code, stdout } = await cli.run(['task', 'watch', id, '--json']);
+      const events = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      assert.equal(code, 0);
+      assert.deepEqual(
+        events.map(({ seq }) => seq),
+        events.map((_, index) => index + 1),
+      );
+      assert.equal(events.at(-1).type, 'run.ended');
+      const { stdout: later } = await cli.run([
+        'task',
+        'watch',
+        id,
+        '--json',
+        '--after',
+        String(events.length - 1),
+      ]);
+      assert.deepEqual(JSON.parse(later), events.at(-1));
+    });
+
+    it('ends with 4 when the run is cancelled', async () => {
+      const id = await submitted({ step_ms: 60_000 });
+      const watching = cli.start(['task', 'watch', id]);
+      await watching.says(/step .+ started/);
+      assert.equal((await cli.json(['task', 'cancel', id, '--reason', 'no need'])).state, 'cancelled');
+      const { code, stdout } = await watching.ended;
+      assert.equal(code, 4);
+      assert.match(stdout, /-> cancelled by key:\S+ \(no need\)/);
+    });
+
+    it('ends quietly with 130 on Ctrl-C', async () => {
+      const id = await submitted({ step_ms: 60_000 });
+      const watching = cli.start(['task', 'watch', id]);
+      await watching.says(/step .+ started/);
+      watching.child.kill('SIGINT');
+      const { code, stderr } = await watching.ended;
+      assert.deepEqual([code, stderr], [130, '']);
+      await cli.run(['task', 'cancel', id]);
+    });
+  });
+
+  it('pauses and continues', async () => {
+    const id = await submitted({ steps: 2, step_ms: 300 });
+    assert.equal((await cli.json(['task', 'pause', id])).state, 'paused');
+    const { stdout } = await cli.run(['task', 'get', id]);
+    assert.match(stdout, /State +paused\n/);
+    assert.match(stdout, /Paused +\S+ by key:/);
+    assert.match((await cli.run(['task', 'continue', id])).stdout, /is (initializing|planning|executing)\n/);
+    await world.reaches(id, 'completed');
+    const refused = await cli.run(['task', 'pause', id]);
+    assert.equal(refused.code, 5);
+    assert.match(refused.stderr, /^baton: .+\(invalid_state, request \S+\)\n$/);
+  });
+
+  it('lists by state, type, metadata and page', async () => {
+    const tag = `tag-${Date.now()}`;
+    const args = [
+      'task',
+      'submit',
+      '--wait',
+      '--title',
+      `Listed ${tag}`,
+      '--metadata',
+      JSON.stringify({ tag }),
+    ];
+    await cli.json([...args, '--type', 'chore']);
+    await cli.json([...args, '--type', 'spec']);
+    const list = (...more: string[]) => cli.json(['task', 'list', '--metadata', `tag=${tag}`, ...more]);
+    assert.equal((await list()).data.length, 2);
+    assert.deepEqual(
+      (await list('--type', 'chore', 'bug')).data.map((run: { task_type: string }) => run.task_type),
+      ['chore'],
+    );
+    assert.equal((await list('--state', 'failed')).data.length, 0);
+    const page = await list('--limit', '1');
+    assert.equal(page.data[0].task_type, 'spec');
+    assert.equal((await list('--limit', '1', '--cursor', page.next_cursor)).data[0].task_type, 'chore');
+    const { stdout } = await cli.run(['task', 'list', '--metadata', `tag=${tag}`]);
+    assert.match(stdout, /^RUN +STATE +DONE.+\n\S+ +completed +100 %/);
+  });
+
+  it('shows events and details of a run, and erases it', async () => {
+    const id = await submitted({ steps: 1 });
+    await world.reaches(id, 'completed');
+    const events = await cli.run(['task', 'events', id]);
+    assert.match(events.stdout, /^ {3}1 {2}\S+ {2}state initializing -> planning\n/);
+    const { stdout } = await cli.run(['task', 'get', id]);
+    assert.match(stdout, /STEP +AGENT +STATUS/);
+    assert.match(stdout, /"backend": "rehearsal"/);
+    assert.match((await cli.run(['task', 'callbacks', id])).stdout, /No attempts/);
+    assert.equal((await cli.run(['task', 'delete', id])).code, 0);
+    assert.equal((await cli.run(['task', 'get', id])).code, 5);
+  });
+
+  it('has its callback checked by `baton receiver`', async () => {
+    const { cert, key } = services().tlsFiles;
+    const receiver = cli.start(['receiver', '--port', '0', '--cert', cert, '--key', key]);
+    const [, url = ''] = await receiver.says(/Receiving callbacks at (https:\/\/localhost:\d+\/)/);
+    const { code, stdout } = await submit({ steps: 1 }, '--watch', '--callback-url', `${url}hook`);
+    assert.equal(code, 0);
+    assert.match(stdout, /callback attempt 1 delivered \(204\)\n$/);
+    const [id] = UUID.exec(stdout) ?? [];
+    await receiver.says(new RegExp(`${id} completed {2}signature verified`));
+    assert.match((await cli.run(['task', 'callbacks', id ?? ''])).stdout, /1 +\S+ +204/);
+    receiver.child.kill('SIGINT');
+    assert.equal((await receiver.ended).code, 130);
+  });
+
+  describe('says what is wrong', () => {
+    it('with the problem in a sentence, each member named, and exit code 5', async () => {
+      const { code, stdout, stderr } = await submit({ steps: 99 }, '--callback-url', 'http://example.com');
+      assert.deepEqual([code, stdout], [5, '']);
+      assert.match(stderr, /^baton: .+\(validation_failed, request \S+\)\n/);
+      assert.match(stderr, /\n {2}\/callback_url: .*https:\/\//);
+      assert.match(stderr, /\n {2}\/metadata\/rehearsal\/steps: /);
+      assert.doesNotMatch(stderr, / at .+:\d+/);
+    });
+
+    const wrong: ReadonlyArray<readonly [what: string, args: readonly string[], code: number, RegExp]> = [
+      ['an unknown run', ['task', 'get', '01980000-0000-7000-8000-000000000000'], 5, /not_found/],
+      ['what is no run', ['task', 'get', '../keys'], 2, /no execution id/],
+      [
+        'a foreign project',
+        ['task', 'submit', '--title', 'x', '--project', '01980000-0000-7000-8000-000000000000'],
+        5,
+        /project_not_allowed/,
+      ],
+      ['a missing title', ['task', 'submit'], 2, /--title/],
+      ['metadata that is no JSON', ['task', 'submit', '--title', 'x', '--metadata', '{'], 2, /no JSON/],
+      ['an unknown type', ['task', 'submit', '--title', 'x', '--type', 'y'], 2, /feature, bug/],
+      ['an unknown command', ['task', 'frobnicate'], 2, /unknown command/],
+      ['a server that is not there', ['task', 'list', '--url', 'http://127.0.0.1:1'], 6, /out of reach/],
+      ['an address that is none', ['task', 'list', '--url', 'ftp://x'], 2, /no http or https address/],
+    ];
+    for (const [what, args, code, message] of wrong) {
+      it(`of ${what}, with ${code}`, async () => {
+        const done = await cli.run(args);
+        assert.deepEqual([done.code, done.stdout], [code, '']);
+        assert.match(done.stderr, message);
+        assert.doesNotMatch(done.stderr, /\n +at /);
+      });
+    }
+
+    it('of a wrong key, with 5; and of none at all, with 2', async () => {
+      const refused = await cli.run(['whoami'], { env: { BATON_API_KEY: 'bt_wrong' } });
+      assert.equal(refused.code, 5);
+      assert.match(refused.stderr, /unauthenticated/);
+      assert.doesNotMatch(refused.stderr, /bt_wrong/);
+      const none = await cli.run(['whoami'], { env: { BATON_API_KEY: '' } });
+      assert.deepEqual(
+        [none.code, none.stderr],
+        [2, 'baton: Set BATON_API_KEY, or sign in with `baton login`\n'],
+      );
+    });
+  });
+});
