@@ -9,6 +9,7 @@ import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { startFeedListener } from '../database/feed-listener.ts';
+import { forgetOldKeys } from '../database/idempotency.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
 import { createTaskControl } from '../workflows/control.ts';
@@ -20,6 +21,8 @@ import { listen, type Listening } from './http/listen.ts';
 export type ApiProcess = { server: Server; url: string; close(): Promise<void>; stopped: Promise<unknown> };
 
 const DATABASE_POOL = 20;
+/** How often idempotency keys that are too old are deleted. */
+const HOUSEKEEPING_MS = 3_600_000;
 
 /**
  * Starts the API with everything it stands on: database, Temporal, and the worker that every API process carries
@@ -68,12 +71,19 @@ async function serve(
     stopping: stopping.signal,
     ...extras,
   });
-  listening.serve(app.callback());
+  const answer = app.callback();
+  listening.serve((request, response) => void answer(request, response));
   let closed: Promise<void> | undefined;
+  const housekeeping = setInterval(() => {
+    forgetOldKeys(database, clock()).catch((error: unknown) =>
+      log.warn({ err: error }, 'old keys could not be forgotten'),
+    );
+  }, HOUSEKEEPING_MS);
 
   /** From the outside in: no new requests, then none at all, then what they stood on. */
   async function close(): Promise<void> {
     stopping.abort();
+    clearInterval(housekeeping);
     await listening.close();
     await worker.shutdown();
     await feed.close();

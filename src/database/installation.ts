@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Scope } from '../domain/access.ts';
+import { projectKeyFrom } from '../domain/text.ts';
 import { keyOf, newApiKey, type NewKey } from '../security/keys.ts';
 import { hashPassword, newPassword } from '../security/passwords.ts';
 import { noteAudit, type EntityManager } from './audit.ts';
@@ -107,13 +108,4 @@ async function createAll(
   const subject = `workspace:${workspaceId}`;
   await noteAudit(em, { workspaceId, actor: 'system', action: 'installation.created', subject, at: now });
   return { workspace_id: workspaceId, project_id: projectId };
-}
-
-/** A project's short key from its name: its first letters and digits in upper case, `PROJECT` where there are none. */
-export function projectKeyFrom(name: string): string {
-  const letters = name
-    .toUpperCase()
-    .replace(/[^A-Z0-9]/g, '')
-    .replace(/^[0-9]+/, '');
-  return letters.slice(0, 10) || 'PROJECT';
 }

@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Scope } from '../domain/access.ts';
-import { newApiKey } from '../security/keys.ts';
 import { noteAudit, type EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
 import { ApiKey } from './entities.ts';
@@ -34,7 +33,7 @@ export async function findLivingKey(
     .where('revoked_at', 'is', null)
     .where(sql<boolean>`(expires_at is null or expires_at > now())`)
     .executeTakeFirst();
-  return (row as LivingKey | undefined) ?? null;
+  return row ?? null;
 }
 
 /** Notes when a key was last used. */
@@ -58,7 +57,11 @@ export async function listKeys(
   );
 }
 
+/** What is stored of a new key: its readable beginning and its hash, never the key. */
+export type StoredSecret = { prefix: string; hash: string };
+
 export type KeyPlan = {
+  secret: StoredSecret;
   workspaceId: string;
   projectId: string;
   name: string;
@@ -68,19 +71,19 @@ export type KeyPlan = {
   now: Date;
 };
 
-/** Makes a key and its audit entry; `key` is the key itself, which is nowhere else. */
-export async function createKey(database: Database, plan: KeyPlan): Promise<{ row: ApiKeyRow; key: string }> {
+/** Stores a key and its audit entry. */
+export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow> {
   return await database.em.fork().transactional(async (em) => {
-    const made = await insertKey(em, plan);
+    const row = await insertKey(em, plan);
     await noteAudit(em, {
       workspaceId: plan.workspaceId,
       actor: plan.actor,
       action: 'key.created',
-      subject: `key:${made.row.id}`,
-      detail: { prefix: made.row.prefix, name: plan.name, project_id: plan.projectId, scopes: plan.scopes },
+      subject: `key:${row.id}`,
+      detail: { prefix: row.prefix, name: plan.name, project_id: plan.projectId, scopes: plan.scopes },
       at: plan.now,
     });
-    return made;
+    return row;
   });
 }
 
@@ -111,13 +114,14 @@ export async function revokeKey(
  */
 export async function rotateKey(
   database: Database,
-  which: { workspaceId: string; id: string; actor: string; now: Date; oldUntil: Date },
-): Promise<{ row: ApiKeyRow; key: string } | 'dead' | null> {
+  which: { workspaceId: string; id: string; actor: string; now: Date; oldUntil: Date; secret: StoredSecret },
+): Promise<ApiKeyRow | 'dead' | null> {
   return await database.em.fork().transactional(async (em) => {
     const old = await lockKey(em, which);
     if (!old) return null;
     if (old.revoked_at || old.replaced_by || (old.expires_at && old.expires_at <= which.now)) return 'dead';
     const made = await insertKey(em, {
+      secret: which.secret,
       workspaceId: old.workspace_id,
       projectId: old.project_id,
       name: old.name,
@@ -126,14 +130,14 @@ export async function rotateKey(
       expiresAt: old.expires_at ?? null,
       now: which.now,
     });
-    old.replaced_by = made.row.id;
+    old.replaced_by = made.id;
     if (!old.expires_at || old.expires_at > which.oldUntil) old.expires_at = which.oldUntil;
     await noteAudit(em, {
       workspaceId: which.workspaceId,
       actor: which.actor,
       action: 'key.rotated',
       subject: `key:${old.id}`,
-      detail: { prefix: old.prefix, replaced_by: made.row.id, old_until: which.oldUntil.toISOString() },
+      detail: { prefix: old.prefix, replaced_by: made.id, old_until: which.oldUntil.toISOString() },
       at: which.now,
     });
     return made;
@@ -152,15 +156,14 @@ async function lockKey(
   );
 }
 
-async function insertKey(em: EntityManager, plan: KeyPlan): Promise<{ row: ApiKeyRow; key: string }> {
-  const { key, prefix, hash } = newApiKey();
+async function insertKey(em: EntityManager, plan: KeyPlan): Promise<ApiKeyRow> {
   const row = em.create(ApiKey, {
     id: randomUUIDv7(),
     workspace_id: plan.workspaceId,
     project_id: plan.projectId,
     name: plan.name,
-    prefix,
-    key_hash: hash,
+    prefix: plan.secret.prefix,
+    key_hash: plan.secret.hash,
     scopes: plan.scopes,
     created_by: plan.actor,
     created_at: plan.now,
@@ -170,5 +173,5 @@ async function insertKey(em: EntityManager, plan: KeyPlan): Promise<{ row: ApiKe
     replaced_by: null,
   });
   await em.persist(row).flush();
-  return { row, key };
+  return row;
 }

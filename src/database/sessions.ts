@@ -32,7 +32,7 @@ export async function findLivingSession(database: Database, hash: string): Promi
     .select(['members.workspace_id', 'members.role', 'sessions.expires_at'])
     .executeTakeFirst();
   // The query builder answers times as texts.
-  return row ? { ...row, role: row.role as Role, expires_at: new Date(String(row.expires_at)) } : null;
+  return row ? { ...row, expires_at: new Date(String(row.expires_at)) } : null;
 }
 
 /** Notes when a session was last used. */
@@ -96,15 +96,13 @@ export async function listSessions(
   database: Database,
   page: { userId: string; now: Date; cursor?: string | undefined; limit: number },
 ): Promise<SessionRow[]> {
-  return await database.em
-    .fork()
-    .find(
-      Session,
-      {
-        user_id: page.userId,
-        expires_at: { $gt: page.now },
-        ...(page.cursor ? { id: { $lt: page.cursor } } : {}),
-      },
-      { orderBy: { id: 'desc' }, limit: page.limit },
-    );
+  return await database.em.fork().find(
+    Session,
+    {
+      user_id: page.userId,
+      expires_at: { $gt: page.now },
+      ...(page.cursor ? { id: { $lt: page.cursor } } : {}),
+    },
+    { orderBy: { id: 'desc' }, limit: page.limit },
+  );
 }

@@ -13,3 +13,12 @@ export function isStorableJson(value: unknown): boolean {
   if (value === null || typeof value !== 'object') return true;
   return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner));
 }
+
+/** A project's short key from its name: its first letters and digits in upper case, `PROJECT` where there are none. */
+export function projectKeyFrom(name: string): string {
+  const letters = name
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, '')
+    .replace(/^[0-9]+/, '');
+  return letters.slice(0, 10) || 'PROJECT';
+}

@@ -160,7 +160,7 @@ function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
 
 /** Scopes as one text with spaces (RFC 8693, section 4.2) or as a list; what is no scope of ours is left out. */
 function scopesOf(claim: unknown): Scope[] {
-  const words = Array.isArray(claim) ? claim : String(claim ?? '').split(' ');
+  const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return SCOPES.filter((scope) => words.includes(scope));
 }
 

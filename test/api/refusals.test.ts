@@ -394,7 +394,7 @@ describe('refused requests', () => {
       '/api/v1/tasks?limit=0&state=done&cursor=x&created_after=today&stat=1',
     );
     assertProblem({ ...received, json }, 400, 'bad_request');
-    const named = json.errors.map((entry: { parameter: string }) => entry.parameter).sort();
+    const named = json.errors.map((entry: { parameter: string }) => entry.parameter).toSorted();
     assert.deepEqual(named, ['created_after', 'cursor', 'limit', 'stat', 'state']);
     for (const query of ['limit=201', 'limit=1e2', 'limit=1&limit=2', 'limit=']) {
       assertProblem(await world.send('GET', `/api/v1/tasks?${query}`), 400, 'bad_request');

@@ -19,7 +19,7 @@ export type Received = {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
   json: any;
 };
 
@@ -67,6 +67,7 @@ export async function startWorld(
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
   process.env['TEMPORAL_ADDRESS'] = options.temporalAddress ?? services().temporalAddress;
+  // oxlint-disable-next-line no-underscore-dangle -- the only way to ask whether there is one
   if (Runtime._instance === undefined) installRuntime(log);
   const configuration = readConfiguration({
     PORT: '0',

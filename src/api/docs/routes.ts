@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Context, Middleware } from 'koa';
 import { PROBLEMS } from '../../domain/problem-codes.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -45,10 +44,19 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const FILES: Readonly<Record<string, string>> = {
-  '/docs/swagger-ui.css': 'text/css',
-  '/docs/swagger-ui-bundle.js': 'text/javascript',
-  '/docs/favicon-32x32.png': 'image/png',
+const FILES: Readonly<Record<string, { type: string; address: string }>> = {
+  '/docs/swagger-ui.css': {
+    type: 'text/css',
+    address: import.meta.resolve('swagger-ui-dist/swagger-ui.css'),
+  },
+  '/docs/swagger-ui-bundle.js': {
+    type: 'text/javascript',
+    address: import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
+  },
+  '/docs/favicon-32x32.png': {
+    type: 'image/png',
+    address: import.meta.resolve('swagger-ui-dist/favicon-32x32.png'),
+  },
 };
 
 /**
@@ -56,7 +64,6 @@ const FILES: Readonly<Record<string, string>> = {
  * leads to.
  */
 export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: readonly Route[]): Middleware {
-  const require = createRequire(import.meta.url);
   let document: string | undefined;
 
   return async function answerDocs(context: Context, next) {
@@ -72,11 +79,7 @@ export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: rea
     if (path === '/docs/page.js') return show(context, 'text/javascript', SCRIPT);
     if (file) {
       context.set('Cache-Control', 'public, max-age=3600');
-      return show(
-        context,
-        file,
-        await readFile(require.resolve(`swagger-ui-dist/${path.slice('/docs/'.length)}`)),
-      );
+      return show(context, file.type, await readFile(new URL(file.address)));
     }
     if (path.startsWith('/problems/'))
       return show(context, 'text/plain', problemText(path.slice('/problems/'.length)));

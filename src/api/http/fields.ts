@@ -27,7 +27,7 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
   return z
     .string()
     .superRefine((value, context) => {
-      const length = value.length > most ? [...value].length : value.length;
+      const length = value.length > most ? Array.from(value).length : value.length;
       if (length > most) context.addIssue(memberProblem('too_long', `may have ${most} characters at most`));
       if (length < least)
         context.addIssue(memberProblem('too_short', `must have ${least} characters or more`));

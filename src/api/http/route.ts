@@ -77,7 +77,7 @@ export type Route = {
 };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
-type Who<A extends Access> = A extends { kind: 'public' }
+type CallerOf<A extends Access> = A extends { kind: 'public' }
   ? null
   : A extends { kind: 'person' }
     ? PersonCaller
@@ -98,7 +98,12 @@ export function route<
     body?: B;
     bodyOptional?: Optional;
     handle(
-      call: Call<Output<P>, Output<Q>, Optional extends true ? Output<B> | undefined : Output<B>, Who<A>>,
+      call: Call<
+        Output<P>,
+        Output<Q>,
+        Optional extends true ? Output<B> | undefined : Output<B>,
+        CallerOf<A>
+      >,
     ): Promise<Answer>;
   },
 ): Route {

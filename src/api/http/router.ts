@@ -138,7 +138,7 @@ function negotiate(route: Route, context: Context): string {
     return 'application/json';
   const chosen = context.accepts([...offered]);
   if (chosen === false) throw new Problem('not_acceptable', `The answer is ${offered.join(' or ')}.`);
-  return String(chosen);
+  return chosen;
 }
 
 /** Parameters of the query; a repeated one is a list. */
@@ -164,7 +164,7 @@ function fallbackOf(router: Router): Middleware {
   return async function answerUnrouted(context) {
     const methods = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
     if (methods.length === 0) throw new Problem('not_found', 'There is nothing at this address.');
-    const allow = [...new Set(methods), 'OPTIONS'].sort().join(', ');
+    const allow = [...new Set(methods), 'OPTIONS'].toSorted().join(', ');
     if (context.method !== 'OPTIONS') {
       throw new Problem('method_not_allowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
     }

@@ -18,7 +18,7 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown, where: Where)
   const count = errors.length === 1 ? 'One thing is' : `${errors.length} things are`;
   throw new Problem(
     code,
-    `${count} wrong with the ${what}: ${errors.map((entry) => entry.message).join(' ')}`,
+    `${count} wrong with the ${what}: ${errors.map(({ message }) => message).join(' ')}`,
     { errors },
   );
 }

@@ -1,6 +1,7 @@
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../database/keys.ts';
 import { findProject } from '../../database/projects.ts';
+import { newApiKey } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
@@ -58,7 +59,9 @@ function create(deps: Dependencies): Route {
       }
       const now = deps.clock();
       if (body.expires_at && body.expires_at <= now) throw expiresInThePast();
-      const { row, key } = await createKey(deps.database, {
+      const { key, prefix, hash } = newApiKey();
+      const row = await createKey(deps.database, {
+        secret: { prefix, hash },
         workspaceId: caller.workspaceId,
         projectId: body.project_id,
         name: body.name,
@@ -90,7 +93,9 @@ function rotate(deps: Dependencies): Route {
       const now = deps.clock();
       const hours = body?.overlap_hours ?? schema.DEFAULT_OVERLAP_HOURS;
       const oldUntil = new Date(now.getTime() + hours * HOUR_MS);
-      const made = await rotateKey(deps.database, { workspaceId, id, actor, now, oldUntil });
+      const { key, prefix, hash } = newApiKey();
+      const secret = { prefix, hash };
+      const made = await rotateKey(deps.database, { workspaceId, id, actor, now, oldUntil, secret });
       if (!made) throw notFound('key');
       if (made === 'dead') {
         throw new Problem(
@@ -98,7 +103,7 @@ function rotate(deps: Dependencies): Route {
           'The key is revoked, expired or replaced already; make a new one.',
         );
       }
-      return { status: 201, body: { ...presentKey(made.row), key: made.key } };
+      return { status: 201, body: { ...presentKey(made), key } };
     },
   });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SCOPES, type Scope } from '../../domain/access.ts';
+import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../domain/access.ts';
 import {
   memberProblem,
   pageOf,
@@ -20,7 +20,7 @@ const scopes = z
   .array(z.enum(SCOPES))
   .min(1)
   .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
-  .describe('`events:write` and the webhook scopes act for the whole workspace');
+  .describe(`${WORKSPACE_SCOPES.join(', ')} act for the whole workspace`);
 
 export const keyPlan = z
   .strictObject({

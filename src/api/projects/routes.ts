@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { projectKeyFrom } from '../../domain/text.ts';
 import { createProject, listProjects, type ProjectRow } from '../../database/projects.ts';
-import { projectKeyFrom } from '../../database/installation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, memberProblem, pageOf, pageParameters, text, timestamp, uuidOut } from '../http/fields.ts';
 import { Problem } from '../http/problem.ts';

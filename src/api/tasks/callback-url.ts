@@ -22,8 +22,7 @@ export const callbackUrl = z
 
 function problemOf(value: string): string | null {
   // The parser of URLs silently drops or repairs these; what is signed up for should be what is called.
-  if (/[\s\u0000-\u001f\u007f\\]/.test(value) || !value.isWellFormed())
-    return 'holds characters that no URL has';
+  if (/[\s\p{Cc}\\]/u.test(value) || !value.isWellFormed()) return 'holds characters that no URL has';
   const url = URL.parse(value);
   if (!url) return 'is no valid URL';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials';

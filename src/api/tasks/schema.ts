@@ -148,7 +148,6 @@ export const detail = z
     last_seq: z.int().describe('`seq` of the last event that this answer includes'),
   })
   .meta({ id: 'TaskDetail' });
-export type Detail = z.output<typeof detail>;
 
 /** A run in a list: the detail without its long members. It is the stored projection, milliseconds old at most. */
 export const listed = z
