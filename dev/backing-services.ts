@@ -6,6 +6,7 @@ import type { Backing } from './backing.ts';
 import { local } from './paths.ts';
 import { startPostgres, withClient, type RunningPostgres } from './postgres.ts';
 import type { Say } from './progress.ts';
+import { settle } from './settled.ts';
 import { keepRunning } from './supervisor.ts';
 import { startTemporal, type RunningTemporal } from './temporal.ts';
 
@@ -62,11 +63,9 @@ export async function startBackings(password: string, launch: Launch): Promise<N
       shown,
     ),
   ];
-  // All settle before any is judged: what has started must be known, to be stopped.
-  const settled = await Promise.allSettled(starting);
-  const up = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const { up, check } = await settle(starting);
   for (const backing of up) launch.stops.push(backing.stop);
-  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  check();
   launch.shutdown.check();
   return Object.assign({}, ...up.map(({ environment }) => environment)) as NodeJS.ProcessEnv;
 }

@@ -2,6 +2,7 @@ import { logFileOf } from './backing-services.ts';
 import type { Launch } from './launch.ts';
 import { startNodeService } from './node-service.ts';
 import { inCheckout } from './paths.ts';
+import { settle } from './settled.ts';
 import { keepRunning, type Child } from './supervisor.ts';
 
 /** Our own processes: name in `pids`, title for people, root. */
@@ -25,10 +26,8 @@ export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: 
     };
     return launch.progress.step(title, () => keepRunning<Child>(charge, launch.progress.say));
   });
-  // All settle before any is judged: what has started must be known, to be stopped.
-  const settled = await Promise.allSettled(starting);
-  const up = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const { up, check } = await settle(starting);
   launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
-  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  check();
   launch.shutdown.check();
 }

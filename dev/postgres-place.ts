@@ -46,7 +46,7 @@ export function placeFor(wished: string, shelter = '/var/lib'): PostgresPlace {
 }
 
 function elsewhere(wished: string, chosen: string): string {
-  return `${dirname(wished)} is private, out of reach of the user that PostgreSQL runs as; data is in ${chosen}`;
+  return `${dirname(wished)} is out of reach of the user that PostgreSQL runs as; its data is in ${chosen}`;
 }
 
 /** A folder that belongs to the database's user, made when missing; those above stay as they are. */

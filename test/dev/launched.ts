@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { commandLine } from '../../dev/processes.ts';
@@ -11,6 +11,7 @@ const LEFT_OUT = /^(node_modules|\.local|\.git)(\/|$)/;
 /** A checkout of its own with the same files and dependencies, and nothing that a start makes. */
 export function freshCheckout(): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'baton-checkout-'));
+  chmodSync(folder, 0o755); // within reach of the user that PostgreSQL runs as
   cpSync(checkout, folder, {
     recursive: true,
     filter: (path) => !LEFT_OUT.test(relative(checkout, path)),
@@ -61,7 +62,7 @@ export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: 
   return {
     npm,
     output: () => output,
-    says: (words) => until(() => output.search(words) >= 0, String(words)),
+    says: (sought) => until(() => output.search(sought) >= 0, String(sought)),
     async credentials() {
       await until(() => existsSync(file), 'credentials.json');
       return JSON.parse(readFileSync(file, 'utf8')) as Credentials;

@@ -63,7 +63,7 @@ describe('the embedded PostgreSQL', function () {
       assert.match(home, /^\/var\/lib\/baton-postgres-[0-9a-f]{8}$/);
       assert.match(
         String(said[0]),
-        /is private, out of reach of the user that PostgreSQL runs as; data is in \/var/,
+        /is out of reach of the user that PostgreSQL runs as; its data is in \/var/,
       );
     } finally {
       rmSync(home, { recursive: true, force: true });
