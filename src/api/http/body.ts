@@ -18,18 +18,19 @@ export async function readJson(context: Context): Promise<unknown> {
   if (req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0) {
     return undefined;
   }
-  checkMediaType(context);
+  const isTyped = context.get('Content-Type') !== '';
+  if (isTyped) checkMediaType(context);
   const bytes = await readBytes(req);
+  // A chunked request may turn out to have none.
+  if (bytes.length === 0) return undefined;
+  if (!isTyped) checkMediaType(context);
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not in UTF-8.');
   // A byte order mark is no part of the text (RFC 8259, section 8.1 lets a reader ignore it).
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   try {
     return JSON.parse(text);
   } catch {
-    throw new Problem(
-      'malformed_json',
-      text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.',
-    );
+    throw new Problem('malformed_json', 'The body is not valid JSON.');
   }
 }
 

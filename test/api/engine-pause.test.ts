@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { services } from '../support/services.ts';
+import { startWorld, type World } from './world.ts';
+
+describe("a pause made in Temporal's own Web UI", () => {
+  let world: World;
+  let connection: Connection;
+  let client: Client;
+  before(async () => {
+    world = await startWorld();
+    connection = await Connection.connect({ address: services().temporalAddress });
+    client = new Client({ connection, namespace: services().namespace });
+  });
+  after(async () => {
+    await connection.close();
+    await world.close();
+  });
+
+  const pausedInTheEngine = async () => {
+    const { json } = await world.submit({ metadata: { rehearsal: { steps: 3, step_ms: 1_000 } } });
+    const id = json.execution_id as string;
+    await world.reaches(id, 'executing');
+    await client.workflowService.pauseWorkflowExecution({
+      namespace: services().namespace,
+      workflowId: id,
+      identity: 'operator',
+      reason: 'a look',
+      requestId: randomUUID(),
+    });
+    await world.reaches(id, 'paused');
+    return id;
+  };
+
+  it('shows in the API, and continue lifts it', async () => {
+    const id = await pausedInTheEngine();
+    const { status, json } = await world.send('POST', `/api/v1/tasks/${id}/continue`);
+    assert.equal(status, 202);
+    assert.equal(json.state, 'executing');
+    await world.reaches(id, 'completed');
+  });
+
+  it('does not hold a cancel back', async () => {
+    const id = await pausedInTheEngine();
+    const { status, json } = await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    assert.equal(status, 202);
+    assert.equal(json.state, 'cancelled');
+  });
+
+  it('stays when the run is paused through the API as well, until both are lifted', async () => {
+    const id = await pausedInTheEngine();
+    const { status, json } = await world.send('POST', `/api/v1/tasks/${id}/pause`);
+    assert.equal(status, 202);
+    assert.equal(json.state, 'paused');
+    const continued = await world.send('POST', `/api/v1/tasks/${id}/continue`);
+    assert.equal(continued.json.state, 'executing');
+  });
+});
