@@ -9,6 +9,12 @@ const CACHE = join(ROOT, '.local', 'cache');
 const SOURCES = ['src/workflows', 'src/domain'];
 
 /**
+ * The SDK takes a stack trace, through the source map, for every promise that workflow code makes. Of ten frames
+ * that is a third of the CPU of a short run; the one frame that is left says where an error was thrown.
+ */
+const PREAMBLE = 'Error.stackTraceLimit = 1;\n';
+
+/**
  * The workflows as one file, made when their sources or packages have changed and kept in `.local/cache`. A
  * worker starts from it in a fifth of the time. Answers the file's path.
  */
@@ -22,13 +28,14 @@ export async function workflowBundle(logger: Logger): Promise<{ codePath: string
   await mkdir(CACHE, { recursive: true });
   // Several processes may do this at once: each writes a file of its own, and the last rename stands.
   const draft = `${codePath}.${process.pid}`;
-  await writeFile(draft, code);
+  await writeFile(draft, PREAMBLE + code);
   await rename(draft, codePath);
   return { codePath };
 }
 
 async function fingerprint(): Promise<string> {
-  const hash = createHash('sha256').update(await readFile(join(ROOT, 'package-lock.json')));
+  const hash = createHash('sha256').update(PREAMBLE);
+  hash.update(await readFile(join(ROOT, 'package-lock.json')));
   for (const folder of SOURCES) {
     const names = await readdir(join(ROOT, folder), { recursive: true });
     for (const name of names.filter((entry) => entry.endsWith('.ts')).sort()) {
