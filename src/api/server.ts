@@ -7,7 +7,7 @@ import { startRunWorker } from '../../workers/run-worker.ts';
 import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
-import { connectDatabase } from '../database/connect.ts';
+import { connectDatabase, type Database } from '../database/connect.ts';
 import { startFeedListener } from '../database/feed-listener.ts';
 import { forgetOldKeys } from '../database/idempotency.ts';
 import { createSealing } from '../security/sealing.ts';
@@ -62,23 +62,15 @@ async function serve(
     database,
     control: createTaskControl({ client, taskQueue, eagerStart }),
     feed,
-    sealing: createSealing(configuration.sealingKeys),
-    tokens: createTokens(configuration.tokenKeys, configuration.identityProvider, clock),
+    ...settingsOf(configuration, listening.port, clock),
     log,
     clock,
-    baseUrl: configuration.baseUrl ?? `http://localhost:${listening.port}`,
-    rateLimit: configuration.rateLimit,
     stopping: stopping.signal,
     ...extras,
   });
   const answer = app.callback();
   listening.serve((request, response) => void answer(request, response));
-  let closed: Promise<void> | undefined;
-  const housekeeping = setInterval(() => {
-    forgetOldKeys(database, clock()).catch((error: unknown) =>
-      log.warn({ err: error }, 'old keys could not be forgotten'),
-    );
-  }, HOUSEKEEPING_MS);
+  const housekeeping = forgetRegularly(database, clock, log);
 
   /** From the outside in: no new requests, then none at all, then what they stood on. */
   async function close(): Promise<void> {
@@ -91,13 +83,40 @@ async function serve(
     await database.close();
   }
 
-  const host = configuration.host.includes(':') ? `[${configuration.host}]` : configuration.host;
   return {
     server: listening.server,
-    url: `http://${host}:${listening.port}`,
+    url: urlOf(configuration.host, listening.port),
     stopped: worker.stopped,
-    close: () => (closed ??= close()),
+    close: onceOnly(close),
   };
+}
+
+/** What the API takes from the configuration as it is. */
+function settingsOf(configuration: Configuration, port: number, clock: () => Date) {
+  const { sealingKeys, tokenKeys, identityProvider, baseUrl, rateLimit } = configuration;
+  return {
+    sealing: createSealing(sealingKeys),
+    tokens: createTokens(tokenKeys, identityProvider, clock),
+    baseUrl: baseUrl ?? `http://localhost:${port}`,
+    rateLimit,
+  };
+}
+
+function forgetRegularly(database: Database, clock: () => Date, log: Logger): NodeJS.Timeout {
+  const forget = () =>
+    forgetOldKeys(database, clock()).catch((error: unknown) =>
+      log.warn({ err: error }, 'old idempotency keys could not be forgotten'),
+    );
+  return setInterval(() => void forget(), HOUSEKEEPING_MS);
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function onceOnly(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
 }
 
 if (import.meta.main) {

@@ -1,18 +1,15 @@
 import type { Context } from 'koa';
-import { scopesOfRole } from '../../domain/access.ts';
 import type { Database } from '../../database/connect.ts';
-import { findLivingKey, noteKeyUse, type LivingKey } from '../../database/keys.ts';
-import { findMember } from '../../database/members.ts';
-import { findProject } from '../../database/projects.ts';
+import { findLivingKey, noteKeyUse } from '../../database/keys.ts';
 import { findLivingSession, noteSessionUse } from '../../database/sessions.ts';
 import { hashOfSecret, looksLikeKey } from '../../security/keys.ts';
 import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
-import { TokenError, type TokenClaims, type Tokens } from '../../security/tokens.ts';
+import { TokenError, type Tokens } from '../../security/tokens.ts';
 import type { Caller, KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
+import { keyCaller, personCaller, tokenCaller } from './known-callers.ts';
 import { createUseNotes } from './use-notes.ts';
 import { Problem } from './problem.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Means = {
@@ -56,20 +53,7 @@ export function createAuthentication({ database, tokens, baseUrl, clock, onError
       );
     }
     sessionUse(session.id);
-    return {
-      kind: 'person',
-      workspaceId: session.workspace_id,
-      projectId: null,
-      scopes: scopesOfRole(session.role),
-      actor: `user:${session.user_id}`,
-      label: `user:${session.email}`,
-      userId: session.user_id,
-      email: session.email,
-      name: session.name,
-      role: session.role,
-      sessionId: session.id,
-      expiresAt: session.expires_at,
-    };
+    return personCaller(session);
   }
 
   /**
@@ -109,49 +93,6 @@ function bearerOf(authorization: string): string {
   const token = /^Bearer +([^\s]+)$/i.exec(authorization.trim())?.[1];
   if (token === undefined) throw refused('The header Authorization must be "Bearer" and a token.');
   return token;
-}
-
-function keyCaller(key: LivingKey): KeyCaller {
-  return {
-    kind: 'key',
-    workspaceId: key.workspace_id,
-    projectId: key.project_id,
-    scopes: key.scopes,
-    actor: `key:${key.id}`,
-    label: `key:${key.prefix}`,
-    keyId: key.id,
-    name: key.name,
-    prefix: key.prefix,
-  };
-}
-
-/**
- * Whom a token speaks for now: it never allows more than the key or the person it came from, and dies with them.
- * Null where they are gone.
- */
-async function tokenCaller(database: Database, claims: TokenClaims): Promise<TokenCaller | null> {
-  const { projectId, expiresAt } = claims;
-  const common = { kind: 'token', projectId, expiresAt } as const;
-  if (claims.origin === 'outside') {
-    const project = UUID.test(projectId) ? await findProject(database, projectId) : null;
-    const actor = `token:${claims.subject}`;
-    return (
-      project && { ...common, workspaceId: project.workspace_id, scopes: claims.scopes, actor, label: actor }
-    );
-  }
-  const { workspaceId, subject } = claims;
-  const [kind, id] = subject.split(':', 2);
-  if (kind === 'key') {
-    const key = await findLivingKey(database, { id: id ?? '' });
-    if (!key || key.project_id !== projectId) return null;
-    const scopes = claims.scopes.filter((scope) => key.scopes.includes(scope));
-    return { ...common, workspaceId, scopes, actor: subject, label: `key:${key.prefix}` };
-  }
-  const member = await findMember(database, workspaceId, id ?? '');
-  if (!member) return null;
-  const allowed = scopesOfRole(member.role);
-  const scopes = claims.scopes.filter((scope) => allowed.includes(scope));
-  return { ...common, workspaceId, scopes, actor: subject, label: `user:${member.email}` };
 }
 
 function capital(sentence: string): string {
