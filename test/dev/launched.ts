@@ -1,5 +1,14 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { commandLine } from '../../dev/processes.ts';
@@ -73,6 +82,14 @@ export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: 
 
 /** Command lines of all processes that have to do with a folder. */
 export function processesOf(folder: string): string[] {
-  const shown = spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).stdout.split('\n');
-  return shown.filter((line) => line.includes(folder));
+  return commandLines().filter((line) => line.includes(folder));
+}
+
+/** Linux tells by /proc; bare machines have no `ps`. */
+function commandLines(): string[] {
+  if (process.platform !== 'linux') {
+    return spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).stdout.split('\n');
+  }
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => commandLine(Number(pid)) ?? []);
 }
