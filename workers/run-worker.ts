@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { type NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { createRunRecords } from '../src/activities/run-records.ts';
@@ -36,7 +35,7 @@ export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
     taskQueue: taskQueues(taskQueue).runs,
     workflowBundle: bundle,
     activities: {
-      ...createRunRecords({ database, catalogue, newId: randomUUIDv7 }),
+      ...createRunRecords({ database, catalogue }),
       ...createRehearsalActivities({ database }),
     },
     enableNonLocalActivities: false,

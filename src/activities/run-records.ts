@@ -1,5 +1,6 @@
 import type { Catalogue } from '../agents/catalogue.ts';
 import { planRun, type Planned, type Task } from '../agents/plan.ts';
+import { stepIdsOf } from '../agents/step-ids.ts';
 import { settleCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
 import { recordChange } from '../database/feed.ts';
@@ -8,8 +9,7 @@ import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 export type RunRecords = ReturnType<typeof createRunRecords>;
 
 /** The short database work of a run, called as local activities by the worker that runs the workflow. */
-export function createRunRecords(needs: { database: Database; catalogue: Catalogue; newId: () => string }) {
-  const { database, catalogue, newId } = needs;
+export function createRunRecords({ database, catalogue }: { database: Database; catalogue: Catalogue }) {
   return {
     /** Writes a change of a run; repeats write nothing. */
     recordRun(change: RunChange): Promise<RecordOutcome> {
@@ -19,7 +19,7 @@ export function createRunRecords(needs: { database: Database; catalogue: Catalog
     /** Writes that planning has begun, then chooses the team and writes the steps. */
     async planRun(news: RunChange, task: Task): Promise<{ recorded: RecordOutcome; planned: Planned }> {
       const recorded = await recordChange(database, news);
-      return { recorded, planned: planRun(catalogue, task, newId) };
+      return { recorded, planned: planRun(catalogue, task, stepIdsOf(news.executionId)) };
     },
 
     /** Settles a callback that could not be sent by any of its attempts. */

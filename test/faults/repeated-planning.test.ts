@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { createRunRecords } from '../../src/activities/run-records.ts';
+import { loadCatalogue } from '../../src/agents/catalogue.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
+
+describe('planning that is repeated, since its worker died before Temporal knew of it', () => {
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  it('comes to the same steps with the same ids', async () => {
+    const { database, configuration } = runs;
+    const catalogue = loadCatalogue(configuration.agentsFile);
+    const executionId = await runs.store();
+    const { planRun } = createRunRecords({ database, catalogue });
+    const news = { executionId, view: null, entries: [], enginePauseOver: false };
+    const task = { taskType: 'feature', rehearsal: null } as const;
+    const first = await planRun(news, task);
+    assert.deepEqual(await planRun(news, task), first);
+    assert.ok('plan' in first.planned);
+    const ids = first.planned.plan.steps.map((step) => step.id);
+    assert.equal(new Set(ids).size, ids.length);
+    for (const id of ids)
+      assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('gives the steps of another run other ids', async () => {
+    const { database, configuration } = runs;
+    const catalogue = loadCatalogue(configuration.agentsFile);
+    const { planRun } = createRunRecords({ database, catalogue });
+    const task = { taskType: 'chore', rehearsal: null } as const;
+    const ids: string[] = [];
+    for (let count = 0; count < 2; count++) {
+      const news = { executionId: await runs.store(), view: null, entries: [], enginePauseOver: false };
+      const { planned } = await planRun(news, task);
+      assert.ok('plan' in planned);
+      ids.push(...planned.plan.steps.map((step) => step.id));
+    }
+    assert.equal(new Set(ids).size, 4);
+  });
+});
