@@ -4,13 +4,15 @@ import { startWorld, type World } from './world.ts';
 describe('the list of tasks', () => {
   let world: World;
   const ids: string[] = [];
+  /** Nothing moves while the test looks. */
+  const held = { rehearsal: { start_ms: 60_000 } };
   before(async () => {
     world = await startWorld({ worker: false, environment: { EAGER_START: 'false' } });
     for (let number = 0; number < 7; number += 1) {
       const { json } = await world.submit({
         title: `Number ${number}`,
         task_type: number % 2 === 0 ? 'bug' : 'chore',
-        metadata: { ticket: `T-${number}`, even: number % 2 === 0, rehearsal: { start_ms: 60_000 } },
+        metadata: { ticket: `T-${number}`, even: number % 2 === 0, ...held },
       });
       ids.push(json.execution_id);
     }
@@ -35,8 +37,8 @@ describe('the list of tasks', () => {
       const page = await list(`limit=3&task_type=bug,chore${cursor ? `&cursor=${cursor}` : ''}`);
       seen.push(...idsOf(page));
       cursor = page.next_cursor;
-      await world.submit({ task_type: 'spec' });
-      await world.submit({ task_type: 'chore', title: 'late' });
+      await world.submit({ task_type: 'spec', title: 'late', metadata: held });
+      await world.submit({ task_type: 'chore', title: 'late', metadata: held });
     } while (cursor);
     assert.deepEqual(seen, ids.toReversed());
   });
