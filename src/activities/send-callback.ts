@@ -3,7 +3,7 @@ import { beginAttempt, endAttempt, pendingCallback, type PendingCallback } from 
 import type { Database } from '../database/connect.ts';
 import type { FeedEntry } from '../domain/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
-import { callbackWaitMs } from '../domain/retry-schedules.ts';
+import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
 import { requestHeaders, type AttemptRecord } from '../outbound/attempt-record.ts';
 import type { Sender } from '../outbound/attempt.ts';
 import { signature } from '../outbound/sign.ts';
@@ -23,13 +23,16 @@ type Needs = {
 /** What an attempt sends: the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
 
-/** Task result callbacks (specification 2.4, 5.2, 6.4): one call of the activity is one attempt. */
+/**
+ * Task result callbacks (specification 2.4, 5.2, 6.4): one call of the activity is one attempt. They are counted by
+ * the audit log, since a call that finds the database away, or whose worker dies before it sends, is none.
+ */
 export function createCallbackActivities(needs: Needs) {
   return {
     /**
      * Sends the callback of an ended run once. Its row is in the audit log before anything is sent.
-     * @throws ApplicationFailure of type `CallbackFailed` when the receiver did not answer 2xx in time; the retry
-     *   policy decides whether there is another attempt
+     * @throws ApplicationFailure of type `CallbackFailed` when the receiver did not answer 2xx in time: with the wait
+     *   before the next attempt, or not to be retried after the last one
      */
     async sendCallback({ executionId }: { executionId: string }): Promise<{ status: number }> {
       const pending = await pendingCallback(needs.database, executionId);
@@ -64,14 +67,16 @@ function callbackOf(pending: PendingCallback, { openSecret }: Needs): Callback {
 async function attempt(needs: Needs, executionId: string, callback: Callback): Promise<{ status: number }> {
   const { database, sender, newId, clock } = needs;
   const id = newId();
-  const number = await beginAttempt(database, {
+  const begun = {
     id,
     execution_id: executionId,
     url: callback.url,
     request_headers: callback.headers,
     request_body: callback.body,
     attempted_at: clock(),
-  });
+  };
+  const number = await beginAttempt(database, begun, CALLBACK_ATTEMPTS);
+  if (number === null) throw callbackFailed('the last attempt was interrupted', null);
   const record = await sender.attempt({
     url: callback.url,
     headers: callback.headers,
@@ -89,7 +94,15 @@ async function attempt(needs: Needs, executionId: string, callback: Callback): P
   const entry = attemptEntry(number, record, completedAt, nextAttemptAt);
   await endAttempt(database, { id, executionId, ended, entry }, settled);
   if (isSuccess) return { status: record.response?.status ?? 0 };
-  throw ApplicationFailure.retryable(record.message ?? 'the callback was not accepted', 'CallbackFailed');
+  throw callbackFailed(record.message ?? 'the callback was not accepted', waitMs);
+}
+
+/** `waitMs`: until the next attempt; null when there is none. */
+function callbackFailed(message: string, waitMs: number | null): ApplicationFailure {
+  const common = { message, type: 'CallbackFailed' };
+  return ApplicationFailure.create(
+    waitMs === null ? { ...common, nonRetryable: true } : { ...common, nextRetryDelay: waitMs },
+  );
 }
 
 function attemptEntry(

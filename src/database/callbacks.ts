@@ -39,14 +39,19 @@ export async function callbackAttempts(
 }
 
 /**
- * Writes the row of an attempt before it is sent and answers its number, counted from 1. An attempt that was
- * begun before and never completed (its process died) is closed as `interrupted` in the same statement.
+ * Writes the row of an attempt before it is sent and answers its number, counted from 1; null, and nothing is
+ * written, where `most` were begun already. An attempt that was begun before and never completed (its process
+ * died, or could not write) is closed as `interrupted` in the same statement.
  */
-export async function beginAttempt(database: Database, begun: BegunAttempt): Promise<number> {
+export async function beginAttempt(
+  database: Database,
+  begun: BegunAttempt,
+  most: number,
+): Promise<number | null> {
   const result = await sql<{ attempt: number }>`
     with closed as (
       update workflow_webhook_deliveries
-      set failure = 'interrupted', message = 'the process that sent this attempt ended before it did',
+      set failure = 'interrupted', message = 'what became of this attempt could not be noted',
           completed_at = ${begun.attempted_at.toISOString()}::timestamptz
       where execution_id = ${begun.execution_id}::uuid and completed_at is null
     )
@@ -56,11 +61,10 @@ export async function beginAttempt(database: Database, begun: BegunAttempt): Pro
            ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
            ${begun.attempted_at.toISOString()}::timestamptz
     from workflow_webhook_deliveries where execution_id = ${begun.execution_id}::uuid
+    having count(*) < ${most}
     returning attempt
   `.execute(statements(database));
-  const attempt = result.rows[0]?.attempt;
-  if (attempt === undefined) throw new Error('the attempt was not written');
-  return attempt;
+  return result.rows[0]?.attempt ?? null;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Waits between the attempts of a task callback, in milliseconds (specification 6.4, area A). */
-export const CALLBACK_WAITS_MS = [1_000, 4_000] as const;
+const CALLBACK_WAITS_MS = [1_000, 4_000] as const;
 
 /** Attempts of a task callback in total (specification 8). */
 export const CALLBACK_ATTEMPTS = CALLBACK_WAITS_MS.length + 1;
