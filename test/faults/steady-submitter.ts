@@ -1,0 +1,55 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Receiver } from '../support/receiver.ts';
+import type { Service } from '../support/service.ts';
+import { SHORT } from './mixed-tasks.ts';
+import type { Taken } from './runs-of-service.ts';
+
+/** What became of one submission: `cut` has no answer at all. */
+export type Submitted = { mark: string } & (
+  | { outcome: 'taken'; task: Taken }
+  | { outcome: 'refused'; status: number; retryAfter: string | null }
+  | { outcome: 'cut' }
+);
+
+const EVERY_MS = 150;
+
+/** Goes on submitting short tasks, whatever becomes of them, until it is told to stop. */
+export function submitSteadily(
+  service: Service,
+  receiver: Receiver,
+): { stop(): Promise<Submitted[]>; outcomes(): readonly Submitted[] } {
+  const known: Submitted[] = [];
+  const underWay: Promise<void>[] = [];
+  let isStopped = false;
+
+  async function submitOne(mark: string): Promise<Submitted> {
+    const answered = await service
+      .submit({ callback_url: receiver.url, metadata: { mark, rehearsal: SHORT.rehearsal } })
+      .catch(() => null);
+    if (answered === null) return { mark, outcome: 'cut' };
+    const { status, json, headers } = answered;
+    if (status !== 201) return { mark, outcome: 'refused', status, retryAfter: headers.get('retry-after') };
+    return {
+      mark,
+      outcome: 'taken',
+      task: { id: json.execution_id, secret: json.callback_secret, script: SHORT },
+    };
+  }
+
+  async function goOn(): Promise<void> {
+    for (let number = 1; !isStopped; number++) {
+      underWay.push(submitOne(`steady-${number}`).then((one) => void known.push(one)));
+      await wait(EVERY_MS);
+    }
+  }
+  const going = goOn();
+  return {
+    outcomes: () => known,
+    async stop() {
+      isStopped = true;
+      await going;
+      await Promise.all(underWay);
+      return known;
+    },
+  };
+}
