@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DefaultLogger, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
 import { startNodeService } from '../dev/node-service.ts';
 import { freePort } from '../dev/free-port.ts';
 import { connectDatabase } from '../src/database/connect.ts';
-import { setUpInstallation } from '../src/database/installation.ts';
+import { setUpInstallation } from '../src/installation.ts';
 import { freshDatabase, services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../workers/temporal.ts';
 import { startCallbackReceiver } from './support/callback-receiver.ts';
@@ -87,7 +87,9 @@ async function rawInsert(): Promise<Summary> {
   const samples: number[] = [];
   for (let number = 0; number < ONE_BY_ONE; number += 1) {
     samples.push(
-      await timed(() => insert.execute('insert into bench_raw values (?, ?)', [randomUUID(), 'x'.repeat(500)])),
+      await timed(() =>
+        insert.execute('insert into bench_raw values (?, ?)', [randomUUID(), 'x'.repeat(500)]),
+      ),
     );
   }
   await database.close();
@@ -143,8 +145,18 @@ async function baton(rehearsal: object): Promise<Load & { historyEvents: number 
   const { project_id } = installation;
   let last = '';
   const submit = async () => {
-    const body = JSON.stringify({ title: 'Bench', project_id, callback_url: receiver.url, metadata: { rehearsal } });
-    const answer = await request(`http://127.0.0.1:${port}/api/v1/tasks`, { method: 'POST', headers, body, dispatcher });
+    const body = JSON.stringify({
+      title: 'Bench',
+      project_id,
+      callback_url: receiver.url,
+      metadata: { rehearsal },
+    });
+    const answer = await request(`http://127.0.0.1:${port}/api/v1/tasks`, {
+      method: 'POST',
+      headers,
+      body,
+      dispatcher,
+    });
     if (answer.statusCode !== 201) throw new Error(`${answer.statusCode}: ${await answer.body.text()}`);
     last = ((await answer.body.json()) as { execution_id: string }).execution_id;
     return last;
@@ -180,9 +192,21 @@ console.log(
     ['', 'submit p50 / p95', 'submit → callback p50 / p95', 'tasks/s, 50 at once', 'CPU per task'],
     ['raw INSERT', both(insert), '', '', ''],
     ['bare eager workflow', both(bare), '', '', ''],
-    ['plain workflow by hand', both(byHand.submit), both(byHand.toCallback), byHand.perSecond.toFixed(1), ms(byHand.cpuPerTask)],
+    [
+      'plain workflow by hand',
+      both(byHand.submit),
+      both(byHand.toCallback),
+      byHand.perSecond.toFixed(1),
+      ms(byHand.cpuPerTask),
+    ],
     ['Baton', both(ours.submit), both(ours.toCallback), ours.perSecond.toFixed(1), ms(ours.cpuPerTask)],
-    ['Baton, steps of 250 ms on a queue', both(queued.submit), both(queued.toCallback), queued.perSecond.toFixed(1), ms(queued.cpuPerTask)],
+    [
+      'Baton, steps of 250 ms on a queue',
+      both(queued.submit),
+      both(queued.toCallback),
+      queued.perSecond.toFixed(1),
+      ms(queued.cpuPerTask),
+    ],
   ]),
 );
 const ratio = (value: number) => value.toFixed(2);

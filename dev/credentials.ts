@@ -1,4 +1,4 @@
-import type { Installation } from '../src/database/installation.ts';
+import type { Installation } from '../src/installation.ts';
 
 /** What `.local/credentials.json` tells people, scripts and our own command line. */
 export type Credentials = {

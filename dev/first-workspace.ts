@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
-import { AlreadyInstalled, setUpInstallation, type Installation } from '../src/database/installation.ts';
+import { AlreadyInstalled, setUpInstallation, type Installation } from '../src/installation.ts';
 import { hashOfSecret, newApiKey } from '../src/security/keys.ts';
 import { newPassword } from '../src/security/passwords.ts';
 import { withClient } from './postgres.ts';

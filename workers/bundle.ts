@@ -38,7 +38,7 @@ async function fingerprint(): Promise<string> {
   hash.update(await readFile(join(ROOT, 'package-lock.json')));
   for (const folder of SOURCES) {
     const names = await readdir(join(ROOT, folder), { recursive: true });
-    for (const name of names.filter((entry) => entry.endsWith('.ts')).sort()) {
+    for (const name of names.filter((entry) => entry.endsWith('.ts')).toSorted()) {
       hash.update(name).update(await readFile(join(ROOT, folder, name)));
     }
   }

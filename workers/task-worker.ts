@@ -17,7 +17,7 @@ import { taskQueues } from '../src/workflows/messages.ts';
 import { workflowBundle } from './bundle.ts';
 import { runningWorker, startRunWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
-import { connectTemporal, installRuntime } from './temporal.ts';
+import { connectTemporal, installRuntime, knowsSearchAttributes } from './temporal.ts';
 
 /** A task worker that works until it is closed. */
 export type TaskWorker = { close(): Promise<void>; stopped: Promise<unknown> };
@@ -34,7 +34,8 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const { databaseUrl, taskQueue } = configuration;
   const catalogue = loadCatalogue(configuration.agentsFile);
   const database = await connectDatabase(databaseUrl);
-  const { connection, client, namespace } = await connectTemporal();
+  const temporal = await connectTemporal();
+  const { connection, client, namespace } = temporal;
   const bundle = await workflowBundle(Runtime.instance().logger);
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
@@ -69,8 +70,13 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const reconciler = startReconciler({
     database,
     databaseUrl,
-    engine: createEngine({ client, taskQueue }),
-    control: createTaskControl({ client, taskQueue, eagerStart: false }),
+    engine: createEngine({ client, taskQueue, log }),
+    control: createTaskControl({
+      client,
+      taskQueue,
+      eagerStart: false,
+      searchable: await knowsSearchAttributes(temporal, log),
+    }),
     clock: () => new Date(),
     log,
   });

@@ -2,6 +2,7 @@ import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { SEARCH_ATTRIBUTES } from '../src/workflows/messages.ts';
 
 /** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
 export type Engine = { connection: NativeConnection; client: Client; namespace: string };
@@ -14,6 +15,31 @@ export async function connectTemporal(): Promise<Engine> {
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   return { connection, client: new Client({ connection, namespace }), namespace };
+}
+
+/**
+ * Whether the service knows all our search attributes; runs are started without them where it does not, and the
+ * log says so once.
+ */
+export async function knowsSearchAttributes(
+  { connection, namespace }: Engine,
+  log: Logger,
+): Promise<boolean> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+    if (missing.length === 0) return true;
+    log.warn(
+      { missing },
+      'search attributes are not registered: runs can not be found by them in the Web UI',
+    );
+  } catch (error) {
+    log.warn(
+      { err: error },
+      'search attributes can not be listed: runs can not be found by them in the Web UI',
+    );
+  }
+  return false;
 }
 
 /** What the SDK warns of although it is ordinary here, and stands in the audit log or the run's own record. */

@@ -17,7 +17,11 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Runs `work` for each number below `count`, `width` at a time. */
-export async function sideBySide(count: number, width: number, work: (number: number) => Promise<void>): Promise<void> {
+export async function sideBySide(
+  count: number,
+  width: number,
+  work: (number: number) => Promise<void>,
+): Promise<void> {
   let next = 0;
   const one = async () => {
     while (next < count) await work(next++);
@@ -40,6 +44,10 @@ export function cpuSeconds(pid: number): number {
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ');
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ');
   return rows.map(line).join('\n');
 }

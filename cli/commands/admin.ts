@@ -56,7 +56,7 @@ export function addAdminCommands(program: Command): void {
 
 async function setUp(url: string, options: SetupOptions, password: string | undefined) {
   const { migrate } = await import('../../src/database/migrate.ts');
-  const { setUpInstallation } = await import('../../src/database/installation.ts');
+  const { setUpInstallation } = await import('../../src/installation.ts');
   await migrate(url);
   return await setUpInstallation(url, {
     workspaceName: options.workspace,

@@ -77,7 +77,7 @@ export function loadCatalogue(path: string): Catalogue {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Error(`the catalogue of agents can not be read: ${(error as Error).message}`);
+    throw new Error(`the catalogue of agents can not be read: ${(error as Error).message}`, { cause: error });
   }
   return parseCatalogue(text, path);
 }

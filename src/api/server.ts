@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { workflowBundle } from '../../workers/bundle.ts';
 import { runProcess } from '../../workers/process.ts';
 import { startRunWorker } from '../../workers/run-worker.ts';
-import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
+import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../workers/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
@@ -54,13 +54,15 @@ async function serve(
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   const feed = await startFeedListener(databaseUrl, log);
-  const { connection, client, namespace } = await connectTemporal();
+  const temporal = await connectTemporal();
+  const { connection, client, namespace } = temporal;
+  const searchable = await knowsSearchAttributes(temporal, log);
   const bundle = await workflowBundle(Runtime.instance().logger);
   const worker = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
   const stopping = new AbortController();
   const app = createApp({
     database,
-    control: createTaskControl({ client, taskQueue, eagerStart }),
+    control: createTaskControl({ client, taskQueue, eagerStart, searchable }),
     feed,
     ...settingsOf(configuration, listening.port, clock),
     log,

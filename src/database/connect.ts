@@ -4,8 +4,6 @@ import { entities } from './entities.ts';
 import { M0001Tasks } from './migrations/m0001-tasks.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
-/** A typed query builder over the entities' tables; inside `em.transactional` it is the transaction's. */
-export type Statements = ReturnType<typeof newBuilder>;
 
 /**
  * Opens the database at `url` and proves that it answers. `poolSize` is the most connections it takes.

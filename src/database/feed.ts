@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { CALLBACK_STATES } from '../domain/task-states.ts';
-import type { FeedEntry, FeedEvent } from '../domain/feed-events.ts';
+import type { FeedEvent } from '../domain/feed-events.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { RunView } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';

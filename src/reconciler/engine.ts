@@ -1,4 +1,6 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { GRPC, grpcCodeOf, withinDeadline } from '../workflows/engine-calls.ts';
 import type { EngineEnd } from '../domain/engine-news.ts';
 import {
   callbackWorkflowId,
@@ -23,8 +25,9 @@ const CALL_LIMIT_MS = 5_000;
 /** Closed executions are looked for so far back; older ones are found by the slow sweep. */
 const LOOK_BACK_MS = 120_000;
 
-export function createEngine({ client, taskQueue }: { client: Client; taskQueue: string }) {
-  const within = <T>(call: () => Promise<T>) => client.withDeadline(Date.now() + CALL_LIMIT_MS, call);
+export function createEngine({ client, taskQueue, log }: { client: Client; taskQueue: string; log: Logger }) {
+  let knowsPauses = true;
+  const within = <T>(call: () => Promise<T>) => withinDeadline(client, CALL_LIMIT_MS, call);
 
   async function ids(query: string): Promise<string[]> {
     return await within(async () => {
@@ -36,8 +39,16 @@ export function createEngine({ client, taskQueue }: { client: Client; taskQueue:
 
   return {
     /** Ids of the runs that are paused in the Temporal Web UI. */
-    pausedRuns(): Promise<string[]> {
-      return ids(`WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus = 'Paused'`);
+    async pausedRuns(): Promise<string[]> {
+      if (!knowsPauses) return [];
+      try {
+        return await ids(`WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus = 'Paused'`);
+      } catch (error) {
+        if (grpcCodeOf(error) !== GRPC.invalidArgument) throw error;
+        knowsPauses = false;
+        log.warn('this Temporal service has no workflow pause: pauses in its Web UI are not followed');
+        return [];
+      }
     },
 
     /** Ids of the runs that were terminated or timed out of late. */

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import {
-  isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   type Client,
   type WorkflowHandle,
 } from '@temporalio/client';
+import type { SearchAttributePair } from '@temporalio/common';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { Wish } from '../domain/run-state.ts';
 import type { RunView, TaskType } from '../domain/task-run.ts';
+import { GRPC, grpcCodeOf, withinDeadline } from './engine-calls.ts';
 import {
   cancelSignal,
   continueSignal,
@@ -62,13 +63,15 @@ type Means = {
   client: Client;
   /** The prefix of the task queues. */
   taskQueue: string;
+  /** Whether the Temporal service knows our search attributes. */
+  searchable: boolean;
   /** Whether a worker of this process may take the first workflow task with the start's answer. */
   eagerStart: boolean;
 };
 
-export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
+export function createTaskControl({ client, taskQueue, eagerStart, searchable }: Means) {
   const handleOf = (id: string) => client.workflow.getHandle(id);
-  const within = <T>(ms: number, call: () => Promise<T>) => client.withDeadline(Date.now() + ms, call);
+  const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 
   async function signal(
     id: string,
@@ -110,6 +113,7 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
         hasCallback: run.hasCallback,
         taskType: run.taskType,
         rehearsal: run.rehearsal,
+        searchable,
       };
       try {
         await within(START_LIMIT_MS, () =>
@@ -120,12 +124,7 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
             requestEagerStart: eagerStart,
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             staticSummary: cutToBytes(run.title, SUMMARY_BYTES),
-            typedSearchAttributes: [
-              { key: workspaceAttribute, value: run.workspaceId },
-              { key: projectAttribute, value: run.projectId },
-              { key: taskTypeAttribute, value: run.taskType },
-              { key: stateAttribute, value: 'initializing' },
-            ],
+            ...(searchable ? { typedSearchAttributes: attributesOf(run) } : {}),
           }),
         );
       } catch (error) {
@@ -182,7 +181,7 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
       try {
         await within(CALL_LIMIT_MS, () => client.workflowService.deleteWorkflowExecution(request));
       } catch (error) {
-        if (isGrpcServiceError(error) && error.code === 5) return;
+        if (grpcCodeOf(error) === GRPC.notFound) return;
         throw new EngineUnavailable('Temporal did not delete the run', { cause: error });
       }
     },
@@ -207,9 +206,18 @@ export function createTaskControl({ client, taskQueue, eagerStart }: Means) {
   }
 }
 
+function attributesOf(run: RunToStart): SearchAttributePair[] {
+  return [
+    { key: workspaceAttribute, value: run.workspaceId },
+    { key: projectAttribute, value: run.projectId },
+    { key: taskTypeAttribute, value: run.taskType },
+    { key: stateAttribute, value: 'initializing' },
+  ];
+}
+
 function startFailure(error: unknown): EngineUnavailable | EngineUncertain {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (isGrpcServiceError(cause) && REFUSALS.has(cause.code)) {
+  if (REFUSALS.has(grpcCodeOf(cause) ?? Number.NaN)) {
     return new EngineUnavailable('Temporal refused to start the run', { cause: error });
   }
   return new EngineUncertain('Temporal did not answer', { cause: error });

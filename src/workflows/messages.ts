@@ -17,6 +17,8 @@ export type TaskRunInput = {
   hasCallback: boolean;
   taskType: TaskType;
   rehearsal: Rehearsal | null;
+  /** Whether the Temporal service knows our search attributes; where it does not, naming them would stop the run. */
+  searchable: boolean;
 };
 
 /** A pause made in the Temporal Web UI, as its workflow is told of it: it can act only once the pause is over. */
@@ -35,6 +37,14 @@ export const workspaceAttribute = defineSearchAttributeKey('BatonWorkspace', Sea
 export const projectAttribute = defineSearchAttributeKey('BatonProject', SearchAttributeType.KEYWORD);
 export const taskTypeAttribute = defineSearchAttributeKey('BatonTaskType', SearchAttributeType.KEYWORD);
 export const stateAttribute = defineSearchAttributeKey('BatonState', SearchAttributeType.KEYWORD);
+
+/** The names of all of them. */
+export const SEARCH_ATTRIBUTES = [
+  workspaceAttribute,
+  projectAttribute,
+  taskTypeAttribute,
+  stateAttribute,
+].map(({ name }) => name);
 
 /** The workflow id of a callback that is sent apart from its run, since the run's workflow can not. */
 export function callbackWorkflowId(executionId: string): string {

@@ -28,14 +28,16 @@ export class Recorder {
   isGone = false;
 
   readonly #executionId: string;
+  readonly #searchable: boolean;
   readonly #state: RunState;
   readonly #onGone: () => void;
   #writing: Promise<unknown> | null = null;
   #enginePauseOver = false;
   #stateInAttribute: TaskState = 'initializing';
 
-  constructor(executionId: string, state: RunState, onGone: () => void) {
-    this.#executionId = executionId;
+  constructor(run: { executionId: string; searchable: boolean }, state: RunState, onGone: () => void) {
+    this.#executionId = run.executionId;
+    this.#searchable = run.searchable;
     this.#state = state;
     this.#onGone = onGone;
   }
@@ -105,7 +107,7 @@ export class Recorder {
 
   #tellTheWebUi(): void {
     const { state, progress, paused_by } = this.shown;
-    if (state !== this.#stateInAttribute) {
+    if (this.#searchable && state !== this.#stateInAttribute) {
       upsertSearchAttributes([{ key: stateAttribute, value: state }]);
       this.#stateInAttribute = state;
     }

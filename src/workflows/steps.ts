@@ -4,7 +4,8 @@ import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { RunState } from '../domain/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/step-work.ts';
 import type { Recorder } from './recorder.ts';
-import { stepBackends, type StepBackend } from './step-backends/backend.ts';
+import type { StepBackend } from './step-backends/backend.ts';
+import { stepBackends } from './step-backends/index.ts';
 
 /** How the steps of a run ended as a whole. */
 export type StepsOutcome = 'completed' | 'unrecoverable' | 'escalated';

@@ -40,7 +40,7 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   const root = CancellationScope.current();
   const work = new CancellationScope();
   const state = new RunState(Date.parse(input.createdAt));
-  const recorder = new Recorder(input.executionId, state, () => work.cancel());
+  const recorder = new Recorder(input, state, () => work.cancel());
   const wishes = handleMessages(state, recorder, work);
 
   const ending = await CancellationScope.nonCancellable(async () => {

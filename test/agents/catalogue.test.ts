@@ -39,7 +39,11 @@ describe('the catalogue of agents', () => {
   const FAULTS: [string, string, RegExp][] = [
     ['an agent that does not exist', '[{ step: a, agent: bob }]', /teams\.feature\.a: no agent bob/],
     ['two steps of one name', '[{ step: a, agent: ada }, { step: a, agent: ada }]', /two steps are called a/],
-    ['a step after one that comes later', '[{ step: a, agent: ada, after: [b] }, { step: b, agent: ada }]', /no step b above/],
+    [
+      'a step after one that comes later',
+      '[{ step: a, agent: ada, after: [b] }, { step: b, agent: ada }]',
+      /no step b above/,
+    ],
     ['a team without steps', '[]', /teams\.feature/],
     ['a member that nobody knows', '[{ step: a, agent: ada, colour: red }]', /colour/],
     ['a duration without a unit', '[{ step: a, agent: ada, time_limit: "30" }]', /duration like 30 s/],
@@ -72,14 +76,23 @@ describe('planning', () => {
   });
 
   it('has nothing to plan with when the rehearsal speaks of a step that is not there', () => {
-    const planned = planRun(catalogue, { taskType: 'chore', rehearsal: { fail: { step: 3, times: 1 } } }, counting());
+    const planned = planRun(
+      catalogue,
+      { taskType: 'chore', rehearsal: { fail: { step: 3, times: 1 } } },
+      counting(),
+    );
     assert.deepEqual(planned, { error: 'metadata.rehearsal speaks of step 3, the plan has 2' });
   });
 });
 
 describe('the retry policy of a step', () => {
   it('waits longer each time, up to its limit, and ends', () => {
-    const retry = { maximum_attempts: 5, initial_interval_ms: 100, backoff_coefficient: 2, maximum_interval_ms: 350 };
+    const retry = {
+      maximum_attempts: 5,
+      initial_interval_ms: 100,
+      backoff_coefficient: 2,
+      maximum_interval_ms: 350,
+    };
     assert.deepEqual(
       [1, 2, 3, 4, 5].map((attempt) => stepWaitMs(retry, attempt)),
       [100, 200, 350, 350, null],

@@ -6,7 +6,7 @@ import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
 import type { Answer, Route } from '../../src/api/http/route.ts';
 import { readConfiguration, type Configuration } from '../../src/configuration.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
-import { setUpInstallation, type Installation } from '../../src/database/installation.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { installRuntime } from '../../workers/temporal.ts';
 import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';

@@ -3,7 +3,12 @@ import type { Plan } from '../../src/domain/plan.ts';
 import { RunState } from '../../src/domain/run-state.ts';
 
 const CREATED = Date.parse('2026-01-01T00:00:00.000Z');
-const RETRY = { maximum_attempts: 2, initial_interval_ms: 10, backoff_coefficient: 2, maximum_interval_ms: 50 };
+const RETRY = {
+  maximum_attempts: 2,
+  initial_interval_ms: 10,
+  backoff_coefficient: 2,
+  maximum_interval_ms: 50,
+};
 
 function planOf(...names: string[]): Plan {
   const steps = names.map((name) => ({

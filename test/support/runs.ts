@@ -10,7 +10,7 @@ import { readConfiguration, type Configuration } from '../../src/configuration.t
 import { callbackAttempts } from '../../src/database/callbacks.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { eventsAfter } from '../../src/database/feed.ts';
-import { setUpInstallation, type Installation } from '../../src/database/installation.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
 import { findRun, insertRun, type TaskRunRow } from '../../src/database/task-runs.ts';
 import type { Rehearsal } from '../../src/domain/rehearsal.ts';
 import type { TaskType } from '../../src/domain/task-run.ts';
@@ -102,7 +102,12 @@ export async function startRuns(
   });
   const database = await connectDatabase(fresh.url);
   const { client, connection } = await connectTemporal();
-  const control = createTaskControl({ client, taskQueue: configuration.taskQueue, eagerStart: false });
+  const control = createTaskControl({
+    client,
+    taskQueue: configuration.taskQueue,
+    eagerStart: false,
+    searchable: true,
+  });
   const sealing = createSealing(configuration.sealingKeys);
 
   const runs: Runs = {

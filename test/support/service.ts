@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ type Running = { pid: number; ended: Promise<unknown>; stop(): Promise<unknown> 
 /** One process of the service: it can be killed outright and started again where it was. */
 export type Part = {
   pid(): number;
-  /** SIGKILL; resolves when the process is gone. */
+  /** SIGKILL to it and its children; resolves when the process is gone. */
   kill(): Promise<void>;
   /** Starts it on the same port and data; resolves when it is ready. */
   start(): Promise<void>;
@@ -134,7 +135,7 @@ export async function startService(): Promise<Service> {
     async close() {
       await Promise.all([api.stop(), worker.stop(), secondWorker.stop()]);
       await Promise.all([postgres.stop(), temporal.stop()]);
-      rmSync(folder, { recursive: true, force: true });
+      if (!process.env['KEEP_IT']) rmSync(folder, { recursive: true, force: true });
     },
   };
   return service;
@@ -162,7 +163,7 @@ function createPart<T extends Running>(launch: (previous: T | null) => Promise<T
     },
     async kill() {
       const { pid, ended } = running();
-      process.kill(pid, 'SIGKILL');
+      for (const one of [pid, ...childrenOf(pid)]) killOutright(one);
       await ended;
       isRunning = false;
     },
@@ -170,6 +171,24 @@ function createPart<T extends Running>(launch: (previous: T | null) => Promise<T
       if (isRunning) await running().stop();
     },
   };
+}
+
+/** PostgreSQL's connections are processes beside the server's, which would end what they are at. */
+function childrenOf(pid: number): number[] {
+  const listed = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return listed.stdout
+    .split('\n')
+    .map(Number)
+    .filter((one) => one > 0);
+}
+
+function killOutright(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // A connection's process may have ended since it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function postgresIn(folder: string, password: string) {

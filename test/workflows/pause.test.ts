@@ -18,7 +18,7 @@ describe('pausing a run', function () {
   const moves = async (id: string) =>
     (await runs.events(id))
       .filter((event) => event.type === 'state.changed')
-      .map(({ data }) => `${data['from']} → ${data['to']}`);
+      .map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`);
   const webUi = (verb: 'pause' | 'unpause', id: string) => {
     const request = {
       namespace: services().namespace,
@@ -230,6 +230,7 @@ describe('what an operator does in the Temporal Web UI', function () {
           createdAt: created_at.toISOString(),
           hasCallback: true,
           taskType: 'feature',
+          searchable: true,
           rehearsal: { step_ms: 20_000, steps: 1 },
         },
       ],

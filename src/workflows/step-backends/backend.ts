@@ -1,7 +1,5 @@
-import type { BackendName } from '../../domain/plan.ts';
 import type { RecordOutcome, RunChange } from '../../domain/run-change.ts';
 import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
-import { rehearsalBackend } from './rehearsal.ts';
 
 /** Does the work of one attempt of a step, as workflow code: whatever leaves the workflow is an activity. */
 export type StepBackend = {
@@ -17,6 +15,3 @@ export type StepBackend = {
     work(news: RunChange, work: StepWork): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }>;
   };
 };
-
-/** The seam where models stand beside the rehearsal: one line for each backend. */
-export const stepBackends: Readonly<Record<BackendName, StepBackend>> = { rehearsal: rehearsalBackend };

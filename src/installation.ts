@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Scope } from '../domain/access.ts';
-import { projectKeyFrom } from '../domain/text.ts';
-import { keyOf, newApiKey, type NewKey } from '../security/keys.ts';
-import { hashPassword, newPassword } from '../security/passwords.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
-import { connectDatabase } from './connect.ts';
-import { ApiKey, Member, Project, User, Workspace } from './entities.ts';
+import type { Scope } from './domain/access.ts';
+import { projectKeyFrom } from './domain/text.ts';
+import { keyOf, newApiKey, type NewKey } from './security/keys.ts';
+import { hashPassword, newPassword } from './security/passwords.ts';
+import { noteAudit, type EntityManager } from './database/audit.ts';
+import { connectDatabase } from './database/connect.ts';
+import { ApiKey, Member, Project, User, Workspace } from './database/entities.ts';
 
 /** What the first set-up needs to know; a key or password that is not given is made. */
 export type InstallationPlan = {
