@@ -20,6 +20,8 @@ export type Configuration = {
   outboundProxy: string | null;
   eagerStart: boolean;
   logLevel: LogLevel;
+  /** How long an ended run, its events and its audit log are kept, in days. */
+  runsKeptDays: number;
   /** Requests of one credential. */
   rateLimit: { perSecond: number; burst: number };
   /** Whose JWTs are accepted beside our own; null: nobody's. */
@@ -74,6 +76,7 @@ const environmentSchema = z.object({
   OUTBOUND_PROXY: url(['http:']).optional(),
   EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  RUNS_KEPT_DAYS: wholeNumber(1, 36_500).default(180),
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   JWKS_URL: url(['http:', 'https:']).optional(),
@@ -115,6 +118,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     outboundProxy: values.OUTBOUND_PROXY ?? null,
     eagerStart: values.EAGER_START === 'true',
     logLevel: values.LOG_LEVEL,
+    runsKeptDays: values.RUNS_KEPT_DAYS,
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     identityProvider: identityProviderOf(values),
   };

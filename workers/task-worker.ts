@@ -78,6 +78,7 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
       searchable: await knowsSearchAttributes(temporal, log),
     }),
     clock: () => new Date(),
+    runsKeptDays: configuration.runsKeptDays,
     log,
   });
   return {

@@ -108,6 +108,20 @@ export async function eraseRun(database: Database, id: string): Promise<boolean>
   return deleted.numDeletedRows > 0n;
 }
 
+/**
+ * Removes the oldest runs that ended before `before`, with their events and callback attempts, at most `limit` at
+ * once. Answers how many.
+ */
+export async function removeOldRuns(database: Database, before: Date, limit: number): Promise<number> {
+  const deleted = await sql`
+    delete from task_runs where id in (
+      select id from task_runs where completed_at < ${before.toISOString()}::timestamptz
+      order by completed_at limit ${limit}
+    )
+  `.execute(statements(database));
+  return Number(deleted.numAffectedRows ?? 0n);
+}
+
 /** The stored projection of a run, in the same members as the workflow's own answer. */
 export function viewOfRow(row: TaskRunRow): RunView {
   return {

@@ -5,6 +5,7 @@ import {
   findRun,
   noteEnginePause,
   noteEnginePauseTold,
+  removeOldRuns,
   runsAwaitingCallback,
   runsUnderWay,
   runsWithUntoldPause,
@@ -17,7 +18,11 @@ import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Engine, EngineState } from './engine.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 export type Needs = {
+  /** How long ended runs are kept. */
+  runsKeptDays: number;
   database: Database;
   engine: Engine;
   control: TaskControl;
@@ -64,6 +69,12 @@ export async function sweep(needs: Needs): Promise<void> {
     const { kind } = await engine.stateOf(id);
     if (kind === 'closed' || kind === 'absent') await engine.startCallback(id);
   }
+}
+
+/** Removes what is kept no longer, in batches that hold nobody up. */
+export async function removeExpired(needs: Needs): Promise<void> {
+  const before = new Date(needs.clock().getTime() - needs.runsKeptDays * DAY_MS);
+  while ((await removeOldRuns(needs.database, before, BATCH)) === BATCH);
 }
 
 async function settle(needs: Needs, row: TaskRunRow): Promise<void> {

@@ -1,5 +1,5 @@
 import { Client as PostgresClient } from 'pg';
-import { followEngine, startForgotten, sweep, type Needs } from './reconcile.ts';
+import { followEngine, removeExpired, startForgotten, sweep, type Needs } from './reconcile.ts';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
@@ -25,6 +25,7 @@ export function startReconciler(needs: Needs & { databaseUrl: string }): Reconci
     await startForgotten(needs);
     if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
       await sweep(needs);
+      await removeExpired(needs);
       sweptAt = performance.now();
     }
   }

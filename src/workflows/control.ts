@@ -11,6 +11,7 @@ import type { Wish } from '../domain/run-state.ts';
 import type { RunView, TaskType } from '../domain/task-run.ts';
 import { GRPC, grpcCodeOf, withinDeadline } from './engine-calls.ts';
 import {
+  callbackWorkflowId,
   cancelSignal,
   continueSignal,
   detailQuery,
@@ -177,13 +178,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
 
     /** Deletes what Temporal holds of an ended run; one that it has forgotten is fine. @throws EngineUnavailable */
     async forget(id: string): Promise<void> {
-      const request = { namespace: client.options.namespace, workflowExecution: { workflowId: id } };
-      try {
-        await within(CALL_LIMIT_MS, () => client.workflowService.deleteWorkflowExecution(request));
-      } catch (error) {
-        if (grpcCodeOf(error) === GRPC.notFound) return;
-        throw new EngineUnavailable('Temporal did not delete the run', { cause: error });
-      }
+      await Promise.all([forgetWorkflow(id), forgetWorkflow(callbackWorkflowId(id))]);
     },
 
     /** Resolves when Temporal answers. @throws EngineUnavailable */
@@ -195,6 +190,16 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       }
     },
   };
+
+  async function forgetWorkflow(workflowId: string): Promise<void> {
+    const request = { namespace: client.options.namespace, workflowExecution: { workflowId } };
+    try {
+      await within(CALL_LIMIT_MS, () => client.workflowService.deleteWorkflowExecution(request));
+    } catch (error) {
+      if (grpcCodeOf(error) === GRPC.notFound) return;
+      throw new EngineUnavailable('Temporal did not delete the run', { cause: error });
+    }
+  }
 
   async function lift(id: string, wish: Wish): Promise<void> {
     try {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { findRun } from '../../src/database/task-runs.ts';
 import { services } from '../support/services.ts';
 import { eventually, startRuns, type Runs } from '../support/runs.ts';
 
@@ -242,7 +243,7 @@ describe('what an operator does in the Temporal Web UI', function () {
   });
 });
 
-describe('a stored run whose workflow never started', function () {
+describe('a stored run', function () {
   this.timeout(30_000);
   let runs: Runs;
   before(async () => {
@@ -250,7 +251,22 @@ describe('a stored run whose workflow never started', function () {
   });
   after(() => runs.close());
 
-  it('is found and started', async () => {
+  it('that ended longer ago than runs are kept is removed, a younger one stays', async () => {
+    const [old, young] = await Promise.all([runs.submit({}), runs.submit({})]);
+    await Promise.all([runs.reaches(old, 'completed'), runs.reaches(young, 'completed')]);
+    const ended = (id: string, days: number) =>
+      runs.database.em
+        .fork()
+        .execute(`update task_runs set completed_at = now() - interval '${days} days' where id = ?`, [id]);
+    await ended(old, 181);
+    await ended(young, 179);
+    await runs.restartWorker();
+    await eventually('the old one is gone', async () => (await findRun(runs.database, old)) === null);
+    assert.equal((await runs.row(young)).state, 'completed');
+    assert.deepEqual(await runs.events(old), []);
+  });
+
+  it('whose workflow never started is found and started', async () => {
     const id = await runs.store({ rehearsal: { steps: 1 } });
     await runs.reaches(id, 'completed', 10_000);
   });

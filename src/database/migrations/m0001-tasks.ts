@@ -100,6 +100,7 @@ export class M0001Tasks extends Migration {
       create index task_runs_by_metadata on task_runs using gin ((metadata::jsonb) jsonb_path_ops);
       -- What the reconciler looks at every second: few rows, however many have ended.
       create index task_runs_under_way on task_runs (created_at) where completed_at is null;
+      create index task_runs_by_end on task_runs (completed_at) where completed_at is not null;
       create index task_runs_callback_pending on task_runs (completed_at) where callback_status = 'pending';
 
       create table task_events (
