@@ -49,14 +49,15 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
     .execute();
 }
 
-/** Takes back a submission whose workflow did not start; a run that has recorded anything stays. */
-export async function removeUnstartedRun(database: Database, id: string): Promise<void> {
-  await statements(database)
+/** Takes back a submission whose workflow did not start. False where the run has recorded something: it stays. */
+export async function removeUnstartedRun(database: Database, id: string): Promise<boolean> {
+  const deleted = await statements(database)
     .deleteFrom('task_runs')
     .where('id', '=', id)
     .where('state', '=', 'initializing')
     .where('last_seq', '=', 0)
-    .execute();
+    .executeTakeFirst();
+  return deleted.numDeletedRows > 0n;
 }
 
 /** One run, or null. */

@@ -50,7 +50,8 @@ export class EngineUncertain extends Error {
 /** What clients of the engine do with runs. */
 export type TaskControl = ReturnType<typeof createTaskControl>;
 
-const START_LIMIT_MS = 5_000;
+/** Long enough for a burst: of some hundreds of starts at once, the last ones wait for the others. */
+const START_LIMIT_MS = 10_000;
 const CALL_LIMIT_MS = 3_000;
 /** A query that is not answered by then is answered by the projection (decisions 3). */
 const QUERY_LIMIT_MS = 1_000;

@@ -87,8 +87,8 @@ async function startRun(deps: Dependencies, run: NewRun, body: Submission): Prom
     });
   } catch (error) {
     if (error instanceof EngineUncertain && (await settled(deps, run.id))) return;
-    await removeUnstartedRun(deps.database, run.id);
-    throw unavailable('Temporal', error);
+    // One that has begun in spite of all (the reconciler may have started it meanwhile) is taken in.
+    if (await removeUnstartedRun(deps.database, run.id)) throw unavailable('Temporal', error);
   }
 }
 
