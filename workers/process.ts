@@ -1,4 +1,11 @@
 import { pino, type Logger } from 'pino';
+import { ConfigurationError } from '../src/configuration.ts';
+
+/** LOG_LEVEL where it is one; the configuration complains of any other, and that must be logged. */
+function logLevel(): string {
+  const wished = process.env['LOG_LEVEL'] ?? '';
+  return wished === 'silent' || wished in pino.levels.values ? wished : 'info';
+}
 
 /** Something a process runs until it is told to stop. */
 export type Running = {
@@ -16,12 +23,14 @@ const CLOSE_LIMIT_MS = 20_000;
  * the log and exit code 1.
  */
 export async function runProcess(name: string, start: (log: Logger) => Promise<Running>): Promise<void> {
-  const log = pino({ name, level: process.env['LOG_LEVEL'] || 'info' });
+  const log = pino({ name, level: logLevel() });
   let running: Running;
   try {
     running = await start(log);
   } catch (error) {
-    log.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
+    // A configuration that is wrong is said in its own sentences; a stack would only hide them.
+    const detail = error instanceof ConfigurationError ? {} : { err: error };
+    log.fatal(detail, error instanceof Error ? error.message : 'the start failed');
     process.exit(1);
   }
   let isClosing = false;

@@ -1,4 +1,5 @@
 import { Client } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -42,15 +43,16 @@ export async function knowsSearchAttributes(
   return false;
 }
 
-/** What the SDK warns of although it is ordinary here, and stands in the audit log or the run's own record. */
-const ORDINARY = new Set(['Activity failed', 'Workflow failed']);
+/** Failures that are ordinary here, and stand in the audit log or the run's own record. */
+const ORDINARY = new Set(['CallbackFailed', 'RunFailed']);
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
 /** Sends the SDK's own log lines through ours; once per process, before anything connects. */
 export function installRuntime(log: Logger): void {
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
-    const isOrdinary = ORDINARY.has(message) || message.startsWith('No workflows registered');
-    log[isOrdinary ? 'debug' : LEVELS[level]]({ ...meta, component: 'temporal' }, message);
+    const { error, ...rest } = meta ?? {};
+    const isOrdinary = isOrdinaryFailure(error) || /^No (workflows|activities) registered/.test(message);
+    log[isOrdinary ? 'debug' : LEVELS[level]]({ ...rest, err: error, component: 'temporal' }, message);
   });
   Runtime.install({
     logger,
@@ -60,4 +62,9 @@ export function installRuntime(log: Logger): void {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
     },
   });
+}
+
+function isOrdinaryFailure(error: unknown): boolean {
+  if (error instanceof CancelledFailure) return true;
+  return error instanceof ApplicationFailure && ORDINARY.has(error.type ?? '');
 }

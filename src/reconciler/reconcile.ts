@@ -79,14 +79,12 @@ export async function removeExpired(needs: Needs): Promise<void> {
 
 async function settle(needs: Needs, row: TaskRunRow): Promise<void> {
   const state = await needs.engine.stateOf(row.id);
-  if (state.kind === 'absent') await startAgain(needs, row);
+  if (state.kind === 'absent') await (row.last_seq === 0 ? startAgain(needs, row) : noteDeletion(needs, row));
   if (state.kind === 'paused') await notePause(needs, row.id, state);
   if (state.kind === 'closed') await noteEnd(needs, row.id, state);
 }
 
 async function startAgain({ control, log }: Needs, row: TaskRunRow): Promise<void> {
-  // A run that has recorded anything was started once; that its execution is gone is an operator's deletion.
-  if (row.last_seq > 0) return;
   const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
   await control.start({
     id: row.id,
@@ -99,6 +97,11 @@ async function startAgain({ control, log }: Needs, row: TaskRunRow): Promise<voi
     createdAt: row.created_at,
   });
   log.warn({ execution_id: row.id }, 'started a run whose submission was cut off');
+}
+
+/** A run that has recorded anything was started once: that its execution is gone is an operator's deletion. */
+async function noteDeletion(needs: Needs, row: TaskRunRow): Promise<void> {
+  await noteEnd(needs, row.id, { kind: 'closed', end: { state: 'cancelled' }, closedAt: needs.clock() });
 }
 
 async function notePause(needs: Needs, id: string, known?: EngineState): Promise<void> {

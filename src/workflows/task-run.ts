@@ -70,7 +70,7 @@ function handleMessages(state: RunState, recorder: Recorder, work: CancellationS
   setHandler(
     pauseSignal,
     async (wish) => {
-      state.pause(wish, Date.now());
+      state.pause(wishOf(wish), Date.now());
       await recorder.flush();
     },
     { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
@@ -78,7 +78,7 @@ function handleMessages(state: RunState, recorder: Recorder, work: CancellationS
   setHandler(
     continueSignal,
     async (wish) => {
-      state.continue(wish, Date.now());
+      state.continue(wishOf(wish), Date.now());
       await recorder.flush();
     },
     { description: 'Continue a paused run in the state it was paused from' },
@@ -86,15 +86,17 @@ function handleMessages(state: RunState, recorder: Recorder, work: CancellationS
   setHandler(
     cancelSignal,
     (wish) => {
-      wishes.cancel ??= wish;
+      wishes.cancel ??= wishOf(wish);
       work.cancel();
     },
     { description: 'Stop the run: it ends as cancelled, without a callback' },
   );
   setHandler(
     enginePausedSignal,
-    async ({ pausedAt, by }) => {
-      state.enginePauseEnded(pausedAt, by, Date.now());
+    async (pause) => {
+      // Only the service sends this one; by anybody else's hand, without its input, it means nothing.
+      if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
+      state.enginePauseEnded(pause.pausedAt, wishOf(pause).by, Date.now());
       recorder.noteEnginePauseOver();
       await recorder.flush();
     },
@@ -105,6 +107,18 @@ function handleMessages(state: RunState, recorder: Recorder, work: CancellationS
     description: 'State, progress, steps, times, errors and output, as the API shows them',
   });
   return wishes;
+}
+
+/** A wish from a signal. The Web UI and Temporal's command line may send one without input, or with any. */
+function wishOf(given: unknown): Wish {
+  const { by, reason } = (typeof given === 'object' && given !== null ? given : {}) as Record<
+    string,
+    unknown
+  >;
+  return {
+    by: typeof by === 'string' ? by : 'temporal',
+    ...(typeof reason === 'string' ? { reason } : {}),
+  };
 }
 
 /** Runs the task inside `work` and moves the state to its end, whatever ended it. */

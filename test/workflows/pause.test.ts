@@ -119,6 +119,20 @@ describe('pausing a run', function () {
     await runs.reaches(id, 'completed', 20_000);
   });
 
+  it('obeys signals that come without any input, as the Web UI can send them', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 300, steps: 3 } });
+    await runs.reaches(id, 'executing');
+    const handle = runs.client.workflow.getHandle(id);
+    await handle.signal('engine-paused');
+    await handle.signal('pause');
+    const row = await runs.reaches(id, 'paused');
+    assert.equal(row.paused_by, 'temporal');
+    await handle.signal('continue', 'please');
+    await eventually('it goes on', async () => (await runs.row(id)).state !== 'paused');
+    await handle.signal('cancel');
+    await runs.reaches(id, 'cancelled');
+  });
+
   it('an ended run is answered as ended', async () => {
     const id = await runs.submit({ rehearsal: { steps: 1 } });
     await runs.reaches(id, 'completed');
@@ -213,6 +227,16 @@ describe('what an operator does in the Temporal Web UI', function () {
     );
     assert.equal(row.callback_status, 'none');
     assert.equal((await runs.events(id)).at(-1)?.type, 'run.ended');
+  });
+
+  it('delete ends the run cancelled', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 20_000, steps: 1 } });
+    await runs.reaches(id, 'executing');
+    await runs.client.workflowService.deleteWorkflowExecution({
+      namespace: services().namespace,
+      workflowExecution: { workflowId: id },
+    });
+    await runs.reaches(id, 'cancelled', 40_000);
   });
 
   it('a time-out of the engine fails the run, and the callback is sent', async () => {
