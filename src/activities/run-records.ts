@@ -1,7 +1,7 @@
 import type { Catalogue } from '../agents/catalogue.ts';
 import { planRun, type Planned, type Task } from '../agents/plan.ts';
 import { stepIdsOf } from '../agents/step-ids.ts';
-import { settleCallback } from '../database/callbacks.ts';
+import { giveUpCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
 import { recordChange } from '../database/feed.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
@@ -22,9 +22,9 @@ export function createRunRecords({ database, catalogue }: { database: Database; 
       return { recorded, planned: planRun(catalogue, task, stepIdsOf(news.executionId)) };
     },
 
-    /** Settles a callback that could not be sent by any of its attempts. */
-    async settleCallback(callback: { executionId: string; status: 'delivered' | 'failed' }): Promise<void> {
-      await settleCallback(database, callback.executionId, callback.status);
+    /** Notes that a callback could not be sent; one that was settled before stays as it is. */
+    async giveUpCallback(executionId: string): Promise<void> {
+      await giveUpCallback(database, executionId, new Date());
     },
   };
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import type { FeedEntry } from '../domain/feed-events.ts';
+import { CALLBACK_ATTEMPTS } from '../domain/retry-schedules.ts';
 import { statements, type Database } from './connect.ts';
 import { CallbackAttempt } from './entities.ts';
 import { FEED_CHANNEL } from './feed.ts';
@@ -135,16 +136,31 @@ export async function pendingCallback(
   };
 }
 
-/** Settles how the callback of a run went; a settled one stays as it is. */
-export async function settleCallback(
-  database: Database,
-  executionId: string,
-  status: 'delivered' | 'failed',
-): Promise<void> {
-  await statements(database)
-    .updateTable('task_runs')
-    .set({ callback_status: status } as never)
-    .where('id', '=', executionId)
-    .where('callback_status', '=', 'pending')
-    .execute();
+/**
+ * Settles a callback of which no attempt came to an end: `failed`, with an event that says so, since the feed of a
+ * run with a callback ends with one. A settled callback stays as it is.
+ */
+export async function giveUpCallback(database: Database, executionId: string, at: Date): Promise<void> {
+  const data = {
+    attempt: CALLBACK_ATTEMPTS,
+    outcome: 'failed',
+    response_status: null,
+    failure: 'interrupted',
+    message: 'what became of the last attempt could not be noted',
+    duration_ms: null,
+    next_attempt_at: null,
+  };
+  await sql`
+    with run as (
+      update task_runs set last_seq = last_seq + 1, view_seq = last_seq + 1, callback_status = 'failed'
+      where id = ${executionId}::uuid and callback_status = 'pending'
+      returning last_seq
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, last_seq, 'callback.given-up', 'callback.attempted',
+             ${at.toISOString()}::timestamptz, ${JSON.stringify(data)}::json
+      from run
+    )
+    select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
+  `.execute(statements(database));
 }

@@ -3,7 +3,7 @@ import type { CallbackActivities } from '../activities/send-callback.ts';
 import type { RunRecords } from '../activities/run-records.ts';
 import { queuesBeside } from './messages.ts';
 
-const { settleCallback } = proxyLocalActivities<RunRecords>({
+const { giveUpCallback } = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '10 s',
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
@@ -27,7 +27,7 @@ export async function sendCallbackOf(executionId: string): Promise<void> {
     await sendCallback({ executionId });
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
-    await settleCallback({ executionId, status: 'failed' });
+    await giveUpCallback(executionId);
   }
 }
 
