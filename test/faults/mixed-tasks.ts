@@ -9,43 +9,49 @@ export type Script = {
   steps: readonly (readonly [status: string, attempt: number])[];
 };
 
-const STEPS = 6;
 const done = (attempt = 1) => ['completed', attempt] as const;
 const failed = ['failed', 1] as const;
 const skipped = ['skipped', 0] as const;
 
-/** The first of every four completes, the second one recovers, the third can't, the fourth asks for a human. */
-const KINDS: readonly { play: Rehearsal; state: TaskState; steps: Script['steps'] }[] = [
-  { play: {}, state: 'completed', steps: [done(), done(), done(), done(), done(), done()] },
-  {
-    play: { fail: { step: 3, times: 1 } },
-    state: 'completed',
-    steps: [done(), done(), done(2), done(), done(), done()],
-  },
-  {
-    play: { unrecoverable: { step: 5 } },
-    state: 'failed',
-    steps: [done(), done(), done(), done(), failed, skipped],
-  },
-  {
-    play: { escalate: { step: 5, reason: 'A person must decide.' } },
-    state: 'escalated',
-    steps: [done(), done(), done(), done(), failed, skipped],
-  },
-];
+type Kind = Omit<Script, 'rehearsal'> & { play: Rehearsal };
+
+/** One completes, one recovers in its second step, one can't go on in the last but one, one asks for a human there. */
+function kindsOf(steps: number): readonly Kind[] {
+  const all = (count: number) => Array.from({ length: count }, () => done());
+  const broken = [...all(steps - 2), failed, skipped];
+  return [
+    { play: {}, state: 'completed', steps: all(steps) },
+    {
+      play: { fail: { step: 2, times: 1 } },
+      state: 'completed',
+      steps: [done(), done(2), ...all(steps - 2)],
+    },
+    { play: { unrecoverable: { step: steps - 1 } }, state: 'failed', steps: broken },
+    {
+      play: { escalate: { step: steps - 1, reason: 'A person must decide.' } },
+      state: 'escalated',
+      steps: broken,
+    },
+  ];
+}
+
+function scriptsOf(count: number, steps: number, timing: (index: number) => Rehearsal): Script[] {
+  const kinds = kindsOf(steps);
+  return Array.from({ length: count }, (_, index) => {
+    const kind = kinds[index % kinds.length];
+    if (!kind) throw new RangeError('no such kind');
+    return { rehearsal: { steps, ...timing(index), ...kind.play }, state: kind.state, steps: kind.steps };
+  });
+}
 
 /** `count` scripts of all kinds, each of about 2 to 5 seconds in steps of 300 to 800 ms with progress on the way. */
 export function mixedScripts(count: number): Script[] {
-  return Array.from({ length: count }, (_, index) => {
-    const kind = KINDS[index % KINDS.length];
-    if (!kind) throw new RangeError('no such kind');
-    const step_ms = 300 + ((index * 137) % 501);
-    return {
-      rehearsal: { steps: STEPS, step_ms, progress_events: 4, ...kind.play },
-      state: kind.state,
-      steps: kind.steps,
-    };
-  });
+  return scriptsOf(count, 6, (index) => ({ step_ms: 300 + ((index * 137) % 501), progress_events: 4 }));
+}
+
+/** The same in three steps that take no time. */
+export function briefScripts(count: number): Script[] {
+  return scriptsOf(count, 3, () => ({}));
 }
 
 /** A short task, for submissions on the way. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal, type TaskState } from '../../src/domain/task-states.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/runs.ts';
@@ -25,6 +26,8 @@ type FeedEvent = {
   data: { to?: TaskState; state?: string; step?: { id: string; attempt: number } };
 };
 
+const LOOK_EVERY_MS = 150;
+
 /** Submits one task for each script, all at once, with callbacks to the receiver. @throws unless all are taken */
 export async function submitAll(
   service: Service,
@@ -43,14 +46,15 @@ export async function submitAll(
   );
 }
 
-/** Every run there is, newest first. */
-export async function allRuns(service: Service): Promise<Listed[]> {
+/** Every run there is, newest first; with `wanted`, only as many pages as hold all of these. */
+export async function allRuns(service: Service, wanted?: ReadonlySet<string>): Promise<Listed[]> {
   const runs: Listed[] = [];
   for (let cursor = ''; ; ) {
     const { status, json, text } = await service.send('GET', `/api/v1/tasks?limit=200${cursor}`);
     if (status !== 200) throw new Error(`the list answered ${status}: ${text}`);
     runs.push(...json.data);
-    if (json.next_cursor === null) return runs;
+    const hasAll = wanted && runs.filter((run) => wanted.has(run.execution_id)).length === wanted.size;
+    if (json.next_cursor === null || hasAll) return runs;
     cursor = `&cursor=${json.next_cursor}`;
   }
 }
@@ -66,7 +70,9 @@ export async function untilEach(
   const wanted = new Set(ids);
   let last: Listed[] = [];
   const look = async () => {
-    last = (await allRuns(service).catch(() => last)).filter((run) => wanted.has(run.execution_id));
+    // Whoever looks without a rest takes the time of those that work.
+    await wait(LOOK_EVERY_MS);
+    last = (await allRuns(service, wanted).catch(() => last)).filter((run) => wanted.has(run.execution_id));
     return last.length === wanted.size && last.every(holds) && last;
   };
   return await eventually(what, look, withinMs).catch((error: Error) => {

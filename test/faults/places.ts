@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { withClient } from '../../dev/postgres.ts';
+import type { Service } from '../support/service.ts';
+import type { Place } from './search-by-value.ts';
+
+/** Everything that Temporal tells of these runs: each whole history and description, payloads as their bytes. */
+export async function historiesOf(service: Service, ids: readonly string[]): Promise<Place[]> {
+  const connection = await Connection.connect({ address: service.temporalAddress });
+  try {
+    const client = new Client({ connection, namespace: service.namespace });
+    return await Promise.all(
+      ids.map(async (id) => {
+        const handle = client.workflow.getHandle(id);
+        const told = [await handle.fetchHistory(), (await handle.describe()).raw];
+        return { name: `history of ${id}`, content: Buffer.concat([...contentsOf(told)]) };
+      }),
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+/** All texts and bytes in a value, with a line's end between them. */
+function* contentsOf(value: unknown): Generator<Buffer> {
+  if (typeof value === 'string' || value instanceof Uint8Array) {
+    yield Buffer.from(value as string);
+    yield Buffer.from('\n');
+  } else if (value !== null && typeof value === 'object') {
+    for (const [name, member] of Object.entries(value)) {
+      yield Buffer.from(`${name}\n`);
+      yield* contentsOf(member);
+    }
+  }
+}
+
+/** All answers that tell of these runs, headers included. */
+export async function answersAbout(service: Service, ids: readonly string[]): Promise<Place[]> {
+  const paths = [
+    '/api/v1/tasks?limit=200',
+    '/health/ready',
+    '/api/v1/openapi.json',
+    ...ids.flatMap((id) => ['', '/events', '/callbacks'].map((rest) => `/api/v1/tasks/${id}${rest}`)),
+  ];
+  return await Promise.all(
+    paths.map(async (path) => {
+      const { status, headers, text } = await service.send('GET', path);
+      if (status !== 200) throw new Error(`${path} answered ${status}`);
+      const content = Buffer.from(`${JSON.stringify([...headers])}\n${text}`);
+      return { name: `answer of ${path}`, content };
+    }),
+  );
+}
+
+/** Every table of a database as text. */
+export async function databaseDump(databaseUrl: string): Promise<Place[]> {
+  return await withClient(databaseUrl, async (client) => {
+    const tables = await client.query<{ name: string }>(
+      `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,
+    );
+    const places: Place[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`);
+      places.push({ name: `table ${name}`, content: Buffer.from(rows.map(({ row }) => row).join('\n')) });
+    }
+    return places;
+  });
+}
+
+/** Every file of the service: logs, Temporal's database, PostgreSQL's data as it lies on the disk. */
+export function filesBelow(folder: string): Place[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ name: `file ${path}`, content: readFileSync(path) }));
+}

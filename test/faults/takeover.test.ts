@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { isTerminal } from '../../src/domain/task-states.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import type { Service } from '../support/service.ts';
+import { services } from '../support/services.ts';
+import { sayFigures, seconds } from './figures.ts';
+import { briefScripts, mixedScripts } from './mixed-tasks.ts';
+import {
+  assertDelivered,
+  assertRanOnce,
+  longestSilence,
+  submitAll,
+  untilInTheMiddle,
+  untilSettled,
+} from './runs-of-service.ts';
+import { workersAtWork } from './workers-at-work.ts';
+import { useWholeService } from './whole-service.ts';
+
+/** After a crash of a worker its work goes on elsewhere within so long (decisions 5). */
+const GOES_ON_WITHIN_MS = 30_000;
+const MANY = 200;
+
+describe('a service with two task workers', function () {
+  this.timeout(120_000);
+  const wholeService = useWholeService();
+  let service: Service;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    service = await wholeService();
+    await service.secondWorker.start();
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+  });
+  afterEach(() => receiver.close());
+
+  it('goes on with the work of a killed worker elsewhere within 30 s', async () => {
+    const { worker } = service;
+    const taken = await submitAll(service, receiver, mixedScripts(20));
+    const running = await untilInTheMiddle(service, taken);
+    const atWork = await workersAtWork(
+      service,
+      running.map((run) => run.execution_id),
+    );
+    await worker.kill();
+    const killedAt = Date.now();
+    await untilSettled(
+      service,
+      taken.map(({ id }) => id),
+    );
+    const settledAt = Date.now();
+    for (const task of taken) {
+      await assertRanOnce(service, task);
+      await assertDelivered(service, receiver, task);
+    }
+    const orphaned = [...atWork].filter(([, pid]) => pid === worker.pid()).map(([id]) => id);
+    assert.ok(orphaned.length > 0, 'the killed worker had work in hand');
+    const silence = await longestSilence(service, orphaned, killedAt);
+    sayFigures({
+      'runs with a step on the killed worker': orphaned.length,
+      'slowest of them goes on after': seconds(silence),
+      'all settled after the kill': seconds(settledAt - killedAt),
+    });
+    assert.ok(silence <= GOES_ON_WITHIN_MS, `a run went on only after ${silence} ms`);
+  });
+
+  it('brings two hundred tasks that are submitted at once to one end each', async () => {
+    const began = Date.now();
+    const taken = await submitAll(service, receiver, briefScripts(MANY));
+    const submittedAt = Date.now();
+    const runs = await untilSettled(
+      service,
+      taken.map(({ id }) => id),
+    );
+    const settledAt = Date.now();
+    assert.equal(runs.length, MANY);
+    assert.ok(runs.every((run) => isTerminal(run.state)));
+    for (const task of taken) {
+      await assertRanOnce(service, task);
+      await assertDelivered(service, receiver, task);
+    }
+    assert.equal(receiver.requests.length, MANY, 'nobody was told twice');
+    sayFigures({
+      'all taken in': seconds(submittedAt - began),
+      'all ended and told': seconds(settledAt - began),
+    });
+  });
+});
