@@ -12,7 +12,7 @@ import { setUpInstallation } from '../src/installation.ts';
 import { freshDatabase, services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../workers/temporal.ts';
 import { startCallbackReceiver } from './support/callback-receiver.ts';
-import { cpuSeconds, sideBySide, summarise, table, timed, type Summary } from './support/figures.ts';
+import { cpuSecondsAround, sideBySide, summarise, table, timed, type Summary } from './support/figures.ts';
 import { PLAIN_QUEUE } from './support/plain-worker.ts';
 
 /*
@@ -100,7 +100,7 @@ async function rawInsert(): Promise<Summary> {
 type Submit = () => Promise<string>;
 type Load = { submit: Summary; toCallback: Summary; perSecond: number; cpuPerTask: number };
 
-async function load(submit: Submit, pids: () => number[]): Promise<Load> {
+async function load(submit: Submit): Promise<Load> {
   const submits: number[] = [];
   const callbacks: number[] = [];
   const oneTask = async () => {
@@ -114,13 +114,11 @@ async function load(submit: Submit, pids: () => number[]): Promise<Load> {
   callbacks.length = 0;
   for (let number = 0; number < ONE_BY_ONE; number += 1) await oneTask();
   const alone = { submit: summarise(submits), toCallback: summarise(callbacks) };
-  const cpuBefore = pids().map(cpuSeconds);
+  const cpuBefore = cpuSecondsAround();
   const tookMs = await timed(() => sideBySide(TOGETHER, SUBMITTERS, () => oneTask()));
-  const cpu = pids().reduce((sum, pid, index) => sum + cpuSeconds(pid) - (cpuBefore[index] ?? 0), 0);
+  const cpu = cpuSecondsAround() - cpuBefore;
   return { ...alone, perSecond: (1_000 * TOGETHER) / tookMs, cpuPerTask: (1_000 * cpu) / TOGETHER };
 }
-
-const servers = (process.env['BATON_BENCH_PIDS'] ?? '').split(',').filter(Boolean).map(Number);
 
 async function plain(): Promise<Load> {
   const worker = await start('plain-worker', 'bench/support/plain-worker.ts');
@@ -131,7 +129,7 @@ async function plain(): Promise<Load> {
     return id;
   };
   try {
-    return await load(submit, () => [worker.pid, ...servers]);
+    return await load(submit);
   } finally {
     await worker.stop();
   }
@@ -162,7 +160,7 @@ async function baton(rehearsal: object): Promise<Load & { historyEvents: number 
     return last;
   };
   try {
-    const result = await load(submit, () => [api.pid, worker.pid, ...servers]);
+    const result = await load(submit);
     await client.workflow.getHandle(last).result();
     const { historyLength } = await client.workflow.getHandle(last).describe();
     return { ...result, historyEvents: historyLength };

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** p50, p95 and the mean of samples, in the samples' unit. */
 export type Summary = { p50: number; p95: number; mean: number };
@@ -29,14 +29,35 @@ export async function sideBySide(
   await Promise.all(Array.from({ length: width }, one));
 }
 
-/** CPU-seconds that a process and its threads have used so far (Linux; 0 elsewhere). */
-export function cpuSeconds(pid: number): number {
+/**
+ * CPU-seconds that all processes started by this one's parent have used so far, this one left out: the servers and
+ * the processes under test (Linux; 0 elsewhere).
+ */
+export function cpuSecondsAround(): number {
+  if (!existsSync('/proc')) return 0;
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => statOf(Number(pid)));
+  const parents = new Map(processes.map(({ pid, parent }) => [pid, parent]));
+  const isAround = (pid: number): boolean => {
+    for (let above: number | undefined = pid; above !== undefined; above = parents.get(above)) {
+      if (above === process.ppid) return true;
+    }
+    return false;
+  };
+  return processes
+    .filter(({ pid }) => pid !== process.pid && pid !== process.ppid && isAround(pid))
+    .reduce((sum, { seconds }) => sum + seconds, 0);
+}
+
+function statOf(pid: number): { pid: number; parent: number; seconds: number }[] {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    const [user, system, ofChildrenUser, ofChildrenSystem] = fields.slice(11, 15).map(Number);
-    return ((user ?? 0) + (system ?? 0) + (ofChildrenUser ?? 0) + (ofChildrenSystem ?? 0)) / 100;
+    const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
+    return [{ pid, parent: Number(fields[1]), seconds: (user + system) / 100 }];
   } catch {
-    return 0;
+    // It has ended meanwhile, or this is not Linux.
+    return [];
   }
 }
 
