@@ -20,7 +20,7 @@ export async function sendCallbackOf(executionId: string): Promise<void> {
     heartbeatTimeout: '5 s',
     // Not counted here: an outage of the database or a crashed worker uses up calls without an attempt. The
     // activity counts by the audit log, ends itself after the last one, and says when the next one is due.
-    retry: { initialInterval: '1 s', backoffCoefficient: 4, maximumInterval: '15 s' },
+    retry: { initialInterval: '1 s', maximumInterval: '5 s' },
     scheduleToCloseTimeout: '24 h',
   });
   try {
