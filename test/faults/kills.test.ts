@@ -10,6 +10,7 @@ import { mixedScripts, SHORT } from './mixed-tasks.ts';
 import {
   allRuns,
   assertDelivered,
+  assertEach,
   assertRanOnce,
   longestSilence,
   submitAll,
@@ -77,10 +78,10 @@ describe('a kill -9 in the middle of twenty runs changes nothing of what becomes
     );
     const settledAt = Date.now();
 
-    for (const task of all) await assertRanOnce(service, task);
-    for (const task of all.filter(({ secret }) => secret !== '')) {
-      await assertDelivered(service, receiver, task);
-    }
+    await assertEach(all, async (task) => {
+      await assertRanOnce(service, task);
+      if (task.secret !== '') await assertDelivered(service, receiver, task);
+    });
     const silence = await longestSilence(
       service,
       running.map((run) => run.execution_id),

@@ -124,6 +124,18 @@ export async function longestSilence(
   return Math.max(...silences);
 }
 
+/** Looks at all these runs, a few at once. @throws what `check` throws first */
+export async function assertEach(
+  taken: readonly Taken[],
+  check: (task: Taken) => Promise<void>,
+): Promise<void> {
+  const left = [...taken];
+  const lookOn = async () => {
+    for (let task = left.pop(); task; task = left.pop()) await check(task);
+  };
+  await Promise.all(Array.from({ length: 8 }, lookOn));
+}
+
 /** @throws unless the run ended as its script says, and its feed tells each thing once, without gap or repeat */
 export async function assertRanOnce(service: Service, { id, script }: Taken): Promise<void> {
   const { json: detail } = await service.send('GET', `/api/v1/tasks/${id}`);
