@@ -181,7 +181,9 @@ export class RunState {
     this.#view.state = to;
     this.#view.paused_from = to === 'paused' && from !== 'paused' && !isTerminal(from) ? from : null;
     this.#changes += 1;
-    this.#tell(`state:${this.#changes}`, 'state.changed', now, { from, to, ...data });
+    // Work that is repeated after a crash may meet a signal that the first try did not: number and way together
+    // tell a repeat from something new.
+    this.#tell(`state:${this.#changes}:${from}>${to}`, 'state.changed', now, { from, to, ...data });
     return true;
   }
 

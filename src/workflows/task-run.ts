@@ -8,6 +8,7 @@ import {
   proxyLocalActivities,
   setHandler,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { Plan } from '../domain/plan.ts';
@@ -161,8 +162,10 @@ async function runTask(
   const unpaused = () => condition(() => !state.isPaused);
 
   if (rehearsal?.start_ms) await sleep(rehearsal.start_ms);
+  const hasWaited = Boolean(rehearsal?.start_ms) || state.isPaused;
   await unpaused();
-  state.begin(Date.now());
+  // A first task that is repeated after a crash has a later clock; the time of the start stays.
+  state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
   const begun = await recorder.carryNews((news) => planRun(news, { taskType: input.taskType, rehearsal }));
   if (begun === null) return;
   const { planned } = begun;

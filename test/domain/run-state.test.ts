@@ -140,6 +140,18 @@ describe('the record of a run', () => {
     assert.equal(view?.steps[0]?.attempt, 2);
   });
 
+  it('gives a change another key when a signal came in between', () => {
+    const keysOf = (state: RunState) => state.takeNews()?.entries.map((entry) => entry.key) ?? [];
+    const first = new RunState(CREATED);
+    first.begin(CREATED);
+    const repeated = new RunState(CREATED);
+    repeated.pause({ by: 'key:x' }, CREATED);
+    repeated.continue({ by: 'key:x' }, CREATED);
+    repeated.begin(CREATED);
+    const known = keysOf(first);
+    assert.ok(keysOf(repeated).every((key) => !known.includes(key)));
+  });
+
   it('gives each event a key that a repeat would give again', () => {
     const play = () => {
       const state = executing('one');
