@@ -52,8 +52,14 @@ const environment = {
   PORT: String(port),
 };
 const root = join(import.meta.dirname, '..');
-const start = (name: string, file: string) =>
-  startNodeService({ name, root: join(root, file), logFile: join(folder, `${name}.log`), environment });
+const start = (name: string, file: string, nodeOptions?: string[]) =>
+  startNodeService({
+    name,
+    root: join(root, file),
+    logFile: join(folder, `${name}.log`),
+    environment,
+    ...(nodeOptions ? { nodeOptions } : {}),
+  });
 
 async function bareEager(): Promise<Summary> {
   const worker = await Worker.create({
@@ -126,7 +132,7 @@ async function load(submit: Submit): Promise<Load> {
 }
 
 async function plain(): Promise<Load> {
-  const worker = await start('plain-worker', 'bench/support/plain-worker.ts');
+  const worker = await start('plain-worker', 'bench/support/plain-worker.ts', []);
   const submit = async () => {
     const id = randomUUID();
     const args = [{ id, url: receiver.url }];

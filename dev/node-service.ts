@@ -1,7 +1,9 @@
 import { inWords, startProcess, tailOf } from './processes.ts';
-import { checkout } from './paths.ts';
+import { checkout, inCheckout } from './paths.ts';
 import type { Child } from './supervisor.ts';
 
+/** Calls into the workflow sandbox go without a watchdog, see the file. */
+const NODE_OPTIONS = ['--import', inCheckout('workers', 'sandbox-preload.ts')];
 const READY_LIMIT_MS = 90_000;
 
 /**
@@ -13,10 +15,12 @@ export async function startNodeService(plan: {
   root: string;
   logFile: string;
   environment: NodeJS.ProcessEnv;
+  /** Options of Node itself; by default those that our own processes run with. */
+  nodeOptions?: readonly string[];
 }): Promise<Child> {
   const running = await startProcess({
     command: process.execPath,
-    args: [plan.root],
+    args: [...(plan.nodeOptions ?? NODE_OPTIONS), plan.root],
     logFile: plan.logFile,
     env: plan.environment,
     cwd: checkout,

@@ -1,4 +1,4 @@
-import { CancellationScope, condition, sleep } from '@temporalio/workflow';
+import { CancellationScope, sleep } from '@temporalio/workflow';
 import { stepWaitMs, type Plan, type PlannedStep } from '../domain/plan.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { RunState } from '../domain/run-state.ts';
@@ -6,6 +6,7 @@ import type { StepOutcome, StepWork } from '../domain/step-work.ts';
 import type { Recorder } from './recorder.ts';
 import type { StepBackend } from './step-backends/backend.ts';
 import { stepBackends } from './step-backends/index.ts';
+import { until } from './until.ts';
 
 /** How the steps of a run ended as a whole. */
 export type StepsOutcome = 'completed' | 'unrecoverable' | 'escalated';
@@ -55,7 +56,7 @@ export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
   const isReady = () => !run.state.isPaused && readyPlaces(places).length > 0;
   while (places.some((place) => place.phase !== 'done')) {
     await begin(loop, isReady() ? readyPlaces(places) : []);
-    await condition(() => outcomes.length > 0 || broken.length > 0 || isReady());
+    await until(() => outcomes.length > 0 || broken.length > 0 || isReady());
     if (broken.length > 0) throw broken[0];
     const over = outcomes
       .splice(0)

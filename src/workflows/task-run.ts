@@ -26,6 +26,7 @@ import {
 import { Recorder } from './recorder.ts';
 import { runSteps } from './steps.ts';
 import { sendCallbackOf } from './task-callback.ts';
+import { until } from './until.ts';
 
 const { planRun } = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '30 s',
@@ -54,7 +55,7 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   if (isToldByCallback(recorder.shown.state) && input.hasCallback) {
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
   }
-  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+  await CancellationScope.nonCancellable(() => until(allHandlersFinished));
   if (ending.kind === 'failed') throw ApplicationFailure.nonRetryable(ending.message, 'RunFailed');
   // The server takes a workflow as Canceled only where it was itself asked to cancel it.
   if (ending.kind === 'cancelled' && root.consideredCancelled)
@@ -159,7 +160,7 @@ async function runTask(
   work: CancellationScope,
 ): Promise<void> {
   const { executionId, rehearsal } = input;
-  const unpaused = () => condition(() => !state.isPaused);
+  const unpaused = () => until(() => !state.isPaused);
 
   if (rehearsal?.start_ms) await sleep(rehearsal.start_ms);
   const hasWaited = Boolean(rehearsal?.start_ms) || state.isPaused;
@@ -201,7 +202,7 @@ async function watchTimeLimit(
   work: CancellationScope,
 ): Promise<void> {
   for (;;) {
-    await condition(() => !state.isPaused);
+    await until(() => !state.isPaused);
     const left = plan.run_time_limit_ms - state.activeMs(Date.now());
     if (left <= 0) {
       limit.exceeded = `the run took longer than ${plan.run_time_limit_ms} ms`;
