@@ -143,14 +143,34 @@ export function viewOfRow(row: TaskRunRow): RunView {
   };
 }
 
-/** Ids of runs that have not ended and were submitted before `before`, oldest first. */
-export async function runsUnderWay(database: Database, before: Date, limit: number): Promise<TaskRunRow[]> {
+/** Runs submitted before `before` that have not recorded anything, oldest first, at most `limit`. */
+export async function runsNeverStarted(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<TaskRunRow[]> {
   return await database.em
     .fork()
     .find(
       TaskRun,
-      { completed_at: null, created_at: { $lt: before } },
+      { completed_at: null, created_at: { $lt: before }, state: 'initializing', last_seq: 0 },
       { orderBy: { created_at: 'asc' }, limit },
+    );
+}
+
+/** Runs submitted before `before` that have not ended, by id behind `after` (null: from the first), at most `limit`. */
+export async function runsUnderWay(
+  database: Database,
+  before: Date,
+  page: { after: string | null; limit: number },
+): Promise<TaskRunRow[]> {
+  const behind = page.after === null ? {} : { id: { $gt: page.after } };
+  return await database.em
+    .fork()
+    .find(
+      TaskRun,
+      { completed_at: null, created_at: { $lt: before }, ...behind },
+      { orderBy: { id: 'asc' }, limit: page.limit },
     );
 }
 

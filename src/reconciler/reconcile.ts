@@ -7,6 +7,7 @@ import {
   noteEnginePauseTold,
   removeOldRuns,
   runsAwaitingCallback,
+  runsNeverStarted,
   runsUnderWay,
   runsWithUntoldPause,
   viewOfRow,
@@ -53,18 +54,22 @@ export async function followEngine(needs: Needs): Promise<void> {
 /** Starts runs that were stored but never started: their process died between the two. */
 export async function startForgotten(needs: Needs): Promise<void> {
   const before = new Date(needs.clock().getTime() - SUBMISSION_MS);
-  const rows = await runsUnderWay(needs.database, before, BATCH);
-  for (const row of rows.filter(({ last_seq, state }) => state === 'initializing' && last_seq === 0)) {
-    await settle(needs, row);
-  }
+  for (const row of await runsNeverStarted(needs.database, before, BATCH)) await settle(needs, row);
 }
 
 /** Holds every run that has not ended against the engine, and every callback that nobody sends. */
 export async function sweep(needs: Needs): Promise<void> {
   const { database, engine, clock } = needs;
   const now = clock().getTime();
-  for (const row of await runsUnderWay(database, new Date(now - SUBMISSION_MS), BATCH))
-    await settle(needs, row);
+  let after: string | null = null;
+  do {
+    const rows: TaskRunRow[] = await runsUnderWay(database, new Date(now - SUBMISSION_MS), {
+      after,
+      limit: BATCH,
+    });
+    for (const row of rows) await settle(needs, row);
+    after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
+  } while (after !== null);
   for (const id of await runsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
     const { kind } = await engine.stateOf(id);
     if (kind === 'closed' || kind === 'absent') await engine.startCallback(id);

@@ -290,6 +290,19 @@ describe('a stored run', function () {
     assert.deepEqual(await runs.events(old), []);
   });
 
+  it('whose workflow never started is found behind any number of runs that go on', async () => {
+    await runs.database.em.fork().execute(
+      `insert into task_runs (id, workspace_id, project_id, created_by, title, task_type, callback_secret,
+                              created_at, updated_at, state, last_seq, view_seq)
+       select gen_random_uuid(), ?, ?, 'key:test', 'long', 'chore', '', now() - interval '1 hour', now(),
+              'executing', 1, 1
+       from generate_series(1, 600)`,
+      [runs.installation.workspace_id, runs.installation.project_id],
+    );
+    const id = await runs.store({ rehearsal: { steps: 1 } });
+    await runs.reaches(id, 'completed', 20_000);
+  });
+
   it('whose workflow never started is found and started', async () => {
     const id = await runs.store({ rehearsal: { steps: 1 } });
     await runs.reaches(id, 'completed', 10_000);
