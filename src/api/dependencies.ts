@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
-import type { FeedListener } from '../database/feed-listener.ts';
+import type { KnownKeys } from '../database/known-keys.ts';
+import type { Notifications } from '../database/notifications.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { TaskControl } from '../workflows/control.ts';
@@ -10,7 +11,8 @@ import type { Answer, Route } from './http/route.ts';
 export type Dependencies = {
   database: Database;
   control: TaskControl;
-  feed: FeedListener;
+  notifications: Notifications;
+  knownKeys: KnownKeys;
   sealing: Sealing;
   tokens: Tokens;
   log: Logger;

@@ -8,8 +8,9 @@ import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../wo
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
-import { startFeedListener } from '../database/feed-listener.ts';
 import { forgetOldKeys } from '../database/idempotency.ts';
+import { createKnownKeys } from '../database/known-keys.ts';
+import { startNotifications } from '../database/notifications.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
 import { createTaskControl } from '../workflows/control.ts';
@@ -53,7 +54,7 @@ async function serve(
   const catalogue = loadCatalogue(configuration.agentsFile);
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
-  const feed = await startFeedListener(databaseUrl, log);
+  const notifications = await startNotifications(databaseUrl, log);
   const temporal = await connectTemporal();
   const { connection, client, namespace } = temporal;
   const searchable = await knowsSearchAttributes(temporal, log);
@@ -63,7 +64,8 @@ async function serve(
   const app = createApp({
     database,
     control: createTaskControl({ client, taskQueue, eagerStart, searchable }),
-    feed,
+    notifications,
+    knownKeys: createKnownKeys(database, notifications, clock),
     ...settingsOf(configuration, listening.port, clock),
     log,
     clock,
@@ -80,7 +82,7 @@ async function serve(
     clearInterval(housekeeping);
     await listening.close();
     await worker.shutdown();
-    await feed.close();
+    await notifications.close();
     await connection.close();
     await database.close();
   }

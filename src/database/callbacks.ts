@@ -4,7 +4,7 @@ import type { FeedEntry } from '../domain/feed-events.ts';
 import { CALLBACK_ATTEMPTS } from '../domain/retry-schedules.ts';
 import { statements, type Database } from './connect.ts';
 import { CallbackAttempt } from './entities.ts';
-import { FEED_CHANNEL } from './feed.ts';
+import { CHANNELS } from './notifications.ts';
 import type { TaskRunRow } from './task-runs.ts';
 
 export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
@@ -102,7 +102,7 @@ export async function endAttempt(
              ${JSON.stringify(entry.data)}::json
       from run
     )
-    select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
+    select pg_notify(${CHANNELS.feed}, ${executionId}) from run
   `.execute(statements(database));
 }
 
@@ -161,6 +161,6 @@ export async function giveUpCallback(database: Database, executionId: string, at
              ${at.toISOString()}::timestamptz, ${JSON.stringify(data)}::json
       from run
     )
-    select pg_notify(${FEED_CHANNEL}, ${executionId}) from run
+    select pg_notify(${CHANNELS.feed}, ${executionId}) from run
   `.execute(statements(database));
 }

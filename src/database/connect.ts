@@ -2,6 +2,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
 import { entities } from './entities.ts';
 import { M0001Tasks } from './migrations/m0001-tasks.ts';
+import { M0002KeyNotices } from './migrations/m0002-key-notices.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -20,7 +21,10 @@ export async function connectDatabase(url: string, poolSize = 10) {
     // Errors are thrown; nothing that a statement carries belongs on standard output.
     logger: () => {},
     migrations: {
-      migrationsList: [{ name: 'M0001Tasks', class: M0001Tasks }],
+      migrationsList: [
+        { name: 'M0001Tasks', class: M0001Tasks },
+        { name: 'M0002KeyNotices', class: M0002KeyNotices },
+      ],
       snapshot: false,
       tableName: 'migrations',
     },

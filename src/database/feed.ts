@@ -7,9 +7,8 @@ import type { TaskState } from '../domain/task-states.ts';
 import { callbackBody } from '../domain/callback.ts';
 import { statements, type Database } from './connect.ts';
 import { TaskEvent } from './entities.ts';
-
-/** The channel on which PostgreSQL tells listeners the id of a run whose feed has grown. */
-export const FEED_CHANNEL = 'baton_feed';
+import { runPrepared } from './prepared.ts';
+import { CHANNELS } from './notifications.ts';
 
 /**
  * Writes a change and its events in one statement: each new event gets the next `seq` of its run, events whose
@@ -28,7 +27,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
       : enginePauseOver
         ? sql`, engine_paused_at = null`
         : sql``;
-  const result = await sql<{ last_seq: number }>`
+  const statement = sql<{ last_seq: number }>`
     with entry as (
       select * from rows from (
         json_to_recordset(${JSON.stringify(change.entries)}::json)
@@ -50,9 +49,10 @@ export async function recordChange(database: Database, change: RunChange): Promi
       select ${executionId}::uuid, run.last_seq - (select count(*) from fresh) + place, key, type, at, data
       from fresh, run
     )
-    select last_seq, pg_notify(${FEED_CHANNEL}, ${executionId}) from run
-  `.execute(db);
-  const lastSeq = result.rows[0]?.last_seq;
+    select last_seq, pg_notify(${CHANNELS.feed}, ${executionId}) from run
+  `.compile(db);
+  const { rows } = await runPrepared(database, statement);
+  const lastSeq = rows[0]?.last_seq;
   if (lastSeq !== undefined) return { outcome: 'recorded', lastSeq };
   return await outcomeOfUnwritten(database, change);
 }

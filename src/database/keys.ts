@@ -16,9 +16,18 @@ export type LivingKey = {
   name: string;
   prefix: string;
   scopes: Scope[];
+  expires_at: Date | null;
 };
 
-const LIVING_COLUMNS = ['id', 'workspace_id', 'project_id', 'name', 'prefix', 'scopes'] as const;
+const LIVING_COLUMNS = [
+  'id',
+  'workspace_id',
+  'project_id',
+  'name',
+  'prefix',
+  'scopes',
+  'expires_at',
+] as const;
 
 /** The key with this hash or id, unless it is revoked or expired. One look-up in an index. */
 export async function findLivingKey(

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import { progressOf, type RunView, type TaskType } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';
+import { runPrepared } from './prepared.ts';
 import { statements, type Database } from './connect.ts';
 import { TaskRun } from './entities.ts';
 
@@ -38,15 +39,19 @@ export type RunFilter = {
 
 /** Stores a submission as a run in `initializing`. One statement. */
 export async function insertRun(database: Database, run: NewRun): Promise<void> {
-  await statements(database)
-    .insertInto('task_runs')
-    .values({
-      ...run,
-      metadata: JSON.stringify(run.metadata),
-      callback_status: run.callback_url === null ? 'none' : 'pending',
-      updated_at: run.created_at,
-    } as never)
-    .execute();
+  const row = {
+    ...run,
+    metadata: JSON.stringify(run.metadata),
+    callback_status: run.callback_url === null ? 'none' : 'pending',
+    updated_at: run.created_at,
+  };
+  await runPrepared(
+    database,
+    statements(database)
+      .insertInto('task_runs')
+      .values(row as never)
+      .compile(),
+  );
 }
 
 /** Takes back a submission whose workflow did not start. False where the run has recorded something: it stays. */

@@ -5,7 +5,6 @@ import {
   type Client,
   type WorkflowHandle,
 } from '@temporalio/client';
-import type { SearchAttributePair } from '@temporalio/common';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { Wish } from '../domain/run-state.ts';
 import type { RunView, TaskType } from '../domain/task-run.ts';
@@ -16,12 +15,8 @@ import {
   continueSignal,
   detailQuery,
   pauseSignal,
-  projectAttribute,
-  stateAttribute,
   TASK_RUN_WORKFLOW,
   taskQueues,
-  taskTypeAttribute,
-  workspaceAttribute,
   type TaskRunInput,
 } from './messages.ts';
 
@@ -115,7 +110,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
         hasCallback: run.hasCallback,
         taskType: run.taskType,
         rehearsal: run.rehearsal,
-        searchable,
+        findBy: searchable ? { workspaceId: run.workspaceId, projectId: run.projectId } : null,
       };
       try {
         await within(START_LIMIT_MS, () =>
@@ -126,7 +121,6 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
             requestEagerStart: eagerStart,
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             staticSummary: cutToBytes(run.title, SUMMARY_BYTES),
-            ...(searchable ? { typedSearchAttributes: attributesOf(run) } : {}),
           }),
         );
       } catch (error) {
@@ -210,15 +204,6 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       throw new EngineUnavailable('Temporal did not lift its own pause', { cause: error });
     }
   }
-}
-
-function attributesOf(run: RunToStart): SearchAttributePair[] {
-  return [
-    { key: workspaceAttribute, value: run.workspaceId },
-    { key: projectAttribute, value: run.projectId },
-    { key: taskTypeAttribute, value: run.taskType },
-    { key: stateAttribute, value: 'initializing' },
-  ];
 }
 
 function startFailure(error: unknown): EngineUnavailable | EngineUncertain {

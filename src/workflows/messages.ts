@@ -17,8 +17,11 @@ export type TaskRunInput = {
   hasCallback: boolean;
   taskType: TaskType;
   rehearsal: Rehearsal | null;
-  /** Whether the Temporal service knows our search attributes; where it does not, naming them would stop the run. */
-  searchable: boolean;
+  /**
+   * What the run is to be found by, beside its state and type; null where the Temporal service does not know our
+   * search attributes, since naming them would stop the run.
+   */
+  findBy: { workspaceId: string; projectId: string } | null;
 };
 
 /** A pause made in the Temporal Web UI, as its workflow is told of it: it can act only once the pause is over. */

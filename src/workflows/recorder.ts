@@ -4,12 +4,19 @@ import {
   setCurrentDetails,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
+import type { SearchAttributePair } from '@temporalio/common';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { RunState } from '../domain/run-state.ts';
 import { initialView, type RunView } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';
-import { stateAttribute } from './messages.ts';
+import {
+  projectAttribute,
+  stateAttribute,
+  taskTypeAttribute,
+  workspaceAttribute,
+  type TaskRunInput,
+} from './messages.ts';
 
 const records = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '10 s',
@@ -28,16 +35,16 @@ export class Recorder {
   isGone = false;
 
   readonly #executionId: string;
-  readonly #searchable: boolean;
+  readonly #identity: SearchAttributePair[] | null;
   readonly #state: RunState;
   readonly #onGone: () => void;
   #writing: Promise<unknown> | null = null;
   #enginePauseOver = false;
-  #stateInAttribute: TaskState = 'initializing';
+  #stateInAttribute: TaskState | null = null;
 
-  constructor(run: { executionId: string; searchable: boolean }, state: RunState, onGone: () => void) {
+  constructor(run: TaskRunInput, state: RunState, onGone: () => void) {
     this.#executionId = run.executionId;
-    this.#searchable = run.searchable;
+    this.#identity = run.findBy && identityOf(run.findBy, run.taskType);
     this.#state = state;
     this.#onGone = onGone;
   }
@@ -47,17 +54,20 @@ export class Recorder {
     this.#enginePauseOver = true;
   }
 
-  /** Resolves when all news so far are written. */
+  /** Resolves when all news so far are written, and the Web UI can find the run by its state. */
   async flush(): Promise<void> {
     await this.#inTurn(async () => {
       const news = this.#takeNews();
       if (news) this.#noteWritten(news, await records.recordRun(news));
+      this.#makeFindable();
     });
   }
 
   /**
    * Lets a local activity that has work of its own write the news first: one way into the database instead of
-   * two. Answers what the activity answered, or null when the run is gone.
+   * two. Answers what the activity answered, or null when the run is gone. Whoever waits for longer afterwards
+   * flushes first: states that pass within a moment are not worth an event in the history and a write of the
+   * server's search index each.
    */
   async carryNews<Result extends { recorded: RecordOutcome }>(
     carry: (news: RunChange) => Promise<Result>,
@@ -105,15 +115,31 @@ export class Recorder {
     }
   }
 
+  #makeFindable(): void {
+    const { state } = this.shown;
+    if (!this.#identity || this.isGone || state === this.#stateInAttribute) return;
+    const isFirst = this.#stateInAttribute === null;
+    upsertSearchAttributes([...(isFirst ? this.#identity : []), { key: stateAttribute, value: state }]);
+    this.#stateInAttribute = state;
+  }
+
   #tellTheWebUi(): void {
     const { state, progress, paused_by } = this.shown;
-    if (this.#searchable && state !== this.#stateInAttribute) {
-      upsertSearchAttributes([{ key: stateAttribute, value: state }]);
-      this.#stateInAttribute = state;
-    }
     const steps = `${progress.steps_completed} of ${progress.steps_total} steps`;
     const step = progress.current_step === null ? '' : `, now **${progress.current_step}**`;
     const pause = paused_by === null ? '' : `, paused by ${paused_by}`;
     setCurrentDetails(`**${state}**: ${steps}${step}${pause}`);
   }
+}
+
+/** What of a run never changes and is searched by. */
+function identityOf(
+  { workspaceId, projectId }: NonNullable<TaskRunInput['findBy']>,
+  taskType: TaskRunInput['taskType'],
+): SearchAttributePair[] {
+  return [
+    { key: workspaceAttribute, value: workspaceId },
+    { key: projectAttribute, value: projectId },
+    { key: taskTypeAttribute, value: taskType },
+  ];
 }

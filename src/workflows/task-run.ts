@@ -162,7 +162,10 @@ async function runTask(
   const { executionId, rehearsal } = input;
   const unpaused = () => until(() => !state.isPaused);
 
-  if (rehearsal?.start_ms) await sleep(rehearsal.start_ms);
+  if (rehearsal?.start_ms) {
+    await recorder.flush();
+    await sleep(rehearsal.start_ms);
+  }
   const hasWaited = Boolean(rehearsal?.start_ms) || state.isPaused;
   await unpaused();
   // A first task that is repeated after a crash has a later clock; the time of the start stays.
@@ -170,7 +173,10 @@ async function runTask(
   const begun = await recorder.carryNews((news) => planRun(news, { taskType: input.taskType, rehearsal }));
   if (begun === null) return;
   const { planned } = begun;
-  if (rehearsal?.plan_ms) await sleep(rehearsal.plan_ms);
+  if (rehearsal?.plan_ms) {
+    await recorder.flush();
+    await sleep(rehearsal.plan_ms);
+  }
   await unpaused();
   if ('error' in planned) {
     state.addError('planning_failed', planned.error, Date.now());

@@ -255,7 +255,7 @@ describe('what an operator does in the Temporal Web UI', function () {
           createdAt: created_at.toISOString(),
           hasCallback: true,
           taskType: 'feature',
-          searchable: true,
+          findBy: null,
           rehearsal: { step_ms: 20_000, steps: 1 },
         },
       ],

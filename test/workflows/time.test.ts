@@ -70,7 +70,7 @@ describe('the clock of a run', function () {
       createdAt: new Date(now).toISOString(),
       hasCallback: false,
       // The time-skipping server knows no search attributes, as some services do not.
-      searchable: false,
+      findBy: null,
       ...input,
     };
     await worker.runUntil(

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { Database } from '../../database/connect.ts';
-import { findLivingKey, noteKeyUse } from '../../database/keys.ts';
+import { noteKeyUse } from '../../database/keys.ts';
+import type { KnownKeys } from '../../database/known-keys.ts';
 import { findLivingSession, noteSessionUse } from '../../database/sessions.ts';
 import { hashOfSecret, looksLikeKey } from '../../security/keys.ts';
 import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
@@ -14,6 +15,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Means = {
   database: Database;
+  knownKeys: KnownKeys;
   tokens: Tokens;
   baseUrl: string;
   clock: () => Date;
@@ -21,13 +23,13 @@ type Means = {
 };
 
 /** Recognises who calls: by `X-API-Key`, by a bearer JWT, or by the session cookie, in this order. */
-export function createAuthentication({ database, tokens, baseUrl, clock, onError }: Means) {
+export function createAuthentication({ database, knownKeys, tokens, baseUrl, clock, onError }: Means) {
   const keyUse = createUseNotes((id, at) => noteKeyUse(database, id, at), clock, onError);
   const sessionUse = createUseNotes((id, at) => noteSessionUse(database, id, at), clock, onError);
   const cookieName = sessionCookieName(baseUrl);
 
   async function byKey(given: string): Promise<KeyCaller> {
-    const key = looksLikeKey(given) ? await findLivingKey(database, { hash: hashOfSecret(given) }) : null;
+    const key = looksLikeKey(given) ? await knownKeys.find(hashOfSecret(given)) : null;
     if (!key) throw refused('The API key is unknown, revoked or expired.');
     keyUse(key.id);
     return keyCaller(key);

@@ -46,14 +46,18 @@ async function readLast(deps: Dependencies, reading: Reading): Promise<Reading> 
 }
 
 /** Rings when a run's feed grows. A ring that nobody waits for is kept for the next who does. */
-export function createBell(deps: Pick<Dependencies, 'feed'>, executionId: string, signal: AbortSignal) {
+export function createBell(
+  deps: Pick<Dependencies, 'notifications'>,
+  executionId: string,
+  signal: AbortSignal,
+) {
   let rung = false;
   let wake: () => void = () => {};
   const ring = () => {
     rung = true;
     wake();
   };
-  const unsubscribe = deps.feed.subscribe(executionId, ring);
+  const unsubscribe = deps.notifications.subscribe('feed', executionId, ring);
   signal.addEventListener('abort', ring, { once: true });
   return {
     /** Resolves at the next ring, or after `ms`. */
