@@ -6,15 +6,16 @@
 /** For each folder of `src/`: the other folders whose code it may use, and those of which it may use types only. */
 const LAYOUT = {
   domain: { uses: [] },
+  ids: { uses: [] },
   workflows: { uses: ['domain'], types: ['activities'] },
-  agents: { uses: ['domain'] },
+  agents: { uses: ['domain', 'ids'] },
   outbound: { uses: ['domain'] },
-  database: { uses: ['domain'] },
+  database: { uses: ['domain', 'ids'] },
   security: { uses: ['domain'] },
-  activities: { uses: ['domain', 'database', 'agents', 'outbound'] },
+  activities: { uses: ['domain', 'ids', 'database', 'agents', 'outbound', 'workflows'] },
   reconciler: { uses: ['domain', 'database', 'workflows'] },
   gateway: { uses: ['domain', 'database', 'security', 'workflows'] },
-  api: { uses: ['domain', 'database', 'security', 'agents', 'outbound', 'workflows'] },
+  api: { uses: ['domain', 'ids', 'database', 'security', 'agents', 'outbound', 'workflows'] },
 };
 
 /** Composition roots put everything together, so they may import anything. */

@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { entities } from './entities.ts';
 import { M0001Tasks } from './migrations/m0001-tasks.ts';
 import { M0002KeyNotices } from './migrations/m0002-key-notices.ts';
+import { M0003Webhooks } from './migrations/m0003-webhooks.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -24,6 +25,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
       migrationsList: [
         { name: 'M0001Tasks', class: M0001Tasks },
         { name: 'M0002KeyNotices', class: M0002KeyNotices },
+        { name: 'M0003Webhooks', class: M0003Webhooks },
       ],
       snapshot: false,
       tableName: 'migrations',

@@ -42,7 +42,8 @@ export async function findLivingKey(
     .where('revoked_at', 'is', null)
     .where(sql<boolean>`(expires_at is null or expires_at > now())`)
     .executeTakeFirst();
-  return row ?? null;
+  if (!row) return null;
+  return { ...row, expires_at: row.expires_at === null ? null : new Date(row.expires_at) };
 }
 
 /** Notes when a key was last used. */

@@ -1,4 +1,4 @@
-/** Every limit of the service in one place. Source: specification 8, decisions 1 and 3. */
+/** Every limit of the service in one place. Source: specification 8, decisions 1, 3 and 6. */
 
 /** A request body, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
@@ -31,3 +31,26 @@ export const MAX_PAGE = 200;
 export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
 /** How long a token of `POST /api/v1/tokens` is good for, in seconds. */
 export const TOKEN_SECONDS = 15 * 60;
+/** Events of one request. */
+export const MAX_EVENTS_PER_REQUEST = 500;
+/** An event's id, in visible ASCII characters. */
+export const MAX_EVENT_ID_LENGTH = 255;
+/** A webhook's name, in characters. */
+export const MAX_WEBHOOK_NAME_LENGTH = 200;
+/** A webhook's secret, in characters. */
+export const MAX_SECRET_LENGTH = 256;
+/** Filters of one subscribed event, and values of one filter. */
+export const MAX_FILTERS = 20;
+export const MAX_FILTER_VALUES = 100;
+/** Webhooks of a workspace, unless configured otherwise. */
+export const MAX_WEBHOOKS = 100;
+/** One delivery attempt from the name look-up to the last byte, in milliseconds (specification 6.4). */
+export const DELIVERY_TIMEOUT_MS = 30_000;
+/** What is read and kept of the answer to a delivery, in bytes. */
+export const DELIVERY_RESPONSE_BYTES = 65_536;
+/** Failed attempts in a row that disable a webhook (specification 3.2). */
+export const FAILURES_TO_DISABLE = 10;
+/** Attempts at once for one webhook, in one delivery worker. */
+export const ATTEMPTS_AT_ONCE = 10;
+/** The longest overlap of two secrets, in hours. */
+export const MAX_SECRET_OVERLAP_HOURS = 168;

@@ -1,11 +1,7 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { AttemptTimings } from '../domain/attempt-timings.ts';
 import type { AddressGuard } from './address-guard.ts';
-import {
-  type AttemptRecord,
-  type AttemptRequest,
-  type AttemptTimings,
-  requestHeaders,
-} from './attempt-record.ts';
+import { type AttemptRecord, type AttemptRequest, requestHeaders } from './attempt-record.ts';
 import { openConnection, type Route, type Target } from './connect.ts';
 import {
   type Connection,

@@ -206,7 +206,8 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
   }
 }
 
-function startFailure(error: unknown): EngineUnavailable | EngineUncertain {
+/** Sorts what a start has thrown: certainly refused, or not known. */
+export function startFailure(error: unknown): EngineUnavailable | EngineUncertain {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   if (REFUSALS.has(grpcCodeOf(cause) ?? Number.NaN)) {
     return new EngineUnavailable('Temporal refused to start the run', { cause: error });

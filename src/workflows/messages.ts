@@ -56,10 +56,16 @@ export function callbackWorkflowId(executionId: string): string {
 
 /**
  * Task queues under a prefix. `runs`: workflows and their short database writes. `agents`: work that may take
- * long. `callbacks`: requests to callers, which no slow agent may hold up.
+ * long. `callbacks`: requests to callers, which no slow agent may hold up. `deliveries`: everything of webhooks,
+ * workflows and activities, in workers of their own.
  */
 export function taskQueues(prefix: string) {
-  return { runs: `${prefix}-runs`, agents: `${prefix}-agents`, callbacks: `${prefix}-callbacks` };
+  return {
+    runs: `${prefix}-runs`,
+    agents: `${prefix}-agents`,
+    callbacks: `${prefix}-callbacks`,
+    deliveries: `${prefix}-deliveries`,
+  };
 }
 
 /** The queues that belong to the one a workflow runs on. */

@@ -1,9 +1,10 @@
-import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto';
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { DEFAULT_TASK_TYPE } from '../../domain/task-run.ts';
 import { roomOf } from '../../domain/task-run.ts';
 import { findProject } from '../../database/projects.ts';
 import { isDuplicate } from '../../database/outage.ts';
 import { findRun, insertRun, removeUnstartedRun, type NewRun } from '../../database/task-runs.ts';
+import { derivedUuid } from '../../ids/derived-uuid.ts';
 import { callbackSecretPlace } from '../../security/sealing.ts';
 import { EngineUncertain } from '../../workflows/control.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -118,12 +119,8 @@ async function secretOfEarlier(deps: Dependencies, id: string): Promise<string> 
 }
 
 /**
- * The execution id that belongs to a claimed idempotency key: a UUID of version 7 with the time of the claim,
- * its other bits from the key. Whoever takes over after a crash comes to the same run.
+ * The execution id that belongs to a claimed idempotency key: whoever takes over after a crash comes to the same run.
  */
 export function idOfClaim({ scope, key, claimedAt }: Claim): string {
-  const time = claimedAt.getTime().toString(16).padStart(12, '0');
-  const bits = createHash('sha256').update(`${scope}:${time}:${key}`).digest('hex');
-  const variant = ((Number.parseInt(bits.slice(3, 4), 16) & 0x3) | 0x8).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(7, 19)}`;
+  return derivedUuid(claimedAt, `${scope}:${claimedAt.getTime()}:${key}`);
 }

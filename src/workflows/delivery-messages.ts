@@ -1,0 +1,25 @@
+import type { AttemptTrigger } from '../domain/delivery.ts';
+
+/** The names by which clients, workers and the Temporal Web UI know the workflows of webhook deliveries. */
+export const DISPATCH_EVENTS_WORKFLOW = 'dispatchEvents';
+export const ENDPOINT_BACKLOG_WORKFLOW = 'endpointBacklog';
+export const WEBHOOK_DELIVERY_WORKFLOW = 'webhookDelivery';
+export const WEBHOOK_ATTEMPT_WORKFLOW = 'webhookAttempt';
+
+/** Tells a backlog that there is more. */
+export const BACKLOG_SIGNAL = 'more';
+
+/** A group of events that came in together; the events themselves stay in the database. */
+export type DispatchInput = { groupId: string };
+/** The deliveries of one webhook that wait in its backlog. */
+export type BacklogInput = { webhookId: string };
+/** The retries of one delivery that failed; work of another generation does nothing. */
+export type DeliveryInput = { deliveryId: string; generation: number };
+/** One attempt beside the schedule; `token` is the id of the wish for it, a UUID. */
+export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string };
+
+export const dispatchWorkflowId = (groupId: string): string => `events:${groupId}`;
+export const backlogWorkflowId = (webhookId: string): string => `backlog:${webhookId}`;
+export const deliveryWorkflowId = ({ deliveryId, generation }: DeliveryInput): string =>
+  `delivery:${deliveryId}:${generation}`;
+export const attemptWorkflowId = (token: string): string => `attempt:${token}`;
