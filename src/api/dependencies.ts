@@ -4,6 +4,7 @@ import type { KnownKeys } from '../database/known-keys.ts';
 import type { Notifications } from '../database/notifications.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
+import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Answer, Route } from './http/route.ts';
 
@@ -11,6 +12,7 @@ import type { Answer, Route } from './http/route.ts';
 export type Dependencies = {
   database: Database;
   control: TaskControl;
+  deliveryControl: DeliveryControl;
   notifications: Notifications;
   knownKeys: KnownKeys;
   sealing: Sealing;

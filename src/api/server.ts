@@ -13,6 +13,7 @@ import { createKnownKeys } from '../database/known-keys.ts';
 import { startNotifications } from '../database/notifications.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
+import { createDeliveryControl } from '../workflows/control-deliveries.ts';
 import { createTaskControl } from '../workflows/control.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -64,6 +65,7 @@ async function serve(
   const app = createApp({
     database,
     control: createTaskControl({ client, taskQueue, eagerStart, searchable }),
+    deliveryControl: createDeliveryControl({ client, taskQueue }),
     notifications,
     knownKeys: createKnownKeys(database, notifications, clock),
     ...settingsOf(configuration, listening.port, clock),
