@@ -1,0 +1,87 @@
+"""Receives webhook deliveries and checks their signatures; the standard library only.
+
+    WEBHOOK_SECRET=... PORT=8080 python3 receiver.py        (Python 3.9 or newer)
+
+HOST (127.0.0.1) is where it listens. It answers 204 to what is genuine, 401 to what is not.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECRET = os.environ.get("WEBHOOK_SECRET", "").encode("utf-8")
+MAX_BODY_BYTES = 4 * 1024 * 1024
+REMEMBERED = 100_000
+
+# Deliveries that were taken, oldest first. In earnest: a table with a unique column that outlives the process.
+taken: dict[str, None] = {}
+taken_lock = threading.Lock()
+
+
+class Receiver(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # A sender that stops in the middle of a request must not hold a thread for ever.
+    timeout = 30
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            self.close_connection = True
+            return self.answer(413 if length.isdigit() else 411)
+        # Bytes, not text: the signature is over exactly what came over the wire.
+        body = self.rfile.read(int(length))
+        if not self.is_genuine(body):
+            return self.answer(401)
+        try:
+            event = json.loads(body)
+        except ValueError:
+            return self.answer(400)
+        delivery = self.headers.get("X-Service-Delivery", "")
+        if keep(delivery):
+            print(f"event {event['event']} {event['id']} of {event['timestamp']} in delivery {delivery}", flush=True)
+        else:
+            print(f"again {delivery}", flush=True)
+        # The answer goes out now; whatever takes longer than writing the event down comes after it.
+        self.answer(204)
+
+    def is_genuine(self, body: bytes) -> bool:
+        """While a secret is being rotated the old one signs too, in the second header."""
+        expected = "sha256=" + hmac.new(SECRET, body, hashlib.sha256).hexdigest()
+        given = [self.headers.get(name, "") for name in ("X-Service-Signature", "X-Service-Signature-Previous")]
+        return any([hmac.compare_digest(expected.encode(), one.encode("latin-1", "replace")) for one in given])
+
+    def answer(self, status: int) -> None:
+        self.send_response(status)
+        if status != 204:
+            self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """One line per event is enough."""
+
+
+def keep(delivery: str) -> bool:
+    """False where the delivery was taken before."""
+    with taken_lock:
+        if delivery in taken:
+            return False
+        taken[delivery] = None
+        if len(taken) > REMEMBERED:
+            del taken[next(iter(taken))]
+        return True
+
+
+if __name__ == "__main__":
+    if not SECRET:
+        sys.exit("Set WEBHOOK_SECRET to the secret of your webhook")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    where = (os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "8080")))
+    server = ThreadingHTTPServer(where, Receiver)
+    server.daemon_threads = True
+    print(f"listening at http://{where[0]}:{server.server_port}", flush=True)
+    server.serve_forever()

@@ -1,0 +1,96 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inCheckout } from '../../dev/paths.ts';
+
+const folder = inCheckout('examples', 'receivers');
+
+/** An example of a receiver, and how it is started. */
+export type Example = {
+  language: string;
+  /** Why it can not be started here; null where it can. */
+  missing(): string | null;
+  /** Command and arguments; whatever must be built is built into `into`. */
+  command(into: string): readonly [string, ...string[]];
+};
+
+export const EXAMPLES: readonly Example[] = [
+  {
+    language: 'TypeScript',
+    missing: () => null,
+    command: () => [process.execPath, join(folder, 'typescript', 'receiver.ts')],
+  },
+  {
+    language: 'Python',
+    missing: () =>
+      succeeds('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'])
+        ? null
+        : 'python3 (3.9 or newer) is not installed',
+    command: () => ['python3', join(folder, 'python', 'receiver.py')],
+  },
+  {
+    language: 'Go',
+    // A toolchain that would first have to be fetched is not installed.
+    missing: () =>
+      succeeds('go', ['vet', '.'], join(folder, 'go')) ? null : 'go (1.22 or newer) is not installed',
+    command(into) {
+      const program = join(into, 'receiver');
+      if (!succeeds('go', ['build', '-o', program, '.'], join(folder, 'go')))
+        throw new Error('go build failed');
+      return [program];
+    },
+  },
+];
+
+function succeeds(command: string, args: string[], cwd = folder): boolean {
+  const { status } = spawnSync(command, args, { cwd, env: { ...process.env, GOTOOLCHAIN: 'local' } });
+  return status === 0;
+}
+
+/** An example that runs. */
+export type RunningExample = {
+  url: string;
+  /** Everything it printed after its address, line by line. */
+  lines(): string[];
+  /** Waits until it printed a line of this form. */
+  prints(pattern: RegExp, withinMs?: number): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** Starts an example on a free port with this secret. @throws when it ends before it says where it listens */
+export async function startExample(example: Example, secret: string): Promise<RunningExample> {
+  const built = mkdtempSync(join(tmpdir(), 'baton-example-'));
+  const [command, ...args] = example.command(built);
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(command, args, { env: { PATH, HOME, PORT: '0', WEBHOOK_SECRET: secret } });
+  let printed = '';
+  let complained = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complained += text));
+  const ended = once(child, 'close');
+  const lines = () => printed.split('\n').slice(0, -1);
+  const prints = async (pattern: RegExp, withinMs = 10_000): Promise<string> => {
+    const signal = AbortSignal.timeout(withinMs);
+    for (;;) {
+      const line = lines().find((one) => pattern.test(one));
+      if (line !== undefined) return line;
+      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${complained}`);
+      if (signal.aborted) throw new Error(`not printed: ${pattern}\n${printed}${complained}`);
+      await Promise.race([once(child.stdout, 'data', { signal }), ended]).catch(() => {});
+    }
+  };
+  const close = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(built, { recursive: true, force: true });
+  };
+  try {
+    const url = (await prints(/^listening at /)).replace('listening at ', '');
+    return { url, lines: () => lines().slice(1), prints, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
