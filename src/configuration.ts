@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_WEBHOOKS } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
 
 /** Everything a process of ours takes from its environment, read once at its root. */
@@ -22,6 +23,8 @@ export type Configuration = {
   logLevel: LogLevel;
   /** How long an ended run, its events and its audit log are kept, in days. */
   runsKeptDays: number;
+  /** The most webhooks of a workspace. */
+  webhooksPerWorkspace: number;
   /** Requests of one credential. */
   rateLimit: { perSecond: number; burst: number };
   /** Whose JWTs are accepted beside our own; null: nobody's. */
@@ -77,6 +80,7 @@ const environmentSchema = z.object({
   EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
   RUNS_KEPT_DAYS: wholeNumber(1, 36_500).default(180),
+  WEBHOOKS_PER_WORKSPACE: wholeNumber(1, 100_000).default(MAX_WEBHOOKS),
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   JWKS_URL: url(['http:', 'https:']).optional(),
@@ -119,6 +123,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     eagerStart: values.EAGER_START === 'true',
     logLevel: values.LOG_LEVEL,
     runsKeptDays: values.RUNS_KEPT_DAYS,
+    webhooksPerWorkspace: values.WEBHOOKS_PER_WORKSPACE,
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     identityProvider: identityProviderOf(values),
   };

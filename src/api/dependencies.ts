@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
 import type { KnownKeys } from '../database/known-keys.ts';
 import type { Notifications } from '../database/notifications.ts';
+import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { DeliveryControl } from '../workflows/control-deliveries.ts';
@@ -16,6 +17,10 @@ export type Dependencies = {
   notifications: Notifications;
   knownKeys: KnownKeys;
   sealing: Sealing;
+  /** Judges the addresses that webhooks may be sent to. */
+  guard: AddressGuard;
+  /** The most webhooks of a workspace. */
+  webhooksPerWorkspace: number;
   tokens: Tokens;
   log: Logger;
   clock: () => Date;

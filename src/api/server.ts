@@ -11,6 +11,7 @@ import { connectDatabase, type Database } from '../database/connect.ts';
 import { forgetOldKeys } from '../database/idempotency.ts';
 import { createKnownKeys } from '../database/known-keys.ts';
 import { startNotifications } from '../database/notifications.ts';
+import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
 import { createDeliveryControl } from '../workflows/control-deliveries.ts';
@@ -99,8 +100,10 @@ async function serve(
 
 /** What the API takes from the configuration as it is. */
 function settingsOf(configuration: Configuration, port: number, clock: () => Date) {
-  const { sealingKeys, tokenKeys, identityProvider, baseUrl, rateLimit } = configuration;
+  const { sealingKeys, tokenKeys, identityProvider, baseUrl, rateLimit, webhooksPerWorkspace } = configuration;
   return {
+    guard: createAddressGuard(configuration.outboundAllow),
+    webhooksPerWorkspace,
     sealing: createSealing(sealingKeys),
     tokens: createTokens(tokenKeys, identityProvider, clock),
     baseUrl: baseUrl ?? `http://localhost:${port}`,

@@ -19,6 +19,13 @@ export const AUDIT_ACTIONS = [
   'key.revoked',
   'session.started',
   'session.ended',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.deleted',
+  'webhook.secret_rotated',
+  'webhook.disabled',
+  'webhook.enabled',
+  'webhook.recovered',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -40,6 +40,11 @@ export function callbackSecretPlace(executionId: string): string {
   return `task_runs.callback_secret:${executionId}`;
 }
 
+/** Where the secret of a webhook belongs, and the one before it, so that a rotation moves it as it is. */
+export function webhookSecretPlace(webhookId: string): string {
+  return `webhooks.secret:${webhookId}`;
+}
+
 function decrypt(key: Uint8Array, nonce: Buffer, body: Buffer, place: string): string {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
