@@ -66,7 +66,7 @@ for (const example of EXAMPLES) {
     const wrong: ReadonlyArray<readonly [what: string, headers: Record<string, string>]> = [
       ['no signature', {}],
       ['another secret', { 'x-service-signature': signature('other', BODY) }],
-      ['another body', { 'x-service-signature': signature(SECRET, Buffer.from(`${BODY} `)) }],
+      ['another body', { 'x-service-signature': signature(SECRET, Buffer.concat([BODY, Buffer.from(' ')])) }],
       ['an empty signature', { 'x-service-signature': '' }],
       ['the start of the right signature', { 'x-service-signature': signature(SECRET, BODY).slice(0, 20) }],
       ['the right signature and more', { 'x-service-signature': `${signature(SECRET, BODY)}0` }],
