@@ -9,6 +9,11 @@ import { keepRunning, type Child } from './supervisor.ts';
 const OWN = [
   { name: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
   { name: 'task_worker', title: 'task worker', root: inCheckout('workers', 'task-worker.ts') },
+  {
+    name: 'delivery_worker',
+    title: 'delivery worker',
+    root: inCheckout('workers', 'delivery-worker.ts'),
+  },
 ];
 
 /** Starts the API and the workers side by side and keeps them running. */

@@ -7,6 +7,7 @@ import type { Answer, Route } from '../../src/api/http/route.ts';
 import { readConfiguration, type Configuration } from '../../src/configuration.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { installRuntime } from '../../workers/temporal.ts';
 import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
@@ -34,7 +35,8 @@ export type Sent = {
 };
 
 /**
- * The API over real HTTP with a database, a task worker and an engine. `worker: false` leaves the task worker out;
+ * The API over real HTTP with a database, a task worker and an engine. `worker: false` leaves the task worker out,
+ * `deliveryWorker: true` brings one;
  * `database` and `temporalAddress` are for tests that take theirs away.
  */
 export type World = {
@@ -59,6 +61,7 @@ export async function startWorld(
   options: {
     environment?: Record<string, string>;
     worker?: boolean;
+    deliveryWorker?: boolean;
     database?: FreshDatabase;
     temporalAddress?: string;
   } = {},
@@ -91,6 +94,7 @@ export async function startWorld(
     onAnswer: (route, answer) => strays.push(...strayOf(route, answer)),
   });
   const worker = options.worker === false ? null : await startTaskWorker(configuration, log);
+  const deliveryWorker = options.deliveryWorker ? await startDeliveryWorker(configuration, log) : null;
 
   const world: World = {
     api,
@@ -147,6 +151,7 @@ export async function startWorld(
     async close() {
       await api.close();
       await worker?.close();
+      await deliveryWorker?.close();
       await database.close();
       await fresh.drop();
     },

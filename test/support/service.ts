@@ -56,6 +56,9 @@ export type Service = {
   worker: Part;
   /** A task worker that runs beside the first one once it is started. */
   secondWorker: Part;
+  /** Not running until started. */
+  deliveryWorker: Part;
+  secondDeliveryWorker: Part;
   /** @throws where no answer came within 20 s */
   send(method: string, path: string, asked?: Asked): Promise<Answered>;
   submit(members: Record<string, unknown>, headers?: Record<string, string>): Promise<Answered>;
@@ -111,6 +114,8 @@ export async function startService(): Promise<Service> {
   const api = ours('api', 'src/api/server.ts');
   const worker = ours('worker', 'workers/task-worker.ts');
   const secondWorker = ours('second-worker', 'workers/task-worker.ts');
+  const deliveryWorker = ours('delivery-worker', 'workers/delivery-worker.ts');
+  const secondDeliveryWorker = ours('second-delivery-worker', 'workers/delivery-worker.ts');
   await Promise.all([api.start(), worker.start()]);
 
   const url = `http://127.0.0.1:${port}`;
@@ -127,6 +132,8 @@ export async function startService(): Promise<Service> {
     api,
     worker,
     secondWorker,
+    deliveryWorker,
+    secondDeliveryWorker,
     send: (method, path, asked = {}) =>
       send(`${url}${path}`, method, { headers: { 'X-API-Key': installation.api_key }, ...asked }),
     submit: (members, headers = {}) =>
@@ -139,7 +146,9 @@ export async function startService(): Promise<Service> {
       await secondWorker.stop();
     },
     async close() {
-      await Promise.all([api.stop(), worker.stop(), secondWorker.stop()]);
+      await Promise.all(
+        [api, worker, secondWorker, deliveryWorker, secondDeliveryWorker].map((part) => part.stop()),
+      );
       await Promise.all([postgres.stop(), temporal.stop()]);
       rmSync(folder, { recursive: true, force: true });
     },

@@ -90,7 +90,7 @@ export class M0003Webhooks extends Migration {
       create index deliveries_by_status on deliveries (webhook_id, status, id desc)
         where status <> 'succeeded';
       create index deliveries_by_event on deliveries (event_seq);
-      create index deliveries_in_backlog on deliveries (webhook_id, id) where in_backlog;
+      create index deliveries_in_backlog on deliveries (webhook_id, event_seq) where in_backlog;
       create index deliveries_due on deliveries (next_attempt_at) where status = 'retrying';
       create index deliveries_by_age on deliveries using brin (created_at);
 

@@ -1,0 +1,102 @@
+import { Context } from '@temporalio/activity';
+import type { Database } from '../../database/connect.ts';
+import { noteRetriesStarted, putAside } from '../../database/dispatch.ts';
+import type { RecordedResult } from '../../database/delivery-results.ts';
+import type { Endpoint } from '../../database/endpoints.ts';
+import type { AttemptTrigger } from '../../domain/delivery.ts';
+import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
+import type { EndpointBook } from './endpoint-book.ts';
+import type { Gate } from './gate.ts';
+import type { Ledger } from './ledger.ts';
+import { post, type Post, type PostMeans } from './post.ts';
+
+export type AttemptMeans = PostMeans & {
+  database: Database;
+  book: EndpointBook;
+  gate: Gate;
+  ledger: Ledger;
+  control: Pick<DeliveryControl, 'startRetries'>;
+  onTrouble: (error: unknown, what: string) => void;
+};
+
+/** What became of a wish to attempt: recorded, no room in time, or not to be sent. */
+export type AttemptOutcome =
+  | { kind: 'recorded'; result: RecordedResult | null }
+  | { kind: 'no_room' }
+  | { kind: 'put_aside' };
+
+type Wish = {
+  trigger: AttemptTrigger;
+  /** How long to wait for room at the gate; null: as long as it takes. */
+  waitMs: number | null;
+  now: () => Date;
+  signal?: AbortSignal;
+  /** Whether a failure's retry is started here; not where the caller's own schedule goes on. */
+  startsRetries: boolean;
+};
+
+/** Makes attempts, each as one whole: room, a last look at the webhook, the request, its record, its retry. */
+export function createAttempts(means: AttemptMeans) {
+  const { book, gate, ledger, database, control, onTrouble } = means;
+
+  /** Asks the gate, then whether the webhook still wants it, and sends. */
+  return async function attempt(delivery: Post, wish: Wish): Promise<AttemptOutcome> {
+    const comer = { webhookId: delivery.webhook_id, workspaceId: delivery.workspace_id };
+    const leave = await gate.enter(comer, wish.waitMs);
+    if (leave === null) return { kind: 'no_room' };
+    let result: RecordedResult | null;
+    try {
+      const endpoint = await book.current(delivery.webhook_id, delivery.workspace_id);
+      const refusal = wish.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
+      if (refusal || !endpoint) {
+        const [status, reason] = refusal ?? DELETED;
+        if (wish.trigger !== 'manual') await putAside(database, [delivery.id], status, reason, wish.now());
+        return { kind: 'put_aside' };
+      }
+      const done = await post(means, endpoint, delivery, wish);
+      // A failure holds its place until it is written: else ten could fail where the count stands at one.
+      const recording = ledger.record(done);
+      if (done.succeeded) leave();
+      result = await recording;
+    } finally {
+      leave();
+    }
+    if (result?.status === 'retrying' && wish.startsRetries)
+      await startRetries(delivery.id, result, wish.now());
+    return { kind: 'recorded', result };
+  };
+
+  /** A retry that can't be started is found by the reconciler, so the group goes on. */
+  async function startRetries(deliveryId: string, result: RecordedResult, now: Date): Promise<void> {
+    const due = result.next_attempt_at?.getTime() ?? now.getTime();
+    try {
+      await control.startRetries({ deliveryId, generation: result.generation }, due - now.getTime());
+      await noteRetriesStarted(database, [deliveryId]);
+    } catch (error) {
+      onTrouble(error, 'a retry could not be started; it is found and started later');
+    }
+  }
+}
+
+export type Attempt = ReturnType<typeof createAttempts>;
+
+const DELETED = ['cancelled', 'the webhook was deleted'] as const;
+
+/** Why nothing is sent to a webhook now; null where it may be. */
+export function refusalOf(
+  endpoint: Endpoint | null,
+): readonly ['held' | 'skipped' | 'cancelled', string] | null {
+  if (!endpoint || endpoint.deleted_at) return DELETED;
+  if (endpoint.disabled_at) return ['held', 'the webhook is disabled'];
+  if (!endpoint.active) return ['skipped', 'the webhook is switched off'];
+  return null;
+}
+
+/**
+ * The engine's clock inside an activity: the machine's own, unless the engine is ahead, as where time is skipped.
+ */
+export function engineClock(): () => Date {
+  const { currentAttemptScheduledTimestampMs } = Context.current().info;
+  const ahead = Math.max(0, currentAttemptScheduledTimestampMs - Date.now());
+  return () => new Date(Date.now() + ahead);
+}

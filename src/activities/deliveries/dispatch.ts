@@ -1,0 +1,165 @@
+import { Context } from '@temporalio/activity';
+import type { Database } from '../../database/connect.ts';
+import {
+  deliveriesToSend,
+  eventsOfGroup,
+  leaveToBacklog,
+  noteGroupDone,
+  storeDeliveries,
+  waitingAmong,
+  type GroupEvent,
+  type PlannedDelivery,
+} from '../../database/dispatch.ts';
+import { judge } from '../../domain/matching.ts';
+import { derivedUuid } from '../../ids/derived-uuid.ts';
+import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
+import type { DispatchInput } from '../../workflows/delivery-messages.ts';
+import { keepBeating } from '../heartbeat.ts';
+import { engineClock, refusalOf, type Attempt, type AttemptOutcome } from './attempts.ts';
+import type { EndpointBook } from './endpoint-book.ts';
+import type { Post } from './post.ts';
+
+export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
+
+export type DispatchMeans = {
+  database: Database;
+  book: EndpointBook;
+  attempt: Attempt;
+  control: Pick<DeliveryControl, 'drainBacklog'>;
+};
+
+/** An attempt that its webhook's limit does not admit within this time leaves its group for the backlog. */
+const ADMISSION_MS = 1_000;
+/** The group's short activity ends after this time; what is still under way goes on in a long one. */
+const BRIEF_MS = 2_500;
+/** Every attempt of the short activity is certainly over so long after its delivery was stored. */
+const OVER_MS = 36_000;
+const LOOK_MS = 1_000;
+
+/** First attempts, in groups of events. */
+export function createDispatchActivities(means: DispatchMeans) {
+  const { database, attempt, control } = means;
+  /** First attempts of this process that are under way, by delivery. */
+  const underWay = new Map<string, Promise<void>>();
+
+  /** Sends side by side; answers when every attempt is recorded, or left to the backlog. */
+  async function send(deliveries: readonly Post[], now: () => Date): Promise<void> {
+    const left: string[] = [];
+    const sendOne = async (delivery: Post): Promise<void> => {
+      const wish = { trigger: 'automatic', waitMs: ADMISSION_MS, now, startsRetries: true } as const;
+      const outcome: AttemptOutcome = await attempt(delivery, wish);
+      if (outcome.kind === 'no_room') left.push(delivery.id);
+    };
+    const settled = await Promise.allSettled(
+      deliveries.map((delivery) => {
+        const sending = sendOne(delivery).finally(() => underWay.delete(delivery.id));
+        underWay.set(delivery.id, sending);
+        return sending;
+      }),
+    );
+    if (left.length > 0) await leave(deliveries, left, now);
+    const broken = settled.find((one) => one.status === 'rejected');
+    if (broken) throw broken.reason;
+  }
+
+  async function leave(deliveries: readonly Post[], left: readonly string[], now: () => Date): Promise<void> {
+    await leaveToBacklog(database, left, now());
+    const gone = new Set(left);
+    const webhooks = new Set(deliveries.filter(({ id }) => gone.has(id)).map(({ webhook_id: id }) => id));
+    await Promise.all([...webhooks].map((webhookId) => control.drainBacklog(webhookId)));
+  }
+
+  return {
+    /**
+     * Matches the events of a group with the webhooks of their workspaces, stores the deliveries and makes their
+     * first attempts. A repeat leaves alone what is recorded. Answers the deliveries that are still under way after a
+     * moment, for {@link finishGroup}.
+     */
+    async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
+      const now = engineClock();
+      const events = await eventsOfGroup(database, groupId);
+      const planned = await plan(means.book, events);
+      const waiting = await storeDeliveries(database, planned, now());
+      const posts = postsOf(planned, events, waiting);
+      const sending = send(posts, now).then(() => noteGroupDone(database, groupId, now()));
+      const isDone = await Promise.race([sending.then(() => true), after(BRIEF_MS)]);
+      if (isDone) return { unfinished: [] };
+      // Its end is waited for by the long activity, if that comes to this process; nobody else must.
+      sending.catch(() => {});
+      return { unfinished: posts.map(({ id }) => id).filter((id) => underWay.has(id)) };
+    },
+
+    /** Waits until the deliveries that a group left under way are recorded, and makes up for a process that died. */
+    async finishGroup({ groupId, ids }: DispatchInput & { ids: string[] }): Promise<void> {
+      const stopBeating = keepBeating();
+      try {
+        const now = engineClock();
+        await Promise.all(ids.map((id) => underWay.get(id)));
+        for (;;) {
+          const waiting = await waitingAmong(database, ids);
+          const deliveries = await deliveriesToSend(database, [...waiting]);
+          if (deliveries.length === 0) break;
+          const over = deliveries.filter(({ created_at: at }) => now().getTime() - at.getTime() > OVER_MS);
+          await send(over.flatMap(asPost), now);
+          if (over.length < deliveries.length) await after(LOOK_MS);
+          Context.current().cancellationSignal.throwIfAborted();
+        }
+        await noteGroupDone(database, groupId, now());
+      } finally {
+        stopBeating();
+      }
+    },
+  };
+}
+
+/** Every delivery that the events come to: to be sent, held or skipped, in the order of the events. */
+async function plan(book: EndpointBook, events: readonly GroupEvent[]): Promise<PlannedDelivery[]> {
+  const planned: PlannedDelivery[] = [];
+  for (const event of events) {
+    const endpoints = await book.ofWorkspace(event.workspace_id);
+    if (endpoints.length === 0) continue;
+    const { data } = JSON.parse(event.body) as { data: Record<string, unknown> };
+    for (const endpoint of endpoints) {
+      const verdict = judge(endpoint.events, { event: event.event, data });
+      if (verdict.verdict === 'unsubscribed') continue;
+      const refusal =
+        verdict.verdict === 'skip' ? (['skipped', verdict.reason] as const) : refusalOf(endpoint);
+      if (refusal?.[0] === 'cancelled') continue;
+      planned.push({
+        id: derivedUuid(event.received_at, `${event.seq}:${endpoint.id}`),
+        workspace_id: event.workspace_id,
+        webhook_id: endpoint.id,
+        event_seq: event.seq,
+        event_id: event.id,
+        event: event.event,
+        status: refusal?.[0] ?? 'pending',
+        reason: refusal?.[1] ?? null,
+      });
+    }
+  }
+  return planned;
+}
+
+/** What is to be posted. The bytes of an event are made once for all its deliveries. */
+function postsOf(
+  planned: readonly PlannedDelivery[],
+  events: readonly GroupEvent[],
+  waiting: ReadonlySet<string>,
+): Post[] {
+  const bySeq = new Map(events.map((event) => [event.seq, { ...event, body: Buffer.from(event.body) }]));
+  return planned.flatMap(({ id, webhook_id, workspace_id, event_seq }) => {
+    const event = bySeq.get(event_seq);
+    if (!event || !waiting.has(id)) return [];
+    const { event: kind, timestamp, body } = event;
+    return [{ id, webhook_id, workspace_id, event: kind, timestamp, body, generation: 0 }];
+  });
+}
+
+/** A stored delivery as it is posted; none where its payload is past its retention. */
+export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): Post[] {
+  return delivery.body === null ? [] : [{ ...delivery, body: Buffer.from(delivery.body) }];
+}
+
+function after(ms: number): Promise<false> {
+  return new Promise((resolve) => setTimeout(() => resolve(false), ms));
+}

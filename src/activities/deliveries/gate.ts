@@ -1,0 +1,94 @@
+/** Who wants to be let through: a webhook, of a workspace. */
+export type Comer = { webhookId: string; workspaceId: string };
+
+/** How many attempts may be under way at once, in this process. */
+export type GateLimits = { perWebhook: number; perWorkspace: number; overall: number };
+
+/** Lets attempts through, as many at once as the limits allow; waiting ones of a webhook in the order they came. */
+export type Gate = {
+  /**
+   * Resolves with the way out once there is room, or with null when there is none within `waitMs` (null: waits for as
+   * long as it takes).
+   */
+  enter(comer: Comer, waitMs: number | null): Promise<(() => void) | null>;
+  /** How many are inside. */
+  inside(): number;
+};
+
+type Waiting = { comer: Comer; enter: (leave: (() => void) | null) => void; timer: NodeJS.Timeout | null };
+
+/** A gate; a webhook that is full holds up nobody else, whoever came first. */
+export function createGate(limits: GateLimits): Gate {
+  const webhooks = new Map<string, number>();
+  const workspaces = new Map<string, number>();
+  const queues = new Map<string, Waiting[]>();
+  let inside = 0;
+
+  const isRoom = ({ webhookId, workspaceId }: Comer) =>
+    inside < limits.overall &&
+    (webhooks.get(webhookId) ?? 0) < limits.perWebhook &&
+    (workspaces.get(workspaceId) ?? 0) < limits.perWorkspace;
+
+  function letIn(comer: Comer): () => void {
+    inside += 1;
+    add(webhooks, comer.webhookId, 1);
+    add(workspaces, comer.workspaceId, 1);
+    let isOut = false;
+    return () => {
+      if (isOut) return;
+      isOut = true;
+      inside -= 1;
+      add(webhooks, comer.webhookId, -1);
+      add(workspaces, comer.workspaceId, -1);
+      letWaitingIn(comer.webhookId);
+    };
+  }
+
+  /** The webhook that became free first; then, where an outer limit was the obstacle, the others by turns. */
+  function letWaitingIn(freed: string): void {
+    admit(freed);
+    if (inside >= limits.overall) return;
+    for (const webhookId of queues.keys()) if (webhookId !== freed) admit(webhookId);
+  }
+
+  function admit(webhookId: string): void {
+    const queue = queues.get(webhookId);
+    if (!queue) return;
+    for (let first = queue[0]; first && isRoom(first.comer); first = queue[0]) {
+      queue.shift();
+      if (first.timer) clearTimeout(first.timer);
+      first.enter(letIn(first.comer));
+    }
+    // Whoever was served goes to the end of the row.
+    queues.delete(webhookId);
+    if (queue.length > 0) queues.set(webhookId, queue);
+  }
+
+  return {
+    async enter(comer, waitMs) {
+      const queue = queues.get(comer.webhookId);
+      if (!queue && isRoom(comer)) return letIn(comer);
+      const { promise, resolve } = Promise.withResolvers<(() => void) | null>();
+      const waiting: Waiting = { comer, enter: resolve, timer: null };
+      if (waitMs !== null) {
+        waiting.timer = setTimeout(() => {
+          const own = queues.get(comer.webhookId) ?? [];
+          const place = own.indexOf(waiting);
+          if (place >= 0) own.splice(place, 1);
+          if (own.length === 0) queues.delete(comer.webhookId);
+          resolve(null);
+        }, waitMs);
+      }
+      if (queue) queue.push(waiting);
+      else queues.set(comer.webhookId, [waiting]);
+      return await promise;
+    },
+    inside: () => inside,
+  };
+}
+
+function add(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}

@@ -1,0 +1,77 @@
+import type { Database } from '../../database/connect.ts';
+import {
+  recordResults,
+  type AttemptResult,
+  type Disabled,
+  type RecordedResult,
+} from '../../database/delivery-results.ts';
+
+/** Writes the results of attempts down. */
+export type Ledger = {
+  /** Resolves once the result is committed; null where the delivery is gone. @throws what the database throws */
+  record(result: AttemptResult): Promise<RecordedResult | null>;
+};
+
+/** At most so many results in one transaction, and a success waits so many milliseconds for others. */
+const BATCH = 50;
+const LINGER_MS = 5;
+
+type Entry = {
+  result: AttemptResult;
+  resolve: (recorded: RecordedResult | null) => void;
+  reject: (error: unknown) => void;
+};
+
+/**
+ * A ledger that writes one transaction at a time, so that results are committed in the order they came in: failures
+ * at once with every success before them, successes together with the next ones, so that a crash repeats few.
+ */
+export function createLedger(database: Database, onDisabled: (disabled: Disabled) => void): Ledger {
+  const waiting: Entry[] = [];
+  let writing = false;
+  let timer: NodeJS.Timeout | null = null;
+
+  async function write(): Promise<void> {
+    if (writing) return;
+    writing = true;
+    if (timer) clearTimeout(timer);
+    timer = null;
+    while (waiting.length > 0) await writeBatch(takeBatch(waiting));
+    writing = false;
+  }
+
+  async function writeBatch(batch: Entry[]): Promise<void> {
+    try {
+      const { recorded, disabled } = await recordResults(
+        database,
+        batch.map(({ result }) => result),
+      );
+      for (const { result, resolve } of batch) resolve(recorded.get(result.delivery_id) ?? null);
+      for (const one of disabled) onDisabled(one);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  return {
+    record(result) {
+      const { promise, resolve, reject } = Promise.withResolvers<RecordedResult | null>();
+      waiting.push({ result, resolve, reject });
+      if (!result.succeeded || waiting.length >= BATCH) void write();
+      else if (!writing) timer ??= setTimeout(() => void write(), LINGER_MS);
+      return promise;
+    },
+  };
+}
+
+/** The next results in order, one for each delivery: a second one of the same delivery waits for the next batch. */
+function takeBatch(waiting: Entry[]): Entry[] {
+  const seen = new Set<string>();
+  let size = 0;
+  for (const { result } of waiting) {
+    if (size === BATCH || seen.has(result.delivery_id)) break;
+    seen.add(result.delivery_id);
+    size += 1;
+  }
+  return waiting.splice(0, size);
+}

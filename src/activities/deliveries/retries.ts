@@ -1,0 +1,116 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Database } from '../../database/connect.ts';
+import { backlogOf, deliveriesToSend, putAside, type DeliveryToSend } from '../../database/dispatch.ts';
+import type { AttemptInput, BacklogInput, DeliveryInput } from '../../workflows/delivery-messages.ts';
+import { keepBeating } from '../heartbeat.ts';
+import { engineClock, type Attempt } from './attempts.ts';
+import { asPost } from './dispatch.ts';
+
+export type RetryActivities = ReturnType<typeof createRetryActivities>;
+
+/** How much of a backlog one call takes up, and for how long it begins new attempts, in milliseconds. */
+const BACKLOG_BATCH = 200;
+const BACKLOG_MS = 20_000;
+/** A due time so close is now. */
+const NEAR_MS = 1_000;
+
+/** Every attempt that is not a first one in its group. */
+export function createRetryActivities({ database, attempt }: { database: Database; attempt: Attempt }) {
+  return {
+    /**
+     * One attempt of a delivery's schedule. One whose delivery has succeeded, was held, or has begun anew since does
+     * nothing.
+     * @throws ApplicationFailure of type `DeliveryFailed`: with the wait before the next attempt, or not to be
+     *   retried after the last one
+     */
+    async attemptDelivery(input: DeliveryInput): Promise<void> {
+      const stopBeating = keepBeating();
+      try {
+        await attemptOfSchedule(input);
+      } finally {
+        stopBeating();
+      }
+    },
+
+    /** One attempt beside the schedule, made by hand or as a test. */
+    async attemptOnce({ deliveryId, trigger }: AttemptInput): Promise<void> {
+      const stopBeating = keepBeating();
+      try {
+        const delivery = await find(deliveryId);
+        const now = engineClock();
+        for (const one of delivery ? asPost(delivery) : []) {
+          await attempt(one, { trigger, waitMs: null, now, startsRetries: false, signal: signal() });
+        }
+      } finally {
+        stopBeating();
+      }
+    },
+
+    /**
+     * Sends what waits in a webhook's backlog, `width` at once, oldest first, for a while. Answers whether there is
+     * more, and whether the last attempts succeeded.
+     */
+    async drainBacklog({ webhookId, width }: BacklogInput & { width: number }) {
+      const stopBeating = keepBeating();
+      try {
+        return await drain(webhookId, width);
+      } finally {
+        stopBeating();
+      }
+    },
+  };
+
+  async function find(id: string): Promise<DeliveryToSend | null> {
+    return (await deliveriesToSend(database, [id]))[0] ?? null;
+  }
+
+  async function attemptOfSchedule({ deliveryId, generation }: DeliveryInput): Promise<void> {
+    const delivery = await find(deliveryId);
+    if (delivery?.status !== 'retrying' || delivery.generation !== generation) return;
+    const now = engineClock();
+    // A worker that died after its attempt was recorded left the next one to the policy's short wait.
+    const early = (delivery.next_attempt_at?.getTime() ?? 0) - now().getTime();
+    if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
+    const [one] = asPost(delivery);
+    if (!one)
+      return await putAside(database, [deliveryId], 'cancelled', 'the payload is past its retention', now());
+    const wish = { trigger: 'automatic', waitMs: null, now, startsRetries: false, signal: signal() } as const;
+    const outcome = await attempt(one, wish);
+    const result = outcome.kind === 'recorded' ? outcome.result : null;
+    if (result?.status === 'failed') throw deliveryFailed('the last attempt failed', null);
+    if (result?.status !== 'retrying') return;
+    const due = result.next_attempt_at?.getTime() ?? now().getTime();
+    throw deliveryFailed(`attempt ${result.number} failed`, Math.max(1, due - now().getTime()));
+  }
+
+  async function drain(webhookId: string, width: number): Promise<{ isMore: boolean; isWell: boolean }> {
+    const now = engineClock();
+    const begun = performance.now();
+    const batch = (await backlogOf(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
+    let next = 0;
+    let isWell = true;
+    const work = async (): Promise<void> => {
+      for (let one = batch[next++]; one; one = batch[next++]) {
+        if (performance.now() - begun > BACKLOG_MS || signal().aborted) return;
+        const wish = { trigger: 'automatic', waitMs: null, now, startsRetries: true } as const;
+        const outcome = await attempt(one, wish);
+        if (outcome.kind === 'recorded') isWell = outcome.result?.status === 'succeeded';
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(width, batch.length) }, work));
+    const isMore = (await backlogOf(database, webhookId, 1)).length > 0;
+    return { isMore, isWell };
+  }
+}
+
+function signal(): AbortSignal {
+  return Context.current().cancellationSignal;
+}
+
+/** `waitMs`: until the next attempt; null when there is none. */
+function deliveryFailed(message: string, waitMs: number | null): ApplicationFailure {
+  const common = { message, type: 'DeliveryFailed' };
+  return ApplicationFailure.create(
+    waitMs === null ? { ...common, nonRetryable: true } : { ...common, nextRetryDelay: waitMs },
+  );
+}

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { Runtime, Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createAttempts } from '../src/activities/deliveries/attempts.ts';
+import { createDispatchActivities } from '../src/activities/deliveries/dispatch.ts';
+import { createEndpointBook } from '../src/activities/deliveries/endpoint-book.ts';
+import { createGate } from '../src/activities/deliveries/gate.ts';
+import { createLedger } from '../src/activities/deliveries/ledger.ts';
+import { createRetryActivities } from '../src/activities/deliveries/retries.ts';
+import { readConfiguration, type Configuration } from '../src/configuration.ts';
+import { connectDatabase } from '../src/database/connect.ts';
+import { startNotifications } from '../src/database/notifications.ts';
+import { ATTEMPTS_AT_ONCE } from '../src/domain/limits.ts';
+import { createAddressGuard } from '../src/outbound/address-guard.ts';
+import { createSender } from '../src/outbound/attempt.ts';
+import { createSealing, webhookSecretPlace } from '../src/security/sealing.ts';
+import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
+import { taskQueues } from '../src/workflows/messages.ts';
+import { workflowBundle } from './bundle.ts';
+import { runningWorker } from './run-worker.ts';
+import { runProcess } from './process.ts';
+import { connectTemporal, installRuntime } from './temporal.ts';
+
+/** A delivery worker that works until it is closed. */
+export type DeliveryWorker = { close(): Promise<void>; stopped: Promise<unknown> };
+
+/** Attempts at once in one process: overall, and of one workspace, so that none takes all the room. */
+const ATTEMPTS_OVERALL = 1_000;
+const ATTEMPTS_OF_WORKSPACE = 400;
+/** Groups, retries and backlogs at once. They wait for receivers most of the time. */
+const SLOTS = 500;
+const DATABASE_POOL = 10;
+
+/**
+ * Runs everything of webhook deliveries: first attempts in groups, backlogs, retries, tests.
+ * @throws where the database or Temporal is out of reach
+ */
+export async function startDeliveryWorker(
+  configuration: Configuration,
+  log: Logger,
+): Promise<DeliveryWorker> {
+  const { databaseUrl, taskQueue } = configuration;
+  const clock = () => new Date();
+  const database = await connectDatabase(databaseUrl, DATABASE_POOL);
+  const notifications = await startNotifications(databaseUrl, log);
+  const { connection, client, namespace } = await connectTemporal();
+  const control = createDeliveryControl({ client, taskQueue });
+  const sealing = createSealing(configuration.sealingKeys);
+  const sender = createSender({
+    guard: createAddressGuard(configuration.outboundAllow),
+    ...(configuration.outboundCaFile === null
+      ? {}
+      : { ca: readFileSync(configuration.outboundCaFile, 'utf8') }),
+    ...(configuration.outboundProxy === null ? {} : { proxy: configuration.outboundProxy }),
+  });
+  const book = createEndpointBook(database, notifications, clock);
+  const attempt = createAttempts({
+    database,
+    book,
+    gate: createGate({
+      perWebhook: ATTEMPTS_AT_ONCE,
+      perWorkspace: ATTEMPTS_OF_WORKSPACE,
+      overall: ATTEMPTS_OVERALL,
+    }),
+    ledger: createLedger(database, ({ webhookId, at }) => {
+      log.warn({ webhook_id: webhookId, disabled_at: at }, 'a webhook was disabled after too many failures');
+    }),
+    sender,
+    openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
+    control,
+    onTrouble: (error, what) => log.warn({ err: error }, what),
+  });
+  const worker = runningWorker(
+    await Worker.create({
+      connection,
+      namespace,
+      taskQueue: taskQueues(taskQueue).deliveries,
+      workflowBundle: await workflowBundle(Runtime.instance().logger),
+      activities: {
+        ...createDispatchActivities({ database, book, attempt, control }),
+        ...createRetryActivities({ database, attempt }),
+      },
+      maxConcurrentWorkflowTaskExecutions: SLOTS,
+      maxConcurrentLocalActivityExecutions: SLOTS,
+      maxConcurrentActivityTaskExecutions: SLOTS,
+      maxCachedWorkflows: SLOTS * 2,
+      stickyQueueScheduleToStartTimeout: '5 s',
+      shutdownGraceTime: '5 s',
+    }),
+  );
+  return {
+    stopped: worker.stopped,
+    async close() {
+      await worker.shutdown();
+      await sender.close();
+      await notifications.close();
+      await database.close();
+      await connection.close();
+    },
+  };
+}
+
+if (import.meta.main) {
+  await runProcess('delivery-worker', async (log) => {
+    installRuntime(log);
+    return await startDeliveryWorker(readConfiguration(process.env), log);
+  });
+}
