@@ -20,6 +20,7 @@ import { sessionRoutes } from './session/routes.ts';
 import { sessionsRoutes } from './sessions/routes.ts';
 import { taskRoutes } from './tasks/routes.ts';
 import { tokenRoutes } from './tokens/routes.ts';
+import { webhookStatsRoute } from './webhooks/stats.ts';
 
 /** Sign-ins of one address (decisions 1). */
 const SIGN_INS_A_MINUTE = 10;
@@ -76,6 +77,7 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...keyRoutes(deps),
     ...projectRoutes(deps),
     ...memberRoutes(deps),
+    webhookStatsRoute(deps),
     ...auditLogRoutes(deps),
     ...healthRoutes(deps),
   ];

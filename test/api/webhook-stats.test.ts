@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { derivedUuid } from '../../src/ids/derived-uuid.ts';
+import { startWorld, type World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+type Row = {
+  /** Hours ago. */
+  created: number;
+  attempts: { ago: number; failure?: string; trigger?: string }[];
+  generation?: number;
+  test?: boolean;
+};
+
+describe('the figures of a webhook', () => {
+  let world: World;
+  let now: number;
+
+  before(async () => {
+    world = await startWorld({ worker: false });
+  });
+  after(() => world.close());
+  beforeEach(() => {
+    now = Date.now();
+  });
+
+  const ago = (hours: number) => new Date(now - hours * HOUR_MS).toISOString();
+
+  const webhook = async (): Promise<string> => {
+    const id = randomUUID();
+    await sql`
+      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
+      values (${id}, ${world.installation.workspace_id}, 'W', 'https://example.com/', '[]', 'system', now(), now())
+    `.execute(statements(world.database));
+    return id;
+  };
+
+  const delivery = async (webhookId: string, { created, attempts, generation = 0, test = false }: Row) => {
+    const id = derivedUuid(new Date(ago(created)), randomUUID());
+    const last = attempts.at(-1)?.ago ?? created;
+    await sql`
+      insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, test, generation,
+        attempts_count, created_at, updated_at)
+      values (${id}, ${world.installation.workspace_id}, ${webhookId}, 1, 'e', 'issue.created', 'succeeded', ${test},
+        ${generation}, ${attempts.length}, ${ago(created)}, ${ago(last)})
+    `.execute(statements(world.database));
+    for (const [index, attempt] of attempts.entries()) {
+      await sql`
+        insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, failure, timings)
+        values (${id}, ${index + 1}, ${attempt.trigger ?? 'automatic'}, ${ago(attempt.ago)}, 'https://example.com/',
+          '{}', ${attempt.failure ?? null}, '{}')
+      `.execute(statements(world.database));
+    }
+  };
+
+  const stats = async (id: string, query = '') =>
+    (await world.send('GET', `/api/v1/webhooks/${id}/stats${query}`)).json;
+
+  it('counts attempts hour by hour, the last hour last', async () => {
+    const id = await webhook();
+    await delivery(id, { created: 0.5, attempts: [{ ago: 0.5 }] });
+    await delivery(id, { created: 2.5, attempts: [{ ago: 2.5, failure: 'timeout' }, { ago: 2.4 }] });
+    const found = await stats(id);
+    assert.equal(found.hours.length, 24);
+    assert.deepEqual(
+      found.hours.slice(-3).map(({ succeeded, failed }: Record<string, number>) => [succeeded, failed]),
+      [
+        [1, 1],
+        [0, 0],
+        [1, 0],
+      ],
+    );
+    assert.deepEqual([found.total, found.succeeded, found.failed], [3, 2, 1]);
+    assert.equal(found.success_rate, 2 / 3);
+    assert.equal(found.last_delivery_at, ago(0.5));
+    assert.equal(Date.parse(found.to) - Date.parse(found.from), 24 * HOUR_MS);
+    assert.equal(found.hours[0].from, found.from);
+  });
+
+  it('counts what is attempted late: by the schedule, once more from its beginning, by hand', async () => {
+    const id = await webhook();
+    await delivery(id, { created: 38, attempts: [{ ago: 38, failure: 'status' }, { ago: 23.5 }] });
+    await delivery(id, {
+      created: 500,
+      attempts: [{ ago: 500, failure: 'status' }, { ago: 3 }],
+      generation: 2,
+    });
+    await delivery(id, { created: 700, attempts: [{ ago: 700 }, { ago: 1, trigger: 'manual' }] });
+    const found = await stats(id);
+    assert.deepEqual([found.total, found.succeeded, found.failed], [3, 3, 0]);
+    assert.equal(found.last_delivery_at, ago(1));
+  });
+
+  it("leaves out tests, other webhooks' attempts, and what is older", async () => {
+    const id = await webhook();
+    await delivery(id, { created: 1, attempts: [{ ago: 1, trigger: 'test' }], test: true });
+    await delivery(await webhook(), { created: 1, attempts: [{ ago: 1 }] });
+    await delivery(id, { created: 2, attempts: [] });
+    await delivery(id, { created: 30, attempts: [{ ago: 30 }] });
+    const found = await stats(id);
+    assert.deepEqual([found.total, found.success_rate], [0, null]);
+    assert.equal(found.last_delivery_at, ago(30));
+    assert.equal((await stats(id, '?hours=48')).total, 1);
+    assert.equal((await stats(id, '?hours=1')).hours.length, 1);
+  });
+
+  it('is not found for another webhook, and wants a whole number of hours', async () => {
+    const id = await webhook();
+    const path = `/api/v1/webhooks/${id}/stats`;
+    assert.equal((await world.send('GET', `/api/v1/webhooks/${randomUUID()}/stats`)).status, 404);
+    for (const hours of ['0', '169', '1.5', 'x'])
+      assert.equal((await world.send('GET', `${path}?hours=${hours}`)).status, 400);
+    await sql`update webhooks set deleted_at = now() where id = ${id}`.execute(statements(world.database));
+    assert.equal((await world.send('GET', path)).status, 404);
+  });
+});
