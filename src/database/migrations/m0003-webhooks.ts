@@ -92,6 +92,7 @@ export class M0003Webhooks extends Migration {
       create index deliveries_by_event on deliveries (event_seq);
       create index deliveries_in_backlog on deliveries (webhook_id, event_seq) where in_backlog;
       create index deliveries_due on deliveries (next_attempt_at) where status = 'retrying';
+      create index deliveries_renewed on deliveries (webhook_id, updated_at) where generation > 0;
       create index deliveries_by_age on deliveries using brin (created_at);
 
       create table delivery_attempts (
@@ -112,6 +113,7 @@ export class M0003Webhooks extends Migration {
         response_ms integer,
         primary key (delivery_id, number)
       );
+      create index delivery_attempts_by_hand on delivery_attempts (attempted_at) where "trigger" = 'manual';
 
       create table notifications (
         id uuid primary key,
