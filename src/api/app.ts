@@ -15,6 +15,7 @@ import { securityHeaders } from './http/security-headers.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { meRoutes } from './me/routes.ts';
 import { memberRoutes } from './members/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { sessionRoutes } from './session/routes.ts';
 import { sessionsRoutes } from './sessions/routes.ts';
@@ -78,6 +79,7 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...projectRoutes(deps),
     ...memberRoutes(deps),
     webhookStatsRoute(deps),
+    ...notificationRoutes(deps),
     ...auditLogRoutes(deps),
     ...healthRoutes(deps),
   ];

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { listNotices, readAllNotices, readNotice, type NoticeRow } from '../../database/notices.ts';
+import type { PersonCaller } from '../http/caller.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import { notFound } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+
+const PATH = '/api/v1/notifications';
+const access = { kind: 'person', least: 'viewer' } as const;
+const tag = 'notification';
+
+const notice = z
+  .strictObject({
+    id: uuidOut,
+    kind: z.string().describe('`webhook.disabled`: a webhook failed so often that nothing is sent to it'),
+    subject: z.string().describe('What it is about, for example `webhook:<id>`'),
+    detail: z.record(z.string(), z.unknown()),
+    created_at: timestamp,
+    read_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Notification' });
+const noticePage = pageOf(notice).meta({ id: 'NotificationPage' });
+
+const listParameters = z.strictObject({
+  ...pageParameters,
+  unread: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional()
+    .describe('`true`: only those that were not read'),
+});
+
+/** What a person is told of: their own notices, and having read them. */
+export function notificationRoutes(deps: Dependencies): Route[] {
+  return [list(deps), readAll(deps), read(deps)];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listNotifications',
+    tag,
+    summary: 'Your notifications, newest first',
+    access,
+    query: listParameters,
+    answers: { 200: { description: 'A page of notifications', schema: noticePage } },
+    async handle({ caller, query: { limit = DEFAULT_PAGE, cursor, unread = false } }) {
+      const page = { ...ownerOf(caller), unread, cursor, limit: limit + 1 };
+      const { rows, nextCursor } = cutPage(await listNotices(deps.database, page), limit);
+      return { status: 200, body: { data: rows.map(present), next_cursor: nextCursor } };
+    },
+  });
+}
+
+function readAll(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${PATH}/read-all`,
+    operationId: 'readAllNotifications',
+    tag,
+    summary: 'Note that you have read all of them',
+    access,
+    answers: {
+      200: {
+        description: 'How many had not been read',
+        schema: z.strictObject({ count: z.int() }).meta({ id: 'NotificationsRead' }),
+      },
+    },
+    async handle({ caller }) {
+      const count = await readAllNotices(deps.database, { ...ownerOf(caller), now: deps.clock() });
+      return { status: 200, body: { count } };
+    },
+  });
+}
+
+function read(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${PATH}/{id}/read`,
+    operationId: 'readNotification',
+    tag,
+    summary: 'Note that you have read one',
+    access,
+    params: z.strictObject({ id: uuid }),
+    answers: {
+      200: { description: 'The notification; `read_at` is when it was first read', schema: notice },
+    },
+    async handle({ caller, params: { id } }) {
+      const row = await readNotice(deps.database, { ...ownerOf(caller), id, now: deps.clock() });
+      if (!row) throw notFound('notification');
+      return { status: 200, body: present(row) };
+    },
+  });
+}
+
+function ownerOf({ userId, workspaceId }: PersonCaller) {
+  return { userId, workspaceId };
+}
+
+function present({ id, kind, subject, detail, created_at, read_at }: NoticeRow) {
+  return {
+    id,
+    kind,
+    subject,
+    detail,
+    created_at: created_at.toISOString(),
+    read_at: read_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { Notification } from '../../src/database/entities.ts';
+import { assertProblem } from './problems.ts';
+import { PASSWORD, startWorld, type World } from './world.ts';
+
+describe('notifications', () => {
+  let world: World;
+  let owner: { id: string; cookie: string };
+  let admin: { id: string; cookie: string };
+  before(async () => {
+    world = await startWorld({ worker: false });
+    const cookie = await world.signIn();
+    const me = await world.send('GET', '/api/v1/session', { cookie });
+    owner = { id: me.json.user.id, cookie };
+    const { json } = await world.send('POST', '/api/v1/members', {
+      ...world.as(cookie),
+      body: { email: 'admin@example.com', role: 'admin', password: PASSWORD },
+    });
+    admin = { id: json.id, cookie: await world.signIn('admin@example.com') };
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    await world.database.em.fork().nativeDelete(Notification, { kind: 'webhook.disabled' });
+  });
+
+  /** Stores a notice as a disabling does, `age` minutes old. */
+  const notify = async (userId: string, age = 0): Promise<string> => {
+    const id = randomUUIDv7();
+    await world.database.em.fork().insert(Notification, {
+      id,
+      workspace_id: world.installation.workspace_id,
+      user_id: userId,
+      kind: 'webhook.disabled',
+      subject: `webhook:${randomUUIDv7()}`,
+      detail: { name: 'Orders', failures: 10 },
+      created_at: new Date(Date.now() - age * 60_000),
+      read_at: null,
+      emailed_at: null,
+    });
+    return id;
+  };
+  const list = (cookie: string, query = '') => world.send('GET', `/api/v1/notifications${query}`, { cookie });
+  const idsOf = ({ json }: { json: { data: { id: string }[] } }) => json.data.map(({ id }) => id);
+  const read = (id: string, cookie: string) =>
+    world.send('POST', `/api/v1/notifications/${id}/read`, world.as(cookie));
+
+  it("are a person's own, newest first", async () => {
+    const mine = [await notify(owner.id, 2), await notify(owner.id, 1)];
+    const theirs = await notify(admin.id);
+    const { status, json } = await list(owner.cookie);
+    assert.equal(status, 200);
+    assert.deepEqual(idsOf({ json }), mine.toReversed());
+    assert.deepEqual(Object.keys(json.data[0]), ['id', 'kind', 'subject', 'detail', 'created_at', 'read_at']);
+    assert.deepEqual(json.data[0].detail, { name: 'Orders', failures: 10 });
+    assert.equal(json.data[0].read_at, null);
+    assert.deepEqual(idsOf(await list(admin.cookie)), [theirs]);
+  });
+
+  it('come in pages', async () => {
+    const ids = [await notify(owner.id), await notify(owner.id), await notify(owner.id)].toReversed();
+    const first = await list(owner.cookie, '?limit=2');
+    assert.deepEqual(idsOf(first), ids.slice(0, 2));
+    const second = await list(owner.cookie, `?limit=2&cursor=${first.json.next_cursor}`);
+    assert.deepEqual(idsOf(second), ids.slice(2));
+    assert.equal(second.json.next_cursor, null);
+  });
+
+  it('are read one by one, the first time counting', async () => {
+    const [older, newer] = [await notify(owner.id), await notify(owner.id)];
+    const { status, json } = await read(older, owner.cookie);
+    assert.equal(status, 200);
+    assert.ok(Math.abs(Date.parse(json.read_at) - Date.now()) < 60_000);
+    assert.deepEqual(idsOf(await list(owner.cookie, '?unread=true')), [newer]);
+    assert.deepEqual(idsOf(await list(owner.cookie, '?unread=false')), [newer, older]);
+    assert.equal((await read(older, owner.cookie)).json.read_at, json.read_at);
+  });
+
+  it('are read all at once', async () => {
+    await notify(owner.id);
+    await notify(owner.id);
+    const theirs = await notify(admin.id);
+    const readAll = () => world.send('POST', '/api/v1/notifications/read-all', world.as(owner.cookie));
+    assert.deepEqual((await readAll()).json, { count: 2 });
+    assert.deepEqual((await readAll()).json, { count: 0 });
+    assert.deepEqual(idsOf(await list(owner.cookie, '?unread=true')), []);
+    assert.deepEqual(idsOf(await list(admin.cookie, '?unread=true')), [theirs]);
+  });
+
+  it('of somebody else are not found', async () => {
+    const theirs = await notify(admin.id);
+    assertProblem(await read(theirs, owner.cookie), 404, 'not_found');
+    assertProblem(await read(randomUUIDv7(), owner.cookie), 404, 'not_found');
+    assert.deepEqual(idsOf(await list(admin.cookie, '?unread=true')), [theirs]);
+  });
+
+  it('are for people, not for keys', async () => {
+    assertProblem(await world.send('GET', '/api/v1/notifications'), 403, 'forbidden');
+    assertProblem(await world.send('GET', '/api/v1/notifications', { key: null }), 401, 'unauthenticated');
+  });
+
+  it('are asked for in the declared way', async () => {
+    for (const query of ['?unread=yes', '?limit=0', '?cursor=x', '?kind=all']) {
+      assertProblem(await list(owner.cookie, query), 400, 'bad_request');
+    }
+    assertProblem(await read('not-an-id', owner.cookie), 404, 'not_found');
+  });
+});
