@@ -12,3 +12,26 @@ export const EVENT_KINDS = [
   'deployment.completed',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** What an event may be about. */
+export const MAIN_OBJECTS = ['issue', 'comment', 'sprint', 'project', 'user', 'deployment'] as const;
+export type MainObject = (typeof MAIN_OBJECTS)[number];
+
+/** When each kind happens, in words, and which member of its `data` it is about. */
+export const ABOUT_EVENTS: Readonly<Record<EventKind, { description: string; object: MainObject }>> = {
+  'issue.created': { description: 'A new issue is created', object: 'issue' },
+  'issue.updated': { description: 'An issue is modified', object: 'issue' },
+  'issue.deleted': { description: 'An issue is deleted', object: 'issue' },
+  'issue.moved': { description: 'An issue changes project', object: 'issue' },
+  'comment.created': { description: 'A new comment', object: 'comment' },
+  'sprint.started': { description: 'A sprint begins', object: 'sprint' },
+  'sprint.completed': { description: 'A sprint ends', object: 'sprint' },
+  'project.created': { description: 'A new project', object: 'project' },
+  'user.joined': { description: 'A user joins the team', object: 'user' },
+  'deployment.completed': { description: 'A deployment finishes', object: 'deployment' },
+};
+
+/** True for the name of a kind. */
+export function isEventKind(name: unknown): name is EventKind {
+  return (EVENT_KINDS as readonly unknown[]).includes(name);
+}

@@ -54,3 +54,7 @@ export const FAILURES_TO_DISABLE = 10;
 export const ATTEMPTS_AT_ONCE = 10;
 /** The longest overlap of two secrets, in hours. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
+/** The id of what an event is about, in characters. */
+export const MAX_OBJECT_ID_LENGTH = 255;
+/** Levels of objects and lists in an event's `data`. */
+export const MAX_DATA_DEPTH = 64;

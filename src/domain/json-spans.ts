@@ -1,0 +1,103 @@
+/** Where a value stands in a text: from `start` up to, not including, `end`. */
+export type Span = { start: number; end: number };
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENS_OBJECT = 0x7b;
+const CLOSES_OBJECT = 0x7d;
+const OPENS_LIST = 0x5b;
+const CLOSES_LIST = 0x5d;
+const COMMA = 0x2c;
+
+/*
+ * Finds values in JSON texts without parsing them, so that they can be passed on to the byte. Every text given here must
+ * have passed `JSON.parse` already: nothing is checked again.
+ */
+
+/**
+ * The value of the member `name` of the object that begins at or behind `from`; null where there is none. Of several
+ * members of one name the last one counts, as with `JSON.parse`.
+ */
+export function memberSpan(text: string, name: string, from = 0): Span | null {
+  let found: Span | null = null;
+  let at = skipSpace(text, skipSpace(text, from) + 1);
+  while (text.charCodeAt(at) !== CLOSES_OBJECT) {
+    const endOfName = skipString(text, at);
+    const isWanted = saysName(text, at, endOfName, name);
+    const start = skipSpace(text, skipSpace(text, endOfName) + 1);
+    const end = skipValue(text, start);
+    if (isWanted) found = { start, end };
+    at = skipComma(text, end);
+  }
+  return found;
+}
+
+/** The entries of the list that begins at or behind `from`. */
+export function entrySpans(text: string, from = 0): Span[] {
+  const found: Span[] = [];
+  let at = skipSpace(text, skipSpace(text, from) + 1);
+  while (text.charCodeAt(at) !== CLOSES_LIST) {
+    const end = skipValue(text, at);
+    found.push({ start: at, end });
+    at = skipComma(text, end);
+  }
+  return found;
+}
+
+/** A name may be spelt with escapes; the text is between quotes. */
+function saysName(text: string, start: number, end: number, name: string): boolean {
+  if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
+  const escape = text.indexOf('\\', start);
+  return escape !== -1 && escape < end && JSON.parse(text.slice(start, end)) === name;
+}
+
+function skipValue(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (first === QUOTE) return skipString(text, at);
+  return first === OPENS_OBJECT || first === OPENS_LIST ? skipNest(text, at) : skipBare(text, at);
+}
+
+/** Behind an object or a list. What is inside is not told apart: the brackets are known to match. */
+function skipNest(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; ; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = skipString(text, at) - 1;
+    else if (code === OPENS_OBJECT || code === OPENS_LIST) depth += 1;
+    else if (code === CLOSES_OBJECT || code === CLOSES_LIST) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+}
+
+/** Behind the quote that closes the string: the first one without an odd number of backslashes before it. */
+function skipString(text: string, from: number): number {
+  for (let quote = text.indexOf('"', from + 1); ; quote = text.indexOf('"', quote + 1)) {
+    let first = quote;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    if ((quote - first) % 2 === 0) return quote + 1;
+  }
+}
+
+/** Behind a number, true, false or null. */
+function skipBare(text: string, from: number): number {
+  let at = from;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code <= 0x20 || code === COMMA || code === CLOSES_OBJECT || code === CLOSES_LIST) return at;
+    at += 1;
+  }
+  return at;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) <= 0x20) at += 1;
+  return at;
+}
+
+function skipComma(text: string, from: number): number {
+  const at = skipSpace(text, from);
+  return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
+}

@@ -1,0 +1,97 @@
+import { ABOUT_EVENTS, type EventKind, type MainObject } from './event-kinds.ts';
+import type { Filter, FilterField, FilterValue, Subscription } from './webhook.ts';
+
+/** Whether an event goes to a webhook; `reason` tells people which filter said no. */
+export type Verdict = { verdict: 'send' } | { verdict: 'skip'; reason: string } | { verdict: 'unsubscribed' };
+
+/** What filters look at: the kind, and `data` as it was parsed. */
+export type JudgedEvent = { event: EventKind; data: Record<string, unknown> };
+
+const MAX_REASON_LENGTH = 500;
+const SHOWN_VALUES = 5;
+const SHOWN_LENGTH = 60;
+/** By which members an object (a person, a project) is meant when a filter names it. */
+const NAMING_MEMBERS = ['id', 'key', 'name', 'email'] as const;
+
+/**
+ * Whether an event goes to a webhook with these subscriptions. All filters of its kind are required; values compare
+ * exactly (specification 6.2, decisions 6).
+ */
+export function judge(subscriptions: readonly Subscription[], event: JudgedEvent): Verdict {
+  const subscription = subscriptions.find((candidate) => candidate.event === event.event);
+  if (!subscription) return { verdict: 'unsubscribed' };
+  for (const filter of subscription.filters) {
+    const objection = 'values' in filter ? notOneOf(filter, event) : notChangedTo(filter, event);
+    if (objection !== null) {
+      const reason = `filter on ${filter.field}: ${objection}`.slice(0, MAX_REASON_LENGTH).toWellFormed();
+      return { verdict: 'skip', reason };
+    }
+  }
+  return { verdict: 'send' };
+}
+
+function notOneOf({ field, values }: Filter & { values: FilterValue[] }, event: JudgedEvent): string | null {
+  const present = presentValue(field, event);
+  if (present === undefined) return 'the event does not have it';
+  const meant = meanings(present);
+  if (values.some((value) => meant.includes(value))) return null;
+  return `it is ${shown(present)}, not ${values.length === 1 ? shown(values[0]) : `one of ${shownList(values)}`}`;
+}
+
+function notChangedTo(
+  { field, changed_to: wanted }: Filter & { changed_to: FilterValue },
+  event: JudgedEvent,
+): string | null {
+  const news = newValues(field, event);
+  if (news.length === 0) return 'it did not change';
+  const named = meanings(presentValue(field, event));
+  for (const value of news) {
+    const meant = meanings(value);
+    if (meant.includes(wanted)) return null;
+    // A change may tell of a person or project by one name only; the event itself knows the others.
+    const isPresentOne = named.length > 1 && meant.some((name) => named.includes(name));
+    if (isPresentOne && named.includes(wanted)) return null;
+  }
+  return `it changed to ${shownList(news)}, not to ${shown(wanted)}`;
+}
+
+/** What a filter may name to mean this value: itself, or for an object what names it. */
+function meanings(value: unknown): unknown[] {
+  if (!isObject(value)) return value === undefined ? [] : [value];
+  return NAMING_MEMBERS.map((member) => value[member]).filter((name) => name !== undefined && name !== null);
+}
+
+/** Filters on an event about a comment look at its issue. */
+const HOLDERS: Readonly<Partial<Record<MainObject, string>>> = { comment: 'issue' };
+
+/** The field's value as it is after the event; undefined where the event does not have it. */
+function presentValue(field: FilterField, { event, data }: JudgedEvent): unknown {
+  const { object } = ABOUT_EVENTS[event];
+  const holder = data[HOLDERS[object] ?? object];
+  if (field === 'project' && object === 'project') return holder;
+  const own = isObject(holder) && Object.hasOwn(holder, field) ? holder[field] : undefined;
+  return own === undefined && field === 'project' ? data['project'] : own;
+}
+
+function newValues(field: FilterField, { data }: JudgedEvent): unknown[] {
+  const changes = Array.isArray(data['changes']) ? data['changes'] : [];
+  return changes
+    .filter((change) => isObject(change) && change['field'] === field && change['new_value'] !== undefined)
+    .map((change) => change.new_value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function shown(value: unknown): string {
+  const named = isObject(value) ? (value['name'] ?? value['key'] ?? value['id'] ?? 'an object') : value;
+  if (named === null) return 'empty';
+  const text = typeof named === 'object' ? 'a list' : JSON.stringify(named);
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+}
+
+function shownList(values: readonly unknown[]): string {
+  const first = values.slice(0, SHOWN_VALUES).map(shown).join(', ');
+  return values.length > SHOWN_VALUES ? `${first} and ${values.length - SHOWN_VALUES} more` : first;
+}

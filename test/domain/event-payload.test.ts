@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
+import { payloadText, wordsOf } from '../../src/domain/event-payload.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import { EVENT_SCHEMAS } from '../../src/domain/event-schemas.ts';
+
+describe('the payload of an event', () => {
+  it('has the members of the specification in its order, and data as it came', () => {
+    const data = '{ "issue":{"id":"1","points":1.50},\n"x" : "\\u00e9é" }';
+    const text = payloadText({
+      id: 'a"b',
+      event: 'issue.created',
+      timestamp: '2026-01-31T12:00:00.000Z',
+      workspace: { id: 'w', name: 'Größe\n' },
+      data,
+    });
+    assert.equal(
+      text,
+      '{"id":"a\\"b","event":"issue.created","timestamp":"2026-01-31T12:00:00.000Z",' +
+        `"workspace":{"id":"w","name":"Größe\\n"},"data":${data}}`,
+    );
+    assert.equal(JSON.parse(text).data.issue.points, 1.5);
+  });
+});
+
+describe('the words by which an event is found', () => {
+  it('are its id and kind, what it is about, and who did it', () => {
+    assert.equal(
+      wordsOf({ id: 'evt_1', event: 'issue.updated' }, sampleData('issue.updated')),
+      'evt_1 issue.updated iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',
+    );
+    assert.equal(
+      wordsOf({ id: 'evt_2', event: 'comment.created' }, sampleData('comment.created')),
+      'evt_2 comment.created com_77 iss_481 SHOP-142 The cart forgets its coupon Ada Okafor',
+    );
+  });
+
+  it('can be stored and are not many, whatever the event holds', () => {
+    const issue = { id: 'a\u0000b', title: `\ud800${'😀'.repeat(1_000)}`, key: 7, name: ['x'] };
+    const words = wordsOf({ id: 'evt_1', event: 'issue.created' }, { issue, actor: 'x' });
+    assert.ok(words.length <= 1_000 && words.isWellFormed() && !words.includes('\u0000'));
+  });
+});
+
+describe('the sample of each kind', () => {
+  for (const kind of EVENT_KINDS) {
+    it(`${kind} fits its schema, and is the caller's own`, () => {
+      const sample = sampleData(kind);
+      assert.deepEqual(EVENT_SCHEMAS[kind].parse(sample), sample);
+      sample['actor'] = null;
+      assert.notDeepEqual(sampleData(kind), sample);
+    });
+  }
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { entrySpans, memberSpan, type Span } from '../../src/domain/json-spans.ts';
+
+const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));
+
+describe('a value found in a JSON text', () => {
+  const member = (text: string) => cut(text, memberSpan(text, 'data'));
+
+  const TABLE: [what: string, text: string, found: string | null][] = [
+    ['is the text as it came', '{"data":{ "b" : 1.50 , "a":[ ] }}', '{ "b" : 1.50 , "a":[ ] }'],
+    ['has no white space around it', ' \n{ "data" \t:\r\n {"a":1} \n} ', '{"a":1}'],
+    ['is not found where it is not', '{"a":{"data":1},"b":["data"]}', null],
+    ['is not found in an empty object', '{}', null],
+    ['is not what only looks like it', '{"x":"\\"data\\":{}","data":{"y":1}}', '{"y":1}'],
+    ['is the last one of that name', '{"data":{"a":1},"id":"x","data":{"a":2}}', '{"a":2}'],
+    ['is found by an escaped name', '{"d\\u0061ta":{"a":1}}', '{"a":1}'],
+    ['may hold brackets in texts', '{"data":{"a":"}]{[\\\\"},"id":1}', '{"a":"}]{[\\\\"}'],
+    ['may hold escaped quotes', '{"data":{"a":"\\\\\\"}"},"id":1}', '{"a":"\\\\\\"}"}'],
+    ['may hold letters of any plane', '{"ü":"😀","data":{"é":"\\ud83d"}}', '{"é":"\\ud83d"}'],
+    ['may be a number', '{"data":-1.0e+5 ,"x":1}', '-1.0e+5'],
+    ['may be the end', '{"data":null}', 'null'],
+  ];
+  for (const [what, text, found] of TABLE) {
+    it(what, () => assert.equal(member(text), found));
+  }
+
+  it('is found in every entry of a list', () => {
+    const text = '{"events": [ {"data":{"n":1.0}},{"data":{"n":2}, "id":"]"} ,{"data":{}}]}';
+    const list = memberSpan(text, 'events');
+    const entries = entrySpans(text, list?.start);
+    assert.deepEqual(
+      entries.map(({ start }) => cut(text, memberSpan(text, 'data', start))),
+      ['{"n":1.0}', '{"n":2}', '{}'],
+    );
+    assert.deepEqual(entrySpans('[ ]'), []);
+  });
+
+  it('is what JSON.parse finds, in a thousand random texts', () => {
+    const random = createRandom(20_260_304);
+    for (let round = 0; round < 1_000; round += 1) {
+      const text = randomObject(random, 0);
+      const value = JSON.parse(text) as Record<string, unknown>;
+      for (const name of NAMES) {
+        const span = memberSpan(text, name);
+        assert.equal(span !== null, Object.hasOwn(value, name), text);
+        if (span) assert.deepEqual(JSON.parse(cut(text, span) ?? ''), value[name], text);
+      }
+      const list = `[${Array.from({ length: random(4) }, () => randomValue(random, 1)).join(',')}]`;
+      const entries = entrySpans(list).map((span) => JSON.parse(cut(list, span) ?? ''));
+      assert.deepEqual(entries, JSON.parse(list), list);
+    }
+  });
+
+  it('is found below any number of brackets', () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    assert.equal(member(`{"x":${deep},"data":${deep}}`), deep);
+  });
+});
+
+type Random = (below: number) => number;
+// No name begins with a backslash: JSON.parse of V8 14 may take an escaped name for one that does.
+const NAMES = ['data', 'events', 'id', '', 'x"y', 'b\\', 'é'];
+const SPACES = ['', '', '', ' ', '\n\t ', '\r\n'];
+
+/** Mulberry32: the same numbers in every run. */
+function createRandom(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  return from[random(from.length)] as T;
+}
+
+function randomString(random: Random): string {
+  const pieces = Array.from({ length: random(4) }, () =>
+    pick(random, ['a', '{', '}', '[', ']', ',', ':', '\\"', '\\\\', '\\u0022', '\\n', 'é', '😀', '\\ud800']),
+  );
+  return `"${pieces.join('')}"`;
+}
+
+/** A name in one of its spellings. */
+function randomName(random: Random): string {
+  const name = pick(random, NAMES);
+  if (random(3) > 0) return JSON.stringify(name);
+  return `"${Array.from(name, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`;
+}
+
+function randomObject(random: Random, depth: number): string {
+  const space = () => pick(random, SPACES);
+  const members = Array.from(
+    { length: random(5) },
+    () => `${space()}${randomName(random)}${space()}:${randomValue(random, depth + 1)}`,
+  );
+  return `${space()}{${members.join(',') || space()}}${space()}`;
+}
+
+function randomValue(random: Random, depth: number): string {
+  const space = () => pick(random, SPACES);
+  const kind = random(depth > 3 ? 3 : 5);
+  if (kind === 0) return `${space()}${randomString(random)}${space()}`;
+  if (kind === 1) return `${space()}${pick(random, ['0', '-1.50', '1e3', '12345678901234567890'])}${space()}`;
+  if (kind === 2) return `${space()}${pick(random, ['true', 'false', 'null'])}${space()}`;
+  if (kind === 3) return randomObject(random, depth);
+  const entries = Array.from({ length: random(4) }, () => randomValue(random, depth + 1));
+  return `${space()}[${entries.join(',') || space()}]${space()}`;
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import { judge, type Verdict } from '../../src/domain/matching.ts';
+import { FILTER_FIELDS, type Filter, type FilterField, type FilterValue } from '../../src/domain/webhook.ts';
+
+type Data = Record<string, unknown>;
+
+const verdictOf = (event: EventKind, filters: Filter[], data: Data = sampleData(event)): Verdict =>
+  judge([{ event, filters }], { event, data });
+const isSent = (...given: Parameters<typeof verdictOf>) => verdictOf(...given).verdict === 'send';
+const reasonOf = (...given: Parameters<typeof verdictOf>) => {
+  const verdict = verdictOf(...given);
+  return verdict.verdict === 'skip' ? verdict.reason : verdict.verdict;
+};
+
+/** Which member of `data` holds the field, for each kind; null: this kind does not have the field. */
+const ISSUE_FIELDS = {
+  status: 'issue',
+  priority: 'issue',
+  type: 'issue',
+  assignee: 'issue',
+  project: 'issue',
+  environment: 'issue',
+} as const;
+const FIELD_PLACES: Record<EventKind, Record<FilterField, string>> = {
+  'issue.created': ISSUE_FIELDS,
+  'issue.updated': ISSUE_FIELDS,
+  'issue.deleted': ISSUE_FIELDS,
+  'issue.moved': ISSUE_FIELDS,
+  'comment.created': ISSUE_FIELDS,
+  'sprint.started': placesIn('sprint', ''),
+  'sprint.completed': placesIn('sprint', ''),
+  'project.created': { ...placesIn('project', ''), project: 'itself' },
+  'user.joined': placesIn('user', ''),
+  'deployment.completed': placesIn('deployment', ''),
+};
+
+function placesIn(holder: string, project: string): Record<FilterField, string> {
+  const other = { status: holder, priority: holder, type: holder, assignee: holder, environment: holder };
+  return { ...other, project };
+}
+
+const PERSON = { id: 'u1', name: 'Ada', email: 'ada@example.com' };
+const PROJECT = { id: 'p1', key: 'SHOP', name: 'Web shop' };
+/** For each field: its value in the event, what filters may call it, and what it is not. */
+const FIELD_VALUES: Record<FilterField, { value: unknown; calls: FilterValue[]; others: FilterValue[] }> = {
+  status: { value: 'Done', calls: ['Done'], others: ['done', 'Done ', '', null, 1] },
+  priority: { value: 'High', calls: ['High'], others: ['Low', 'HIGH', null] },
+  type: { value: 'Bug', calls: ['Bug'], others: ['Story', null] },
+  assignee: { value: PERSON, calls: ['u1', 'Ada', 'ada@example.com'], others: ['ada', 'u2', null] },
+  project: { value: PROJECT, calls: ['p1', 'SHOP', 'Web shop'], others: ['shop', 'p2', null] },
+  environment: { value: 'production', calls: ['production'], others: ['staging', null] },
+};
+
+/** The sample of a kind with the field set where this kind has it. */
+function eventWith(kind: EventKind, field: FilterField, value: unknown): Data {
+  const place = FIELD_PLACES[kind][field];
+  const data = sampleData(kind);
+  if (place === 'itself') return { ...data, project: value };
+  if (place === '') return { ...data, [field]: value };
+  return { ...data, [place]: { ...(data[place] as Data), [field]: value } };
+}
+
+describe('whether an event goes to a webhook', () => {
+  it('is decided by the subscription to its kind', () => {
+    const data = sampleData('sprint.started');
+    const to = (...kinds: EventKind[]) =>
+      judge(
+        kinds.map((event) => ({ event, filters: [] })),
+        { event: 'sprint.started', data },
+      );
+    assert.deepEqual(to('sprint.started'), { verdict: 'send' });
+    assert.deepEqual(to('sprint.completed', 'sprint.started'), { verdict: 'send' });
+    assert.deepEqual(to('sprint.completed'), { verdict: 'unsubscribed' });
+    assert.deepEqual(to(), { verdict: 'unsubscribed' });
+  });
+
+  for (const kind of EVENT_KINDS) {
+    for (const field of FILTER_FIELDS) {
+      const { value, calls, others } = FIELD_VALUES[field];
+
+      it(`${kind}, ${field}, values: its present value is one of the list`, () => {
+        const data = eventWith(kind, field, value);
+        for (const call of calls) assert.ok(isSent(kind, [{ field, values: [call] }], data), String(call));
+        assert.ok(isSent(kind, [{ field, values: [...others, ...calls] }], data));
+        for (const other of others) {
+          assert.ok(!isSent(kind, [{ field, values: [other] }], data), String(other));
+        }
+        assert.match(
+          reasonOf(kind, [{ field, values: others }], data),
+          /^filter on \w+: it is .+, not one of /,
+        );
+      });
+
+      it(`${kind}, ${field}, changed_to: a change tells of that new value`, () => {
+        const sample = sampleData(kind);
+        const changes = [
+          { field: 'other', old_value: null, new_value: 'x' },
+          { field, old_value: null, new_value: value },
+        ];
+        for (const call of calls) {
+          assert.ok(isSent(kind, [{ field, changed_to: call }], { ...sample, changes }), String(call));
+        }
+        for (const other of others) {
+          assert.ok(!isSent(kind, [{ field, changed_to: other }], { ...sample, changes }), String(other));
+        }
+        const unchanged = { ...eventWith(kind, field, value), changes: changes.slice(0, 1) };
+        for (const call of calls) {
+          assert.equal(
+            reasonOf(kind, [{ field, changed_to: call }], unchanged),
+            `filter on ${field}: it did not change`,
+          );
+        }
+      });
+    }
+  }
+
+  it('needs all filters', () => {
+    const data = eventWith('issue.updated', 'status', 'Done');
+    const filters: Filter[] = [
+      { field: 'status', values: ['Done'] },
+      { field: 'priority', values: ['High', 'Low'] },
+      { field: 'status', changed_to: 'In Progress' },
+    ];
+    assert.ok(isSent('issue.updated', filters, data));
+    for (const [index, broken] of (
+      [
+        { field: 'status', values: ['To Do'] },
+        { field: 'priority', values: [] },
+        { field: 'status', changed_to: 'Done' },
+      ] satisfies Filter[]
+    ).entries()) {
+      const changed = filters.with(index, broken);
+      assert.ok(!isSent('issue.updated', changed, data), JSON.stringify(changed));
+    }
+  });
+
+  it('compares exactly: a number is no text, and what is empty is not what is missing', () => {
+    const numbered = eventWith('issue.updated', 'environment', 1);
+    assert.ok(isSent('issue.updated', [{ field: 'environment', values: [1] }], numbered));
+    assert.ok(!isSent('issue.updated', [{ field: 'environment', values: ['1', true] }], numbered));
+    const unassigned = eventWith('issue.updated', 'assignee', null);
+    assert.ok(isSent('issue.updated', [{ field: 'assignee', values: [null] }], unassigned));
+    const { assignee: _, ...issue } = sampleData('issue.updated')['issue'] as Data;
+    assert.equal(
+      reasonOf('issue.updated', [{ field: 'assignee', values: [null] }], { issue }),
+      'filter on assignee: the event does not have it',
+    );
+  });
+
+  it('knows a project or person by all its names, also where the change tells one of them', () => {
+    for (const told of ['prj_3', 'SHOP', 'Web shop']) {
+      const changes = [{ field: 'project', old_value: 'OPS', new_value: told }];
+      const data = { ...sampleData('issue.moved'), changes };
+      for (const changed_to of ['prj_3', 'SHOP', 'Web shop']) {
+        assert.ok(isSent('issue.moved', [{ field: 'project', changed_to }], data), `${told} ${changed_to}`);
+      }
+      assert.ok(!isSent('issue.moved', [{ field: 'project', changed_to: 'OPS' }], data));
+    }
+  });
+
+  it('takes the project beside the issue where the issue has none', () => {
+    const data = { issue: { id: '1' }, project: PROJECT };
+    assert.ok(isSent('issue.created', [{ field: 'project', values: ['SHOP'] }], data));
+  });
+
+  it('says why not in plain words', () => {
+    const reasons: [Filter, string][] = [
+      [{ field: 'status', values: ['Done'] }, 'filter on status: it is "In Progress", not "Done"'],
+      [
+        { field: 'status', values: ['Done', 'To Do'] },
+        'filter on status: it is "In Progress", not one of "Done", "To Do"',
+      ],
+      [
+        { field: 'status', changed_to: 'Done' },
+        'filter on status: it changed to "In Progress", not to "Done"',
+      ],
+      [{ field: 'priority', changed_to: 'High' }, 'filter on priority: it did not change'],
+      [{ field: 'environment', values: ['x'] }, 'filter on environment: the event does not have it'],
+      [{ field: 'assignee', values: [null] }, 'filter on assignee: it is "Ada Okafor", not empty'],
+    ];
+    for (const [filter, reason] of reasons) assert.equal(reasonOf('issue.updated', [filter]), reason);
+  });
+
+  it('says it in 500 characters that can be stored, whatever the event holds', () => {
+    const odd = eventWith('issue.updated', 'status', `\u0000${'😀'.repeat(1_000)}\ud800`);
+    const many = Array.from({ length: 100 }, (_, index) => `${'long '.repeat(50)}${index}`);
+    const reason = reasonOf('issue.updated', [{ field: 'status', values: many }], odd);
+    assert.ok(reason.length <= 500, String(reason.length));
+    assert.ok(reason.isWellFormed() && !reason.includes('\u0000'));
+    assert.match(reason, /and 95 more$/);
+  });
+
+  it('is not troubled by shapes that nobody expects', () => {
+    const shapes: unknown[] = [null, 1, 'x', [], [null, 1, { field: 'status' }], { status: ['Done'] }, true];
+    for (const shape of shapes) {
+      for (const field of FILTER_FIELDS) {
+        const data = { issue: shape, changes: shape, project: shape };
+        assert.notEqual(
+          verdictOf('issue.updated', [{ field, changed_to: 'x' }], data).verdict,
+          'unsubscribed',
+        );
+        assert.equal(verdictOf('issue.updated', [{ field, values: ['zz'] }], data).verdict, 'skip');
+      }
+    }
+  });
+});
