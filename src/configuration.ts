@@ -19,6 +19,8 @@ export type Configuration = {
   outboundAllow: string[];
   outboundCaFile: string | null;
   outboundProxy: string | null;
+  /** How mail is sent; null: not at all. */
+  mail: { smtpUrl: string; from: string } | null;
   eagerStart: boolean;
   logLevel: LogLevel;
   /** How long an ended run, its events and its audit log are kept, in days. */
@@ -61,6 +63,9 @@ const keyRing = z
     }
   });
 
+/** An address alone, or behind a name in angle brackets; on one line. */
+const MAIL_ADDRESS = /^(?:[^\s<>@,]+@[^\s<>@,]+|[^<>@,\p{Cc}]+ <[^\s<>@,]+@[^\s<>@,]+>)$/u;
+
 const environmentSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
@@ -77,6 +82,13 @@ const environmentSchema = z.object({
   OUTBOUND_ALLOW: z.string().default(''),
   OUTBOUND_CA_FILE: z.string().optional(),
   OUTBOUND_PROXY: url(['http:']).optional(),
+  SMTP_URL: url(['smtp:', 'smtps:'])
+    .refine((text) => new URL(text).hostname !== '', { error: 'must name a host' })
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(MAIL_ADDRESS, 'must be an address, like baton@example.com or Baton <baton@example.com>')
+    .optional(),
   EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
   RUNS_KEPT_DAYS: wholeNumber(1, 36_500).default(180),
@@ -120,6 +132,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
       .filter((range) => range !== ''),
     outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
     outboundProxy: values.OUTBOUND_PROXY ?? null,
+    mail: mailOf(values),
     eagerStart: values.EAGER_START === 'true',
     logLevel: values.LOG_LEVEL,
     runsKeptDays: values.RUNS_KEPT_DAYS,
@@ -127,6 +140,14 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     identityProvider: identityProviderOf(values),
   };
+}
+
+function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'] {
+  const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
+  if (smtpUrl === undefined && from === undefined) return null;
+  if (smtpUrl === undefined) throw new ConfigurationError('SMTP_URL is missing: MAIL_FROM is given.');
+  if (from === undefined) throw new ConfigurationError('MAIL_FROM is missing: SMTP_URL is given.');
+  return { smtpUrl, from };
 }
 
 function identityProviderOf(values: z.infer<typeof environmentSchema>): IdentityProvider | null {

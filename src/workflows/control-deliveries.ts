@@ -13,12 +13,15 @@ import {
   DISPATCH_EVENTS_WORKFLOW,
   dispatchWorkflowId,
   ENDPOINT_BACKLOG_WORKFLOW,
+  NOTIFY_ADMINS_WORKFLOW,
+  notifyWorkflowId,
   WEBHOOK_ATTEMPT_WORKFLOW,
   WEBHOOK_DELIVERY_WORKFLOW,
   type AttemptInput,
   type BacklogInput,
   type DeliveryInput,
   type DispatchInput,
+  type NotifyInput,
 } from './delivery-messages.ts';
 import { withinDeadline } from './engine-calls.ts';
 import { taskQueues } from './messages.ts';
@@ -127,6 +130,12 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       } catch (error) {
         throw new EngineUnavailable('the attempt was not made in time', { cause: error });
       }
+    },
+
+    /** Has the admins mailed about a disabling, once. @throws EngineUnavailable | EngineUncertain */
+    async notify(webhookId: string, disabledAt: Date): Promise<void> {
+      const input: NotifyInput = { webhookId, disabledAt: disabledAt.toISOString() };
+      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
     },
   };
 }

@@ -5,6 +5,7 @@ export const DISPATCH_EVENTS_WORKFLOW = 'dispatchEvents';
 export const ENDPOINT_BACKLOG_WORKFLOW = 'endpointBacklog';
 export const WEBHOOK_DELIVERY_WORKFLOW = 'webhookDelivery';
 export const WEBHOOK_ATTEMPT_WORKFLOW = 'webhookAttempt';
+export const NOTIFY_ADMINS_WORKFLOW = 'notifyAdmins';
 
 /** Tells a backlog that there is more. */
 export const BACKLOG_SIGNAL = 'more';
@@ -17,9 +18,13 @@ export type BacklogInput = { webhookId: string };
 export type DeliveryInput = { deliveryId: string; generation: number };
 /** One attempt beside the schedule; `token` is the id of the wish for it, a UUID. */
 export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string };
+/** A webhook's disabling that admins are to be mailed about; `disabledAt` is ISO 8601. */
+export type NotifyInput = { webhookId: string; disabledAt: string };
 
 export const dispatchWorkflowId = (groupId: string): string => `events:${groupId}`;
 export const backlogWorkflowId = (webhookId: string): string => `backlog:${webhookId}`;
 export const deliveryWorkflowId = ({ deliveryId, generation }: DeliveryInput): string =>
   `delivery:${deliveryId}:${generation}`;
 export const attemptWorkflowId = (token: string): string => `attempt:${token}`;
+export const notifyWorkflowId = ({ webhookId, disabledAt }: NotifyInput): string =>
+  `notify:${webhookId}:${disabledAt}`;

@@ -35,6 +35,30 @@ describe('the configuration', () => {
     assert.equal(configuration.identityProvider?.projectClaim, 'project_id');
   });
 
+  it('takes a mail server together with a sender, and neither alone', () => {
+    const SMTP_URL = 'smtps://user:pass@mail.example.com';
+    for (const MAIL_FROM of [
+      'baton@example.com',
+      'Baton <baton@example.com>',
+      'Bäton Mail <b@example.com>',
+    ]) {
+      const { mail } = readConfiguration({ ...NEEDED, SMTP_URL, MAIL_FROM });
+      assert.deepEqual(mail, { smtpUrl: SMTP_URL, from: MAIL_FROM });
+    }
+    assert.equal(readConfiguration(NEEDED).mail, null);
+    const wrong: [object, RegExp][] = [
+      [{ SMTP_URL }, /^MAIL_FROM is missing: SMTP_URL is given\.$/],
+      [{ MAIL_FROM: 'baton@example.com' }, /^SMTP_URL is missing: MAIL_FROM is given\.$/],
+      [{ SMTP_URL: 'mail.example.com:25', MAIL_FROM: 'b@example.com' }, /^SMTP_URL must be an address/],
+      [{ SMTP_URL: 'smtp://', MAIL_FROM: 'b@example.com' }, /^SMTP_URL must name a host\.$/],
+      [{ SMTP_URL, MAIL_FROM: 'baton' }, /^MAIL_FROM must be an address/],
+      [{ SMTP_URL, MAIL_FROM: 'Baton\nBcc: <b@example.com>' }, /^MAIL_FROM must be an address/],
+    ];
+    for (const [members, sentence] of wrong) {
+      assert.throws(() => readConfiguration({ ...NEEDED, ...members }), { message: sentence });
+    }
+  });
+
   it('names every bad variable in a sentence, and shows no secret', () => {
     const bad = {
       PORT: '70000',

@@ -1,0 +1,16 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { NotifyActivities } from '../activities/notify-admins.ts';
+import type { NotifyInput } from './delivery-messages.ts';
+
+const { mailNotices } = proxyActivities<NotifyActivities>({
+  heartbeatTimeout: '8 s',
+  startToCloseTimeout: '30 min',
+  // A mail server may be away for some time; after a day the notice in the screens has to do.
+  scheduleToCloseTimeout: '24 h',
+  retry: { initialInterval: '10 s', backoffCoefficient: 2, maximumInterval: '30 min' },
+});
+
+/** Mails the admins that their webhook was disabled; one workflow for each disabling. */
+export async function notifyAdmins(input: NotifyInput): Promise<{ mailed: number }> {
+  return await mailNotices(input);
+}

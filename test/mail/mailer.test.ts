@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
+import { webhookDisabledMail } from '../../src/mail/webhook-disabled.ts';
+import { startMailServer, type MailServer, type MailServerOptions } from '../support/mail-server.ts';
+import { services } from '../support/services.ts';
+
+const FROM = 'Baton <baton@example.com>';
+
+describe('the mailer', () => {
+  let server: MailServer;
+  let mailer: Mailer;
+  afterEach(async () => {
+    mailer.close();
+    await server.close();
+  });
+
+  /** A server of a kind and a mailer with this much before its host. */
+  const begin = async (options: MailServerOptions, scheme = 'smtp://', host = '127.0.0.1') => {
+    server = await startMailServer(options);
+    const { ca } = services().tls;
+    mailer = createMailer({ smtpUrl: `${scheme}${host}:${server.port}`, from: FROM, ca });
+  };
+  const send = (members = {}) =>
+    mailer.send({ to: 'ann@example.com', subject: 'A subject', text: 'A text\n', id: 'some-id', ...members });
+
+  it('sends plain text from the configured address, with an id that is the same in a repeat', async () => {
+    await begin({});
+    await send({ subject: 'Grüße', text: 'Zeile eins: ✓\n.\nZeile drei\n' });
+    await send();
+    const [first, second] = server.mails;
+    assert.deepEqual([first?.from, first?.to], ['baton@example.com', ['ann@example.com']]);
+    assert.equal(first?.header('From'), FROM);
+    assert.equal(first?.header('Message-ID'), '<some-id@example.com>');
+    assert.equal(second?.header('Message-ID'), '<some-id@example.com>');
+    assert.equal(first?.header('Auto-Submitted'), 'auto-generated');
+    assert.match(first?.header('Content-Type') ?? '', /^text\/plain; charset=utf-8/);
+    assert.equal(first?.text.trimEnd(), 'Zeile eins: ✓\n.\nZeile drei');
+    assert.match(first?.header('Subject') ?? '', /^=\?UTF-8\?/);
+  });
+
+  it('changes to TLS where the server offers it, and signs in', async () => {
+    const { cert, key } = services().tls;
+    await begin(
+      { tls: { cert, key }, user: { name: 'me@x', password: 'p:w/d' } },
+      'smtp://me%40x:p%3Aw%2Fd@',
+      'localhost',
+    );
+    await send();
+    assert.deepEqual([server.mails[0]?.secure, server.mails[0]?.user], [true, 'me@x']);
+  });
+
+  it('speaks TLS from the first byte with smtps', async () => {
+    const { cert, key } = services().tls;
+    await begin({ tls: { cert, key }, secure: true }, 'smtps://', 'localhost');
+    await send();
+    assert.equal(server.mails[0]?.secure, true);
+  });
+
+  it('does not send to a server whose certificate it does not trust', async () => {
+    const { cert, key } = services().tls;
+    await begin({ tls: { cert, key }, secure: true });
+    mailer = createMailer({ smtpUrl: `smtps://localhost:${server.port}`, from: FROM });
+    await assert.rejects(send(), /certificate/);
+    assert.deepEqual(server.mails, []);
+  });
+
+  it('says what the server says when a mail is not taken', async () => {
+    await begin({});
+    server.refusing(['ann@example.com']);
+    await assert.rejects(send(), /550 no such mailbox/);
+    await send({ to: 'bob@example.com' });
+    server.failingLate();
+    await assert.rejects(send({ to: 'bob@example.com' }), /452 the disk is full/);
+    assert.equal(server.mails.length, 1);
+  });
+
+  it('is refused with a wrong password, and shows it nowhere', async () => {
+    await begin({ user: { name: 'me', password: 'right' } }, 'smtp://me:terribly-wrong@');
+    await assert.rejects(send(), (error: Error) => {
+      assert.match(error.message, /535/);
+      assert.doesNotMatch(error.message, /terribly-wrong/);
+      return true;
+    });
+  });
+
+  it('sends no password in clear to another machine', async () => {
+    // Another machine as far as the mailer can tell, though the way to it stays inside this one.
+    await begin({ user: { name: 'me', password: 'right' } }, 'smtp://me:right@', '[::ffff:127.0.0.1]');
+    await assert.rejects(send(), /STARTTLS/);
+    assert.deepEqual(server.mails, []);
+  });
+
+  it('sends to one address, whatever stands in it', async () => {
+    await begin({});
+    await send({ to: '"a,b"@example.com' });
+    assert.deepEqual(server.mails[0]?.to.length, 1);
+    assert.ok(!server.mails[0]?.to.includes('b"@example.com'));
+  });
+});
+
+describe('the mail about a disabled webhook', () => {
+  const mail = (members = {}) =>
+    webhookDisabledMail(
+      {
+        webhookId: '0192-id',
+        name: 'Orders',
+        reason: '10 attempts in a row failed; the last one: The answer has status 500',
+        disabledAt: new Date('2026-01-31T12:34:56.789Z'),
+        workspace: 'Acme',
+        person: 'Ann',
+        ...members,
+      },
+      'https://baton.example.com',
+    );
+
+  it('says which, when, why, what is held, and where to go', () => {
+    const { subject, text } = mail();
+    assert.equal(subject, 'Webhook Orders was disabled');
+    for (const part of [
+      'Hello Ann,',
+      'webhook "Orders" of the workspace "Acme" was disabled at 2026-01-31 12:34 UTC',
+      'the last one: The answer has status 500.',
+      'are held',
+      'https://baton.example.com/settings/integrations/webhooks/0192-id\n',
+    ]) {
+      assert.ok(text.includes(part), part);
+    }
+  });
+
+  it('lets no name make lines or headers of its own', () => {
+    const { subject, text } = mail({
+      name: 'A\r\nBcc: evil@example.com\u2028x',
+      workspace: 'W\n\nClick here',
+    });
+    assert.equal(subject, 'Webhook A Bcc: evil@example.com x was disabled');
+    assert.ok(!/[\r\u2028]/.test(text));
+    assert.ok(!text.includes('\nClick here'));
+  });
+});
