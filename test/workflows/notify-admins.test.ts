@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { MockActivityEnvironment, TestWorkflowEnvironment } from '@temporalio/testing';
+import { Runtime, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { createNotifyActivities } from '../../src/activities/notify-admins.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { Member, Notification, User } from '../../src/database/entities.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
+import { createDeliveryControl } from '../../src/workflows/control-deliveries.ts';
+import { notifyWorkflowId } from '../../src/workflows/delivery-messages.ts';
+import { taskQueues } from '../../src/workflows/messages.ts';
+import { workflowBundle } from '../../workers/bundle.ts';
+import { startMailServer, type MailServer } from '../support/mail-server.ts';
+import { useRuntime } from '../support/runs.ts';
+import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
+
+const BASE_URL = 'https://baton.example.com';
+const OWNER = 'owner@example.com';
+const ADMINS = ['ann@example.com', 'bob@example.com'];
+
+/** Real database and mail server; the engine's clock jumps to the next timer. */
+describe('admins of a disabled webhook', function () {
+  this.timeout(60_000);
+  let environment: TestWorkflowEnvironment;
+  let fresh: FreshDatabase;
+  let database: Database;
+  let installation: Installation;
+  let server: MailServer;
+  let mailer: Mailer;
+  const people = new Map<string, string>();
+
+  before(async () => {
+    useRuntime(pino({ level: 'silent' }));
+    const path = await services().testServerPath();
+    environment = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path } },
+    });
+    fresh = await freshDatabase();
+    installation = await setUpInstallation(fresh.url, {
+      workspaceName: 'Acme',
+      projectName: 'First',
+      adminEmail: OWNER,
+    });
+    database = await connectDatabase(fresh.url);
+    for (const email of ADMINS) await join(email);
+    const owner = await database.em.fork().findOneOrFail(User, { email: OWNER });
+    people.set(OWNER, owner.id);
+  });
+  after(async () => {
+    await environment.teardown();
+    await database.close();
+    await fresh.drop();
+  });
+  beforeEach(async () => {
+    server = await startMailServer();
+    mailer = mailerTo(server.port);
+  });
+  afterEach(async () => {
+    mailer.close();
+    await server.close();
+  });
+
+  const mailerTo = (port: number) =>
+    createMailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'Baton <baton@example.com>' });
+
+  async function join(email: string): Promise<void> {
+    const id = randomUUIDv7();
+    const [em, at] = [database.em.fork(), new Date()];
+    await em.insert(User, {
+      id,
+      email,
+      name: email.split('@')[0] ?? '',
+      created_at: at,
+      password_hash: null,
+    });
+    const { workspace_id } = installation;
+    await em.insert(Member, { workspace_id, user_id: id, role: 'admin', created_at: at });
+    people.set(email, id);
+  }
+
+  /** What the disabling of a webhook leaves behind for each of its admins. */
+  async function disable(): Promise<{ webhookId: string; disabledAt: Date }> {
+    const webhookId = randomUUIDv7();
+    const disabledAt = new Date();
+    const em = database.em.fork();
+    for (const userId of people.values()) {
+      await em.insert(Notification, {
+        id: randomUUIDv7(),
+        workspace_id: installation.workspace_id,
+        user_id: userId,
+        kind: 'webhook.disabled',
+        subject: `webhook:${webhookId}`,
+        detail: {
+          webhook_id: webhookId,
+          name: 'Orders',
+          failures: 10,
+          reason: '10 attempts in a row failed; the last one: The answer has status 500',
+          disabled_at: disabledAt.toISOString(),
+        },
+        created_at: disabledAt,
+        read_at: null,
+        emailed_at: null,
+      });
+    }
+    return { webhookId, disabledAt };
+  }
+
+  /** Has them mailed by a worker of its own, as often as `times`, and answers what became of it. */
+  async function notify(
+    disabling: { webhookId: string; disabledAt: Date },
+    times = 1,
+    to: Mailer | null = mailer,
+  ) {
+    const taskQueue = `notify-${randomUUIDv7()}`;
+    const worker = await Worker.create({
+      connection: environment.nativeConnection,
+      taskQueue: taskQueues(taskQueue).deliveries,
+      workflowBundle: await workflowBundle(Runtime.instance().logger),
+      activities: createNotifyActivities({ database, mailer: to, baseUrl: BASE_URL }),
+    });
+    const control = createDeliveryControl({ client: environment.client, taskQueue });
+    const { webhookId, disabledAt } = disabling;
+    return await worker.runUntil(async () => {
+      for (let time = 0; time < times; time += 1) await control.notify(webhookId, disabledAt);
+      return (await handleOf(disabling).result()) as unknown;
+    });
+  }
+
+  function handleOf({ webhookId, disabledAt }: { webhookId: string; disabledAt: Date }) {
+    const id = notifyWorkflowId({ webhookId, disabledAt: disabledAt.toISOString() });
+    return environment.client.workflow.getHandle(id);
+  }
+
+  const mailed = () => server.mails.flatMap(({ to }) => to).toSorted();
+  const unmailed = async (webhookId: string) =>
+    await database.em.fork().count(Notification, { subject: `webhook:${webhookId}`, emailed_at: null });
+
+  it('are mailed once each, with what happened and where to go', async () => {
+    const disabling = await disable();
+    assert.deepEqual(await notify(disabling, 3), { mailed: 3 });
+    assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
+    assert.equal(await unmailed(disabling.webhookId), 0);
+    const [mail] = server.mails;
+    assert.equal(mail?.header('Subject'), 'Webhook Orders was disabled');
+    assert.match(mail?.text ?? '', /10 attempts in a row failed; the last one: The answer has status 500\./);
+    assert.ok(mail?.text.includes(`${BASE_URL}/settings/integrations/webhooks/${disabling.webhookId}\n`));
+    assert.match(mail?.text ?? '', /workspace "Acme"/);
+    const ids = new Set(server.mails.map((one) => one.header('Message-ID')));
+    assert.equal(ids.size, 3);
+  });
+
+  it('are mailed again about another disabling of the same webhook', async () => {
+    const first = await disable();
+    await notify(first);
+    const second = { ...first, disabledAt: new Date(first.disabledAt.getTime() + 60_000) };
+    await database.em
+      .fork()
+      .nativeUpdate(
+        Notification,
+        { subject: `webhook:${first.webhookId}` },
+        { created_at: second.disabledAt, emailed_at: null },
+      );
+    assert.deepEqual(await notify(second), { mailed: 3 });
+    assert.equal(server.mails.length, 6);
+  });
+
+  it('get theirs although the mail of another one is refused; that one is tried again', async () => {
+    const disabling = await disable();
+    server.refusing(['ann@example.com'], 451);
+    const outcome = notify(disabling);
+    await server.receives(2);
+    server.takingAll();
+    await outcome;
+    assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
+  });
+
+  it('are mailed when the mail server comes back after hours', async () => {
+    const disabling = await disable();
+    const { port } = server;
+    await server.close();
+    const before = await environment.currentTimeMs();
+    const outcome = notify(disabling);
+    while ((await environment.currentTimeMs()) - before < 5 * 3_600_000) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    server = await startMailServer({ port });
+    await outcome;
+    assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
+  });
+
+  it('are left with the notice in the screens after a day without a mail server', async () => {
+    const disabling = await disable();
+    await server.close();
+    await assert.rejects(notify(disabling));
+    const { startTime, closeTime, status } = await handleOf(disabling).describe();
+    const hours = ((closeTime?.getTime() ?? 0) - startTime.getTime()) / 3_600_000;
+    assert.ok(hours > 20 && hours < 25, `${hours} h`);
+    assert.equal(status.name, 'FAILED');
+    assert.equal(await unmailed(disabling.webhookId), 3);
+    server = await startMailServer();
+  });
+
+  it('are not mailed where no mail server is configured', async () => {
+    const disabling = await disable();
+    assert.deepEqual(await notify(disabling, 1, null), { mailed: 0 });
+    assert.equal(await unmailed(disabling.webhookId), 3);
+  });
+
+  it('are not mailed once they are no admin any more', async () => {
+    const disabling = await disable();
+    const bob = { user_id: people.get('bob@example.com') ?? '' };
+    await database.em.fork().nativeUpdate(Member, bob, { role: 'viewer' });
+    assert.deepEqual(await notify(disabling), { mailed: 2 });
+    assert.deepEqual(mailed(), [OWNER, 'ann@example.com'].toSorted());
+    await database.em.fork().nativeUpdate(Member, bob, { role: 'admin' });
+  });
+
+  it('are not mailed twice by two workers at the same moment', async () => {
+    const { webhookId, disabledAt } = await disable();
+    const { mailNotices } = createNotifyActivities({ database, mailer, baseUrl: BASE_URL });
+    const input = { webhookId, disabledAt: disabledAt.toISOString() };
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() => new MockActivityEnvironment().run(mailNotices, input)),
+    );
+    assert.equal(
+      (outcomes as { mailed: number }[]).reduce((sum, one) => sum + one.mailed, 0),
+      3,
+    );
+    assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
+  });
+});
