@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { EXIT, usageError } from './exit-codes.ts';
@@ -30,6 +31,26 @@ export async function readStdin(): Promise<string> {
   return Buffer.concat(chunks)
     .toString()
     .replace(/\r?\n$/, '');
+}
+
+/** What a file holds as text; `-` is stdin. */
+export async function contentOf(path: string): Promise<string> {
+  if (path === '-') return await readStdin();
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    throw usageError(`${path} cannot be read`);
+  }
+}
+
+/** A secret out of a file without the line end at its end; `-` is stdin, where a person is asked. */
+export async function readSecret(path: string): Promise<string> {
+  const secret =
+    path === '-' && process.stdin.isTTY
+      ? await ask('Secret: ', { secret: true, instead: '--secret-file' })
+      : (await contentOf(path)).replace(/\r?\n$/, '');
+  if (secret === '') throw usageError('The secret is empty');
+  return secret;
 }
 
 /** A password: from stdin where that was asked for, else typed by a person. */

@@ -3,7 +3,7 @@ import type { TaskState } from '../src/domain/task-states.ts';
 /** What the exit code of `baton` tells a script. */
 export const EXIT = {
   ok: 0,
-  /** The run that was waited for or watched failed. */
+  /** The run that was waited for or watched failed, or the test of a webhook. */
   failed: 1,
   usage: 2,
   /** The run asks for a human. */
@@ -20,7 +20,7 @@ export const EXIT = {
 export const EXIT_CODES_HELP = `
 Exit codes:
   0    done; with --wait and watch: the run completed
-  1    the run failed
+  1    the run failed, or the test of a webhook
   2    the command was not understood, or something it needs is missing
   3    the run was escalated to a human
   4    the run was cancelled

@@ -10,6 +10,8 @@ export type Credential =
 export type RequestOptions = {
   /** Sent as JSON. */
   body?: unknown;
+  /** JSON that is sent as it stands, in the place of `body`. */
+  text?: string;
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -62,7 +64,7 @@ async function send(
   credential: Credential,
   method: string,
   path: string,
-  { body, query = {}, headers = {}, signal }: RequestOptions,
+  { body, text = JSON.stringify(body), query = {}, headers = {}, signal }: RequestOptions,
 ): Promise<Response> {
   const url = new URL(baseUrl + path);
   for (const [name, value] of Object.entries(query)) {
@@ -76,10 +78,10 @@ async function send(
       headers: {
         accept: 'application/json',
         ...credentialHeaders(baseUrl, credential),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(text === undefined ? {} : { body: text }),
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {

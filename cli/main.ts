@@ -1,11 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './commands/account.ts';
 import { addAdminCommands } from './commands/admin.ts';
+import { addDeliveryCommands } from './commands/delivery.ts';
+import { addEventCommands } from './commands/event.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addMemberCommands } from './commands/member.ts';
 import { addProjectCommands } from './commands/project.ts';
 import { addReceiverCommand } from './commands/receiver.ts';
 import { addTaskCommands } from './commands/task.ts';
+import { addWebhookCommands } from './commands/webhook.ts';
 import { CliError, EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
 
 const ENVIRONMENT_HELP = `
@@ -29,13 +32,18 @@ try {
 
 function createProgram(): Command {
   const program = new Command('baton')
-    .description('Submit tasks to Baton, follow their runs and manage who may do so')
+    .description(
+      'Submit tasks to Baton and follow their runs, send events and manage webhooks, say who may do so',
+    )
     .option('--json', 'print JSON: one document, or one on each line for watch and events')
     .option('--url <address>', 'address of the service, instead of BATON_URL')
     .addHelpText('after', `${ENVIRONMENT_HELP}\n${EXIT_CODES_HELP}`)
     .showHelpAfterError('(see --help)')
     .exitOverride();
   addTaskCommands(program);
+  addEventCommands(program);
+  addWebhookCommands(program);
+  addDeliveryCommands(program);
   addKeyCommands(program);
   addProjectCommands(program);
   addMemberCommands(program);

@@ -1,4 +1,4 @@
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 
 /** Where a command writes. With `json` people's text is left out and documents are printed. */
 export type Output = {
@@ -49,18 +49,17 @@ export function printable(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '\uFFFD');
 }
 
+/** Text of our own that may hold colours. */
+export type Drawn = { drawn: string };
+export type Cell = string | number | null | Drawn;
+
 /** Rows with their columns lined up; empty columns at the end leave no trace. */
-export function table(
-  headings: readonly string[],
-  rows: ReadonlyArray<readonly (string | number | null)[]>,
-): string {
-  const texts = [headings, ...rows].map((row) =>
-    row.map((cell) => (cell === null ? '-' : printable(String(cell)))),
-  );
-  const widths = headings.map((_, column) => Math.max(...texts.map((row) => (row[column] ?? '').length)));
+export function table(headings: readonly string[], rows: ReadonlyArray<readonly Cell[]>): string {
+  const texts = [headings, ...rows].map((row) => row.map(shownCell));
+  const widths = headings.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ''))));
   const lines = texts.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
       .join('  ')
       .trimEnd(),
   );
@@ -68,14 +67,19 @@ export function table(
   return [styled('dim', first), ...rest].join('\n');
 }
 
+function shownCell(cell: Cell): string {
+  if (cell === null) return '-';
+  return typeof cell === 'object' ? cell.drawn : printable(String(cell));
+}
+
+const widthOf = (text: string): number => stripVTControlCharacters(text).length;
+
 /** `label  value` lines with the values lined up. */
-export function fields(
-  pairs: ReadonlyArray<readonly [label: string, value: string | number | null | undefined]>,
-): string {
+export function fields(pairs: ReadonlyArray<readonly [label: string, value: Cell | undefined]>): string {
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
   const width = Math.max(0, ...shown.map(([label]) => label.length));
   return shown
-    .map(([label, value]) => `${styled('dim', label.padEnd(width))}  ${printable(String(value))}`)
+    .map(([label, value]) => `${styled('dim', label.padEnd(width))}  ${shownCell(value ?? null)}`)
     .join('\n');
 }
 

@@ -1,4 +1,7 @@
+import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
+import type { AttemptTrigger, DeliveryStatus } from '../src/domain/delivery.ts';
 import type { RunView } from '../src/domain/task-run.ts';
+import type { Subscription, WebhookStatus } from '../src/domain/webhook.ts';
 
 /** What the command line reads of the API's answers. */
 
@@ -43,3 +46,86 @@ export type Detail = Omit<RunView, 'paused_from'> &
 export type Whole<T> = { data: T[] };
 /** A list in pages. */
 export type Page<T> = { data: T[]; next_cursor: string | null };
+
+/** What became of an event that was sent. */
+export type Accepted = { id: string; duplicate: boolean };
+
+export type EventType = {
+  event: string;
+  description: string;
+  schema: unknown;
+  /** A whole payload. */
+  sample: { data: unknown };
+};
+
+export type Webhook = {
+  id: string;
+  name: string;
+  url: string;
+  events: Subscription[];
+  has_secret: boolean;
+  include_secret_header: boolean;
+  standard_webhooks: boolean;
+  active: boolean;
+  status: WebhookStatus;
+  consecutive_failures: number;
+  disabled_at: string | null;
+  disabled_reason: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+/** How a webhook's attempts went in the last hours. */
+export type Stats = {
+  hours: { from: string; succeeded: number; failed: number }[];
+  total: number;
+  succeeded: number;
+  failed: number;
+  success_rate: number | null;
+  last_delivery_at: string | null;
+};
+
+export type Delivery = {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event: string;
+  status: DeliveryStatus;
+  test: boolean;
+  response_status: number | null;
+  failure: string | null;
+  response_ms: number | null;
+  attempts_count: number;
+  next_attempt_at: string | null;
+  reason: string | null;
+  created_at: string;
+};
+
+export type DeliveryAttempt = {
+  number: number;
+  trigger: AttemptTrigger;
+  attempted_at: string;
+  request: { method: string; url: string; headers: Record<string, string>; body: string | null };
+  response: {
+    status: number;
+    headers: Record<string, string>;
+    body: string | null;
+    truncated: boolean;
+  } | null;
+  failure: string | null;
+  message?: string | null;
+  address: string | null;
+  timings: AttemptTimings;
+  response_ms: number | null;
+};
+
+export type DeliveryDetail = Delivery & { attempts: DeliveryAttempt[] };
+
+/** What filters say to an event. */
+export type Verdict = {
+  event_id: string;
+  event: string;
+  timestamp: string;
+  verdict: string;
+  reason: string | null;
+};

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { readStdin } from './ask.ts';
+import { contentOf } from './ask.ts';
 import { usageError } from './exit-codes.ts';
 import type { Api } from './http.ts';
 
@@ -40,15 +39,6 @@ function parsed(metadata: string): unknown {
     return JSON.parse(metadata);
   } catch {
     throw usageError('--metadata is no JSON');
-  }
-}
-
-async function contentOf(path: string): Promise<string> {
-  if (path === '-') return await readStdin();
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw usageError(`${path} cannot be read`);
   }
 }
 

@@ -1,0 +1,105 @@
+import { type Command, Option } from 'commander';
+import { DELIVERY_STATUSES } from '../../src/domain/delivery.ts';
+import { contextOf } from '../context.ts';
+import { describeDeliveries, describeDelivery } from '../describe-delivery.ts';
+import { usageError } from '../exit-codes.ts';
+import type { Delivery, DeliveryDetail, Page } from '../shapes.ts';
+import { timeOf } from '../times.ts';
+import { addPaging, moreLine, type Paging } from './paging.ts';
+
+const RECOVERABLE = ['held', 'failed', 'skipped'];
+
+type ListOptions = Paging & {
+  webhook: string;
+  status?: string[];
+  event?: string[];
+  text?: string;
+  since?: string;
+  until?: string;
+};
+
+/** `baton delivery …` */
+export function addDeliveryCommands(program: Command): void {
+  const delivery = program.command('delivery').description('What webhooks were sent, and what came back');
+  addList(delivery);
+  delivery
+    .command('show <delivery-id>')
+    .description('Show a delivery with all its attempts, the last one in full')
+    .option('--attempt <n>', 'this one in full')
+    .action(async (id: string, { attempt }: { attempt?: string }, command: Command) => {
+      const { api, output } = contextOf(command);
+      const found = await api().call<DeliveryDetail>('GET', `/api/v1/deliveries/${idOf('delivery', id)}`);
+      if (attempt !== undefined && !found.attempts.some(({ number }) => String(number) === attempt))
+        throw usageError(`There is no attempt ${attempt}`);
+      output.document(found);
+      output.line(describeDelivery(found, attempt === undefined ? undefined : Number(attempt)));
+    });
+  delivery
+    .command('retry <delivery-id>')
+    .description('Make one more attempt, now or at a time')
+    .option('--at <time>', 'when: ISO 8601, or a span such as 30m or 2h; now unless given')
+    .action(async (id: string, { at }: { at?: string }, command: Command) => {
+      const when = at === undefined ? undefined : timeOf('--at', at, 'ahead');
+      const { api, output } = contextOf(command);
+      const path = `/api/v1/deliveries/${idOf('delivery', id)}/retry`;
+      const answer = await api().call<Delivery>('POST', path, { body: { at: when } });
+      output.document(answer);
+      output.line(`${id} is tried ${when === undefined ? 'now' : `at ${when}`}`);
+    });
+  addRecover(delivery);
+}
+
+function addList(delivery: Command): void {
+  addPaging(delivery.command('list').description("List a webhook's deliveries, the newest first"))
+    .requiredOption('--webhook <id>', 'whose')
+    .option('--status <status...>', `only these: ${DELIVERY_STATUSES.join(', ')}`)
+    .option('--event <kind...>', 'only these')
+    .option('--text <words>', 'only those whose event holds these words')
+    .option('--since <time>', 'made then or later: ISO 8601, or a span such as 12h')
+    .option('--until <time>', 'made earlier')
+    .action(async (options: ListOptions, command: Command) => {
+      const { webhook, status, event, text, since, until, limit, cursor } = options;
+      const query = {
+        status: status?.flatMap((one) => one.split(',')).join(','),
+        event: event?.flatMap((one) => one.split(',')).join(','),
+        text,
+        created_after: since === undefined ? undefined : timeOf('--since', since, 'ago'),
+        created_before: until === undefined ? undefined : timeOf('--until', until, 'ago'),
+        limit,
+        cursor,
+      };
+      const { api, output } = contextOf(command);
+      const path = `/api/v1/webhooks/${idOf('webhook', webhook)}/deliveries`;
+      const page = await api().call<Page<Delivery>>('GET', path, { query });
+      output.document(page);
+      output.line(describeDeliveries(page.data) + moreLine(page));
+    });
+}
+
+function addRecover(delivery: Command): void {
+  delivery
+    .command('recover <webhook-id>')
+    .description('Send what was held or failed since a time, each from the start of its schedule')
+    .addOption(
+      new Option(
+        '--since <time>',
+        'made then or later: ISO 8601, or a span such as 12h',
+      ).makeOptionMandatory(),
+    )
+    .option('--status <status...>', `which: ${RECOVERABLE.join(', ')}; held and failed unless given`)
+    .action(async (id: string, options: { since: string; status?: string[] }, command: Command) => {
+      const statuses = options.status?.flatMap((one) => one.split(','));
+      const body = { since: timeOf('--since', options.since, 'ago'), statuses };
+      const { api, output } = contextOf(command);
+      const path = `/api/v1/webhooks/${idOf('webhook', id)}/recover`;
+      const answer = await api().call<{ count: number }>('POST', path, { body });
+      output.document(answer);
+      output.line(`${answer.count} ${answer.count === 1 ? 'delivery begins' : 'deliveries begin'} anew`);
+    });
+}
+
+/** Refuses what would become another path. */
+function idOf(what: string, id: string): string {
+  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is no ${what} id`);
+  return id;
+}

@@ -1,0 +1,126 @@
+import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
+import type { DeliveryStatus } from '../src/domain/delivery.ts';
+import { type Cell, duration, fields, printable, styled, table } from './output.ts';
+import type { Delivery, DeliveryAttempt, DeliveryDetail } from './shapes.ts';
+
+const COLOURS = {
+  pending: 'cyan',
+  succeeded: 'green',
+  retrying: 'yellow',
+  failed: 'red',
+  held: 'yellow',
+  cancelled: 'dim',
+  skipped: 'dim',
+} as const;
+
+const STAGES: ReadonlyArray<readonly [name: string, member: keyof AttemptTimings]> = [
+  ['look-up', 'lookup_ms'],
+  ['connect', 'connect_ms'],
+  ['TLS', 'tls_ms'],
+  ['first byte', 'first_byte_ms'],
+  ['total', 'total_ms'],
+];
+
+/** Deliveries of a list, for people. */
+export function describeDeliveries(deliveries: readonly Delivery[]): string {
+  if (deliveries.length === 0) return 'No deliveries';
+  const rows = deliveries.map((delivery): Cell[] => [
+    delivery.id,
+    statusCell(delivery.status),
+    delivery.event,
+    outcomeOf(delivery.response_status, delivery.failure),
+    took(delivery.response_ms),
+    delivery.attempts_count,
+    delivery.next_attempt_at,
+    delivery.created_at,
+    (delivery.test ? 'test' : delivery.reason) ?? '',
+  ]);
+  const headings = ['DELIVERY', 'STATUS', 'EVENT', 'ANSWER', 'TOOK', 'ATTEMPTS', 'NEXT', 'SINCE', ''];
+  return table(headings, rows);
+}
+
+/** A delivery with its attempts, and one of them in full: the last unless `shown` says which. */
+export function describeDelivery(delivery: DeliveryDetail, shown?: number): string {
+  const head = fields([
+    ['Delivery', delivery.id],
+    ['Webhook', delivery.webhook_id],
+    ['Event', `${delivery.event} ${delivery.event_id}${delivery.test ? ' (test)' : ''}`],
+    ['Status', statusCell(delivery.status)],
+    ['Reason', delivery.reason],
+    ['Since', delivery.created_at],
+    ['Next attempt', delivery.next_attempt_at],
+  ]);
+  const rows = delivery.attempts.map((attempt) => [
+    attempt.number,
+    attempt.trigger,
+    attempt.attempted_at,
+    outcomeOf(attempt.response?.status ?? null, attempt.failure),
+    took(attempt.response_ms),
+    attempt.address,
+  ]);
+  const attempt = delivery.attempts.find(({ number }) => number === shown) ?? delivery.attempts.at(-1);
+  return [
+    head,
+    ...(rows.length === 0 ? [] : ['', table(['#', 'BY', 'ATTEMPTED', 'ANSWER', 'TOOK', 'ADDRESS'], rows)]),
+    ...(attempt === undefined ? [] : ['', describeAttempt(attempt)]),
+  ].join('\n');
+}
+
+/** An attempt with everything that went out and came back. */
+export function describeAttempt(attempt: DeliveryAttempt): string {
+  const { request, response, timings } = attempt;
+  const stages = STAGES.flatMap(([name, member]) => {
+    const ms = timings[member];
+    return ms === null ? [] : [`${name} ${ms} ms`];
+  });
+  return [
+    styled('bold', `Attempt ${attempt.number}`),
+    fields([
+      ['Outcome', outcomeOf(response?.status ?? null, attempt.failure)],
+      ['Why', attempt.message],
+      ['Address', attempt.address],
+      ['Times', stages.join(', ')],
+    ]),
+    '',
+    `${request.method} ${printable(request.url)}`,
+    ...headerLines(request.headers),
+    '',
+    bodyText(request.body),
+    '',
+    ...(response === null
+      ? ['No answer']
+      : [
+          `Answer ${response.status}`,
+          ...headerLines(response.headers),
+          ...(response.body === '' ? [] : ['', bodyText(response.body)]),
+          ...(response.truncated ? [styled('dim', '… and more that was not kept')] : []),
+        ]),
+  ].join('\n');
+}
+
+/** One line on an attempt, for the test button. */
+export function outcomeOf(status: number | null, failure: string | null): string {
+  if (failure === null || failure === 'status') return status === null ? '-' : String(status);
+  return status === null ? failure : `${status} ${failure}`;
+}
+
+function statusCell(status: DeliveryStatus): Cell {
+  return { drawn: styled(COLOURS[status], status) };
+}
+
+function took(ms: number | null): string | null {
+  return ms === null ? null : duration(ms);
+}
+
+function headerLines(headers: Record<string, string>): string[] {
+  return Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`);
+}
+
+/** Line by line, so that nothing in it can steer a terminal. */
+function bodyText(body: string | null): string {
+  if (body === null) return styled('dim', '(not kept any more)');
+  return body
+    .split('\n')
+    .map((line) => `  ${printable(line)}`)
+    .join('\n');
+}

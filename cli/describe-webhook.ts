@@ -1,0 +1,92 @@
+import type { Subscription, WebhookStatus } from '../src/domain/webhook.ts';
+import { type Cell, fields, styled, table } from './output.ts';
+import type { Stats, Webhook } from './shapes.ts';
+import { sparkline } from './sparkline.ts';
+
+const STATUS_COLOURS = { active: 'green', inactive: 'dim', disabled: 'red' } as const;
+
+/** A webhook with all that is known of it, for people. */
+export function describeWebhook(webhook: Webhook, stats?: Stats): string {
+  const { status, consecutive_failures: failures, disabled_at: disabledAt } = webhook;
+  const head = fields([
+    ['Webhook', webhook.id],
+    ['Name', webhook.name],
+    ['URL', webhook.url],
+    ['Status', statusCell(status)],
+    ['Disabled', disabledAt && `${disabledAt}: ${webhook.disabled_reason ?? ''}`],
+    ['Failures', failures === 0 ? null : `${failures} in a row`],
+    ['Signed', webhook.has_secret ? 'yes' : 'no: it has no secret'],
+    ['Secret header', webhook.include_secret_header ? 'sent as X-Webhook-Secret' : null],
+    ['Standard Webhooks', webhook.standard_webhooks ? 'its headers are sent too' : null],
+    ['Changed', webhook.updated_at],
+    ...(stats === undefined ? [] : figuresOf(stats)),
+  ]);
+  const events = webhook.events.map(({ event, filters }) => [event, filtersOf(filters)]);
+  return `${head}\n\n${table(['EVENT', 'ONLY WHERE'], events)}`;
+}
+
+/** Webhooks of a list, for people; the figures in the same order. */
+export function describeWebhooks(
+  webhooks: readonly Webhook[],
+  figures: readonly (Stats | undefined)[],
+): string {
+  if (webhooks.length === 0) return 'No webhooks';
+  const rows = webhooks.map((webhook, index): Cell[] => {
+    const stats = figures[index];
+    return [
+      webhook.id,
+      statusCell(webhook.status),
+      webhook.name,
+      ...(stats === undefined
+        ? []
+        : [{ drawn: sparkline(stats.hours) }, rateOf(stats), stats.last_delivery_at]),
+      eventsOf(webhook.events),
+      webhook.url,
+    ];
+  });
+  const measured = figures.some((one) => one !== undefined);
+  const columns = measured ? ['LAST 24 HOURS', 'OK', 'LAST DELIVERY'] : [];
+  return table(['WEBHOOK', 'STATUS', 'NAME', ...columns, 'EVENTS', 'URL'], rows);
+}
+
+/** All filters of an event in one line, written as on the command line. */
+export function filtersOf(filters: Subscription['filters']): string {
+  return filters
+    .map((filter) =>
+      'values' in filter
+        ? `${filter.field}=${filter.values.map(valueText).join(',')}`
+        : `${filter.field}->${valueText(filter.changed_to)}`,
+    )
+    .join(' and ');
+}
+
+function valueText(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.includes(',') || text.startsWith('"') ? JSON.stringify(value) : text;
+}
+
+function statusCell(status: WebhookStatus): Cell {
+  return { drawn: styled(STATUS_COLOURS[status], status) };
+}
+
+function figuresOf(stats: Stats): (readonly [string, Cell])[] {
+  const counted = stats.total === 0 ? 'no attempts' : `${stats.total} attempts, ${rateOf(stats)} went well`;
+  return [
+    ['Last delivery', stats.last_delivery_at ?? 'none'],
+    ['Last 24 hours', { drawn: `${sparkline(stats.hours)}  ${counted}` }],
+  ];
+}
+
+function rateOf({ success_rate: rate }: Stats): string {
+  if (rate === null) return '-';
+  // 99.96 % is not all of them.
+  return `${rate === 1 ? 100 : Math.min(99.9, Math.round(rate * 1_000) / 10)} %`;
+}
+
+function eventsOf(events: readonly Subscription[]): string {
+  const [first] = events;
+  const filtered = events.some(({ filters }) => filters.length > 0) ? ', filtered' : '';
+  return events.length === 1 && first !== undefined
+    ? first.event + filtered
+    : `${events.length} kinds${filtered}`;
+}

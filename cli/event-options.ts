@@ -1,0 +1,77 @@
+import { contentOf } from './ask.ts';
+import { usageError } from './exit-codes.ts';
+import type { Api } from './http.ts';
+import type { EventType, Whole } from './shapes.ts';
+
+/** The options of `event send`. */
+export type SendOptions = {
+  event?: string;
+  data?: string;
+  sample?: true;
+  id?: string;
+  timestamp?: string;
+  file?: string;
+};
+
+/**
+ * The body that the options describe. What was given as JSON stands in it as it was written: the service keeps the
+ * text of `data` to the byte, and so must what hands it over. The server judges its contents; it is asked only for a
+ * sample.
+ */
+export async function eventBodyOf(options: SendOptions, api: () => Api): Promise<string> {
+  const { event, data, sample, id, timestamp, file } = options;
+  if (file !== undefined) {
+    if ([event, data, sample, id, timestamp].some((other) => other !== undefined))
+      throw usageError('--file holds whole events: give nothing beside it');
+    return batchOf(await contentOf(file));
+  }
+  if (event === undefined) throw usageError('Give --event, or --file');
+  if ((data === undefined) === (sample === undefined)) throw usageError('Give either --data or --sample');
+  const content = data === undefined ? JSON.stringify(await sampleOf(api(), event)) : await jsonOf(data);
+  const members = Object.entries({ id, event, timestamp }).filter(([, value]) => value !== undefined);
+  const written = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  return `{${written.join(',')},"data":${content}}`;
+}
+
+/** What every kind of event looks like. */
+export async function eventTypes(api: Api): Promise<EventType[]> {
+  return (await api.call<Whole<EventType>>('GET', '/api/v1/event-types')).data;
+}
+
+/** @throws CliError where there is no such kind */
+export async function eventTypeOf(api: Api, kind: string): Promise<EventType> {
+  const types = await eventTypes(api);
+  const found = types.find(({ event }) => event === kind);
+  if (found !== undefined) return found;
+  throw usageError(`"${kind}" is no kind of event. There are ${types.map(({ event }) => event).join(', ')}`);
+}
+
+async function sampleOf(api: Api, kind: string): Promise<unknown> {
+  return (await eventTypeOf(api, kind)).sample.data;
+}
+
+/** JSON as text: as it is, from a file with `@` before its path, or from stdin with `-`. */
+async function jsonOf(given: string): Promise<string> {
+  const text = given === '-' || given.startsWith('@') ? await contentOf(given.replace(/^@/, '')) : given;
+  if (!isJson(text)) throw usageError('--data is no JSON');
+  return text.trim();
+}
+
+/** An array of events, an object `{ "events": [...] }`, a single event, or one event on each line. */
+function batchOf(text: string): string {
+  if (isJson(text)) return text.trim().startsWith('[') ? `{"events":${text.trim()}}` : text.trim();
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const wrong = lines.findIndex((line) => !isJson(line));
+  if (lines.length === 0 || wrong === 0) throw usageError('--file holds no JSON');
+  if (wrong > 0) throw usageError(`--file holds no JSON in line ${wrong + 1} of those that are not empty`);
+  return `{"events":[${lines.join(',')}]}`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
