@@ -21,7 +21,7 @@ import { sessionRoutes } from './session/routes.ts';
 import { sessionsRoutes } from './sessions/routes.ts';
 import { taskRoutes } from './tasks/routes.ts';
 import { tokenRoutes } from './tokens/routes.ts';
-import { webhookStatsRoute } from './webhooks/stats.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
 
 /** Sign-ins of one address (decisions 1). */
 const SIGN_INS_A_MINUTE = 10;
@@ -78,7 +78,7 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...keyRoutes(deps),
     ...projectRoutes(deps),
     ...memberRoutes(deps),
-    webhookStatsRoute(deps),
+    ...webhookRoutes(deps),
     ...notificationRoutes(deps),
     ...auditLogRoutes(deps),
     ...healthRoutes(deps),

@@ -29,3 +29,11 @@ export function isDuplicate(error: unknown): boolean {
     (error as { code?: unknown }).code === '23505' || (error.cause !== undefined && isDuplicate(error.cause))
   );
 }
+
+/** True where two transactions waited for each other and this one was ended: it may be done again. */
+export function isDeadlock(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    (error as { code?: unknown }).code === '40P01' || (error.cause !== undefined && isDeadlock(error.cause))
+  );
+}

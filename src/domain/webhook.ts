@@ -27,3 +27,8 @@ export function webhookStatus(webhook: {
   if (webhook.disabled_at !== null) return 'disabled';
   return webhook.active ? 'active' : 'inactive';
 }
+
+/** Visible ASCII alone: what can stand in a header as it is. */
+export function isHeaderSafe(secret: string): boolean {
+  return /^[\x21-\x7e]+$/.test(secret);
+}

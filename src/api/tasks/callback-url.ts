@@ -14,13 +14,14 @@ export const callbackUrl = z
     } else if (!value.startsWith('https://')) {
       context.addIssue(memberProblem('not_https', 'must begin with https://'));
     } else {
-      const problem = problemOf(value);
+      const problem = urlProblem(value);
       if (problem) context.addIssue(memberProblem('invalid_format', problem));
     }
   })
   .meta({ maxLength: MAX_URL_LENGTH, pattern: '^https://', format: 'uri' });
 
-function problemOf(value: string): string | null {
+/** What keeps a text from being an address that we call; null where nothing does. Schemes are the caller's to judge. */
+export function urlProblem(value: string): string | null {
   // The parser of URLs silently drops or repairs these; what is signed up for should be what is called.
   if (/[\s\p{Cc}\\]/u.test(value) || !value.isWellFormed()) return 'holds characters that no URL has';
   const url = URL.parse(value);

@@ -1,0 +1,190 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  rotateSecret,
+} from '../../database/webhooks.ts';
+import { webhookSecretPlace } from '../../security/sealing.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage } from '../http/fields.ts';
+import { notFound, Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { idOfClaim } from '../tasks/submit.ts';
+import { presentWebhook } from './presenter.ts';
+import * as schema from './schema.ts';
+import { checkHeaderSecret, settledChange } from './settle.ts';
+import { webhookStatsRoute } from './stats.ts';
+
+const PATH = '/api/v1/webhooks';
+const ONE = `${PATH}/{id}`;
+const reads = { kind: 'credential', scope: 'webhooks:read' } as const;
+const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
+const tag = 'webhook';
+const HOUR_MS = 3_600_000;
+
+/** Webhooks of the workspace (decisions 6). */
+export function webhookRoutes(deps: Dependencies): Route[] {
+  return [
+    list(deps),
+    create(deps),
+    read(deps),
+    change(deps),
+    remove(deps),
+    rotate(deps),
+    webhookStatsRoute(deps),
+  ];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listWebhooks',
+    tag,
+    summary: 'List webhooks, newest first',
+    access: reads,
+    query: schema.webhookListParameters,
+    answers: { 200: { description: 'A page of webhooks', schema: schema.webhookPage } },
+    async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor } }) {
+      const found = await listWebhooks(deps.database, { workspaceId, cursor, limit: limit + 1 });
+      const { rows, nextCursor } = cutPage(found, limit);
+      const now = deps.clock();
+      return {
+        status: 200,
+        body: { data: rows.map((row) => presentWebhook(row, now)), next_cursor: nextCursor },
+      };
+    },
+  });
+}
+
+function create(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'createWebhook',
+    tag,
+    summary: 'Make a webhook',
+    access: writes,
+    body: schema.webhookPlan,
+    idempotent: true,
+    answers: {
+      201: {
+        description: 'The webhook',
+        schema: schema.webhookView,
+        headers: { Location: 'Where it is read' },
+      },
+    },
+    problems: ['conflict'],
+    async handle({ caller: { workspaceId, actor }, body, claim }) {
+      const now = deps.clock();
+      const id = claim ? idOfClaim(claim) : randomUUIDv7();
+      const empty = { id, secret: null, include_secret_header: false, standard_webhooks: false };
+      const { name, url, events } = body;
+      const webhook = { active: true, ...empty, ...settledChange(deps, empty, body), name, url, events };
+      const most = deps.webhooksPerWorkspace;
+      const row = await createWebhook(deps.database, { workspaceId, actor, now, webhook, most });
+      if (row === 'full') {
+        throw new Problem('conflict', `The workspace has ${most} webhooks already, which is its limit.`);
+      }
+      const headers = { Location: `${deps.baseUrl}${PATH}/${row.id}` };
+      return { status: 201, headers, body: presentWebhook(row, now) };
+    },
+  });
+}
+
+function read(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: ONE,
+    operationId: 'readWebhook',
+    tag,
+    summary: 'Read a webhook',
+    access: reads,
+    params: schema.webhookParams,
+    answers: { 200: { description: 'The webhook', schema: schema.webhookView } },
+    async handle({ caller: { workspaceId }, params: { id } }) {
+      const row = await findWebhook(deps.database, { workspaceId, id });
+      if (!row) throw notFound(tag);
+      return { status: 200, body: presentWebhook(row, deps.clock()) };
+    },
+  });
+}
+
+function change(deps: Dependencies): Route {
+  return route({
+    method: 'patch',
+    path: ONE,
+    operationId: 'changeWebhook',
+    tag,
+    summary: 'Change a webhook; the next attempt honours it',
+    description:
+      'While a webhook is switched off, its new events are skipped, and so is every delivery whose next attempt falls due. `active: true` re-enables one that was disabled by failures.',
+    access: writes,
+    params: schema.webhookParams,
+    body: schema.webhookEdit,
+    answers: { 200: { description: 'The webhook as it is now', schema: schema.webhookView } },
+    async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
+      const now = deps.clock();
+      const row = await changeWebhook(deps.database, { workspaceId, id, actor, now }, (before) =>
+        settledChange(deps, before, body),
+      );
+      if (!row) throw notFound(tag);
+      return { status: 200, body: presentWebhook(row, now) };
+    },
+  });
+}
+
+function remove(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: ONE,
+    operationId: 'deleteWebhook',
+    tag,
+    summary: 'Delete a webhook; what it had not sent yet is cancelled',
+    access: writes,
+    params: schema.webhookParams,
+    answers: { 204: { description: 'Deleted; its delivery log stays as long as every log' } },
+    async handle({ caller: { workspaceId, actor }, params: { id } }) {
+      const deleted = await deleteWebhook(deps.database, { workspaceId, id, actor, now: deps.clock() });
+      if (!deleted) throw notFound(tag);
+      return { status: 204 };
+    },
+  });
+}
+
+function rotate(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${ONE}/rotate-secret`,
+    operationId: 'rotateWebhookSecret',
+    tag,
+    summary: 'Give a webhook another secret; the old one signs too for a while',
+    access: writes,
+    params: schema.webhookParams,
+    body: schema.rotation,
+    bodyOptional: true,
+    idempotent: true,
+    answers: { 200: { description: 'The webhook, with the secret if we made it', schema: schema.rotated } },
+    async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
+      const now = deps.clock();
+      const hours = body?.overlap_hours ?? schema.DEFAULT_OVERLAP_HOURS;
+      const previousUntil = hours > 0 ? new Date(now.getTime() + hours * HOUR_MS) : null;
+      const secret = body?.secret ?? randomBytes(32).toString('hex');
+      const row = await rotateSecret(
+        deps.database,
+        { workspaceId, id, actor, now, previousUntil },
+        (before) => {
+          checkHeaderSecret(before, secret);
+          return deps.sealing.seal(secret, webhookSecretPlace(id));
+        },
+      );
+      if (!row) throw notFound(tag);
+      const shown = body?.secret === undefined ? { secret } : {};
+      return { status: 200, body: { ...presentWebhook(row, now), ...shown } };
+    },
+  });
+}

@@ -1,0 +1,80 @@
+import { isHeaderSafe } from '../../domain/webhook.ts';
+import type { WebhookChange, WebhookRow } from '../../database/webhooks.ts';
+import { judgeUrlHost } from '../../outbound/address-guard.ts';
+import { webhookSecretPlace, type Sealing } from '../../security/sealing.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { Problem, type ProblemEntry } from '../http/problem.ts';
+import type { WebhookEdit } from './schema.ts';
+
+const SECRET_OPTIONS = ['include_secret_header', 'standard_webhooks'] as const;
+type SecretOption = (typeof SECRET_OPTIONS)[number];
+/** What of a webhook decides how it signs. */
+type Signing = Pick<WebhookRow, 'id' | 'secret' | SecretOption>;
+
+/**
+ * What an edit stores of a webhook, `row` being how it stands; a new webhook is an edit of an empty one. `secret`
+ * comes out sealed.
+ * @throws Problem `validation_failed` where the parts do not go together, or nothing may be sent to the address
+ */
+export function settledChange(
+  deps: Pick<Dependencies, 'guard' | 'sealing'>,
+  row: Signing,
+  edit: WebhookEdit,
+): WebhookChange {
+  const errors = [...addressProblems(deps, edit.url), ...secretProblems(deps.sealing, row, edit)];
+  if (errors.length > 0) {
+    throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
+  }
+  const { method: _method, content_type: _type, secret: given, ...change } = edit;
+  if (given === undefined) return change;
+  return {
+    ...change,
+    secret: given === null ? null : deps.sealing.seal(given, webhookSecretPlace(row.id)),
+  };
+}
+
+/** @throws Problem `validation_failed` where the header could not carry it */
+export function checkHeaderSecret(row: Pick<WebhookRow, 'include_secret_header'>, secret: string): void {
+  if (!row.include_secret_header || isHeaderSafe(secret)) return;
+  const errors = [problem('secret', 'invalid_format', UNSAFE)];
+  throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
+}
+
+const UNSAFE = 'must be visible ASCII characters to be sent in a header';
+
+function addressProblems({ guard }: Pick<Dependencies, 'guard'>, url: string | undefined): ProblemEntry[] {
+  if (url === undefined) return [];
+  const judgement = judgeUrlHost(new URL(url), guard);
+  return judgement.allowed ? [] : [problem('url', 'not_allowed', `may not be called: ${judgement.reason}`)];
+}
+
+/** Options that need a secret are at fault where they are given, else the secret that is taken away. */
+function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): ProblemEntry[] {
+  const hasSecret = edit.secret === undefined ? (row.secret ?? null) !== null : edit.secret !== null;
+  const isOn = (option: SecretOption) => edit[option] ?? row[option];
+  if (!hasSecret) {
+    return SECRET_OPTIONS.filter(isOn).map((option) =>
+      edit[option] === true
+        ? problem(option, 'not_allowed', 'needs a secret')
+        : problem('secret', 'not_allowed', `is needed by \`${option}\`; switch that off as well`),
+    );
+  }
+  if (!isOn('include_secret_header')) return [];
+  if (typeof edit.secret === 'string') {
+    return isHeaderSafe(edit.secret) ? [] : [problem('secret', 'invalid_format', UNSAFE)];
+  }
+  if (row.include_secret_header || !row.secret) return [];
+  return isHeaderSafe(sealing.open(row.secret, webhookSecretPlace(row.id)))
+    ? []
+    : [
+        problem(
+          'include_secret_header',
+          'not_allowed',
+          'can not carry the secret; give one of visible ASCII',
+        ),
+      ];
+}
+
+function problem(member: string, code: ProblemEntry['code'], words: string): ProblemEntry {
+  return { pointer: `/${member}`, code, message: `\`${member}\` ${words}.` };
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { Role } from '../../src/domain/access.ts';
+import { SCOPES } from '../../src/domain/access.ts';
+import { createKey } from '../../src/database/keys.ts';
+import { Project, Workspace } from '../../src/database/entities.ts';
+import { newApiKey } from '../../src/security/keys.ts';
+import { PASSWORD, type World } from './world.ts';
+
+/** Adds a person of a role, by the owner whose cookie is given; answers the new person's cookie. */
+export async function addPerson(world: World, owner: string, role: Role): Promise<string> {
+  const email = `${role}-${randomUUID()}@example.com`;
+  const body = { email, role, password: PASSWORD };
+  await world.send('POST', '/api/v1/members', { ...world.as(owner), body });
+  return await world.signIn(email);
+}
+
+/** Makes another workspace; answers a key of its with all scopes. */
+export async function addWorkspace(world: World): Promise<string> {
+  const [workspaceId, projectId, now] = [randomUUID(), randomUUID(), new Date()];
+  const em = world.database.em.fork();
+  await em.insert(Workspace, { id: workspaceId, name: 'Another', created_at: now });
+  await em.insert(Project, {
+    id: projectId,
+    workspace_id: workspaceId,
+    key: 'OTHER',
+    name: 'Other',
+    created_at: now,
+  });
+  const { key, prefix, hash } = newApiKey();
+  await createKey(world.database, {
+    secret: { prefix, hash },
+    workspaceId,
+    projectId,
+    name: "A stranger's",
+    scopes: [...SCOPES],
+    actor: 'system',
+    expiresAt: null,
+    now,
+  });
+  return key;
+}

@@ -1,0 +1,428 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { openApiDocument } from '../../src/api/http/openapi.ts';
+import { allRoutes } from '../../src/api/app.ts';
+import type { Dependencies } from '../../src/api/dependencies.ts';
+import { webhookSecretPlace, createSealing } from '../../src/security/sealing.ts';
+import { assertProblem } from './problems.ts';
+import { addPerson, addWorkspace } from './people.ts';
+import { startWorld, type Received, type Sent, type World } from './world.ts';
+
+const URL_OF_HOOK = 'https://hooks.example.com/in';
+const PLAN = { name: 'Chat', url: URL_OF_HOOK, events: [{ event: 'issue.created' }] };
+
+describe('webhooks over HTTP', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const create = (members: Record<string, unknown> = {}, sent: Sent = {}) =>
+    world.send('POST', '/api/v1/webhooks', { body: { ...PLAN, ...members }, ...sent });
+  const made = async (members: Record<string, unknown> = {}): Promise<Received['json']> => {
+    const received = await create(members);
+    assert.equal(received.status, 201, received.text);
+    return received.json;
+  };
+  const read = (id: string) => world.send('GET', `/api/v1/webhooks/${id}`);
+  const edit = (id: string, body: Record<string, unknown>) =>
+    world.send('PATCH', `/api/v1/webhooks/${id}`, { body });
+  const rotate = (id: string, body?: Record<string, unknown>) =>
+    world.send('POST', `/api/v1/webhooks/${id}/rotate-secret`, body ? { body } : {});
+  const stored = async (id: string) => {
+    const { rows } = await sql<
+      Record<string, string | null>
+    >`select * from webhooks where id = ${id}`.execute(statements(world.database));
+    return rows[0] ?? {};
+  };
+
+  describe('a new webhook', () => {
+    it('is answered whole, with its address', async () => {
+      const filters = [
+        { field: 'status', changed_to: 'Done' },
+        { field: 'priority', values: ['High', 1, true, null] },
+      ];
+      const received = await create({
+        events: [{ event: 'issue.updated', filters }, { event: 'user.joined' }],
+      });
+      assert.equal(received.status, 201);
+      const { id, created_at: createdAt, ...rest } = received.json;
+      assert.match(received.headers.get('location') ?? '', new RegExp(`/api/v1/webhooks/${id}$`));
+      assert.deepEqual(rest, {
+        name: 'Chat',
+        url: URL_OF_HOOK,
+        method: 'POST',
+        content_type: 'application/json',
+        events: [
+          { event: 'issue.updated', filters },
+          { event: 'user.joined', filters: [] },
+        ],
+        has_secret: false,
+        include_secret_header: false,
+        active: true,
+        standard_webhooks: false,
+        status: 'active',
+        consecutive_failures: 0,
+        disabled_at: null,
+        disabled_reason: null,
+        previous_secret_until: null,
+        updated_at: createdAt,
+      });
+      assert.deepEqual((await read(id)).json, received.json);
+    });
+
+    it('may say what can be no other', async () => {
+      await made({ method: 'POST', content_type: 'application/json', active: false, secret: 's3cret' });
+      const { json } = await world.send('GET', '/api/v1/webhooks?limit=1');
+      assert.equal(json.data[0].status, 'inactive');
+      assert.equal(json.data[0].has_secret, true);
+    });
+
+    it('sent again with the same idempotency key is the same one', async () => {
+      const headers = { 'Idempotency-Key': randomUUID() };
+      const first = await create({ secret: 'a secret' }, { headers });
+      const again = await create({ secret: 'a secret' }, { headers });
+      assert.equal(again.text, first.text);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      assertProblem(await create({ secret: 'another' }, { headers }), 422, 'idempotency_key_reused');
+    });
+  });
+
+  it('are listed newest first, in pages that stay while others come and go', async () => {
+    const ids = [];
+    for (let count = 0; count < 5; count += 1) ids.unshift((await made({ name: `Number ${count}` })).id);
+    const first = await world.send('GET', '/api/v1/webhooks?limit=2');
+    assert.deepEqual(
+      first.json.data.map(({ id }: { id: string }) => id),
+      ids.slice(0, 2),
+    );
+    await made({ name: 'late' });
+    await world.send('DELETE', `/api/v1/webhooks/${ids[2]}`);
+    const second = await world.send('GET', `/api/v1/webhooks?limit=2&cursor=${first.json.next_cursor}`);
+    assert.deepEqual(
+      second.json.data.map(({ id }: { id: string }) => id),
+      ids.slice(3, 5),
+    );
+  });
+
+  describe('a change', () => {
+    it('touches what it names', async () => {
+      const before = await made({ secret: 'one' });
+      const received = await edit(before.id, { name: 'Mail', url: 'http://other.example.com:8080/x?y=z' });
+      assert.equal(received.status, 200);
+      assert.deepEqual(received.json, {
+        ...before,
+        name: 'Mail',
+        url: 'http://other.example.com:8080/x?y=z',
+        updated_at: received.json.updated_at,
+      });
+      assert.ok(received.json.updated_at > before.updated_at);
+      assert.deepEqual((await edit(before.id, {})).json, received.json, 'nothing named, nothing changed');
+    });
+
+    it('gives, replaces and removes the secret', async () => {
+      const { id } = await made();
+      assert.equal((await edit(id, { secret: 'one' })).json.has_secret, true);
+      const first = (await stored(id))['secret'];
+      await edit(id, { secret: 'two' });
+      assert.notEqual((await stored(id))['secret'], first);
+      assert.equal((await edit(id, { secret: null })).json.has_secret, false);
+      assert.equal((await stored(id))['secret'], null);
+    });
+
+    it('leaves the secret where an option needs it', async () => {
+      const { id } = await made({ secret: 'one', standard_webhooks: true });
+      const refused = await edit(id, { secret: null });
+      assertProblem(refused, 422, 'validation_failed');
+      assert.equal(refused.json.errors[0].pointer, '/secret');
+      assert.equal((await edit(id, { secret: null, standard_webhooks: false })).status, 200);
+      const option = await edit(id, { include_secret_header: true });
+      assertProblem(option, 422, 'validation_failed');
+      assert.equal(option.json.errors[0].pointer, '/include_secret_header');
+    });
+
+    it('does not put a secret into a header that can not carry it', async () => {
+      const { id } = await made({ secret: 'grüße' });
+      assertProblem(await edit(id, { include_secret_header: true }), 422, 'validation_failed');
+      assert.equal((await edit(id, { include_secret_header: true, secret: 'plain' })).status, 200);
+      assertProblem(await edit(id, { secret: 'grüße' }), 422, 'validation_failed');
+      assertProblem(await rotate(id, { secret: 'with space' }), 422, 'validation_failed');
+      assert.equal((await edit(id, { include_secret_header: false, secret: 'grüße' })).status, 200);
+    });
+
+    it('re-enables what failures disabled, and begins to count anew', async () => {
+      const { id } = await made();
+      await sql`update webhooks set consecutive_failures = 10, disabled_at = now(), disabled_reason = 'ten'
+        where id = ${id}`.execute(statements(world.database));
+      const { json: disabled } = await read(id);
+      assert.equal(disabled.status, 'disabled');
+      assert.equal(disabled.disabled_reason, 'ten');
+      const { json: off } = await edit(id, { active: false });
+      assert.equal(off.status, 'disabled', 'switched off it stays disabled as well');
+      const { json: renamed } = await edit(id, { name: 'Still disabled' });
+      assert.equal(renamed.status, 'disabled');
+      const { json: on } = await edit(id, { active: true });
+      assert.deepEqual(
+        [on.status, on.active, on.consecutive_failures, on.disabled_at, on.disabled_reason],
+        ['active', true, 0, null, null],
+      );
+    });
+  });
+
+  describe('a rotation', () => {
+    it('makes a secret and shows it once', async () => {
+      const { id } = await made();
+      const received = await rotate(id);
+      assert.equal(received.status, 200);
+      assert.match(received.json.secret, /^[0-9a-f]{64}$/);
+      assert.equal(received.json.has_secret, true);
+      assert.equal(received.json.previous_secret_until, null, 'there was none before');
+      assert.ok(!(await read(id)).text.includes(received.json.secret));
+    });
+
+    it('lets the old secret sign for a day, or as long as wished', async () => {
+      const { id } = await made({ secret: 'old' });
+      const given = await rotate(id, { secret: 'new', overlap_hours: 2.5 });
+      assert.ok(!('secret' in given.json), 'a secret that was given is not shown');
+      const hours = (Date.parse(given.json.previous_secret_until) - Date.now()) / 3_600_000;
+      assert.ok(hours > 2.4 && hours <= 2.5);
+      const sealing = createSealing(world.configuration.sealingKeys);
+      const open = async (column: string) =>
+        sealing.open((await stored(id))[column] ?? '', webhookSecretPlace(id));
+      assert.deepEqual([await open('secret'), await open('previous_secret')], ['new', 'old']);
+      const again = await rotate(id);
+      const day = (Date.parse(again.json.previous_secret_until) - Date.now()) / 3_600_000;
+      assert.ok(day > 23.9 && day <= 24);
+      assert.equal(await open('previous_secret'), 'new');
+      const atOnce = await rotate(id, { overlap_hours: 0 });
+      assert.equal(atOnce.json.previous_secret_until, null);
+      assert.equal((await stored(id))['previous_secret'], null);
+    });
+
+    it('repeated with the same idempotency key makes one secret', async () => {
+      const { id } = await made();
+      const path = `/api/v1/webhooks/${id}/rotate-secret`;
+      const headers = { 'Idempotency-Key': randomUUID() };
+      const first = await world.send('POST', path, { headers });
+      assert.equal((await world.send('POST', path, { headers })).text, first.text);
+    });
+
+    const wrong: [string, Record<string, unknown>, string][] = [
+      ['a negative overlap', { overlap_hours: -1 }, '/overlap_hours'],
+      ['an overlap of more than a week', { overlap_hours: 169 }, '/overlap_hours'],
+      ['an overlap that is a text', { overlap_hours: '1' }, '/overlap_hours'],
+      ['no secret at all', { secret: null }, '/secret'],
+      ['an unknown member', { force: true }, '/force'],
+    ];
+    for (const [title, body, pointer] of wrong) {
+      it(`with ${title} is refused`, async () => {
+        const { id } = await made();
+        const received = await rotate(id, body);
+        assertProblem(received, 422, 'validation_failed');
+        assert.equal(received.json.errors[0].pointer, pointer);
+      });
+    }
+  });
+
+  describe('a deleted webhook', () => {
+    it('is gone, with its secrets and everything it had not sent', async () => {
+      const { id } = await made({ secret: 'gone soon' });
+      await rotate(id);
+      const deliveries = ['pending', 'retrying', 'held', 'failed', 'succeeded', 'skipped'];
+      await sql`
+        insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+        select gen_random_uuid(), workspace_id, id, 1, 'e', 'issue.created', status, now(), now()
+        from webhooks, unnest(${deliveries}::text[]) status where id = ${id}
+      `.execute(statements(world.database));
+      assert.equal((await world.send('DELETE', `/api/v1/webhooks/${id}`)).status, 204);
+      assertProblem(await read(id), 404, 'not_found');
+      assertProblem(await edit(id, { name: 'x' }), 404, 'not_found');
+      assertProblem(await rotate(id), 404, 'not_found');
+      assertProblem(await world.send('DELETE', `/api/v1/webhooks/${id}`), 404, 'not_found');
+      const row = await stored(id);
+      assert.deepEqual(
+        [row['secret'], row['previous_secret'], row['previous_secret_until']],
+        [null, null, null],
+      );
+      const { rows } = await sql<{ status: string; count: number; generation: number }>`
+        select status, count(*)::int as count, max(generation) as generation from deliveries
+        where webhook_id = ${id} group by status order by status
+      `.execute(statements(world.database));
+      assert.deepEqual(rows, [
+        { status: 'cancelled', count: 3, generation: 1 },
+        { status: 'failed', count: 1, generation: 0 },
+        { status: 'skipped', count: 1, generation: 0 },
+        { status: 'succeeded', count: 1, generation: 0 },
+      ]);
+    });
+  });
+
+  it('are written down in the audit log, each change by whom', async () => {
+    const { id } = await made({ name: 'Watched', secret: 'quiet-please' });
+    await edit(id, { url: 'https://other.example.com/', secret: 'still-quiet' });
+    await edit(id, { active: false });
+    await edit(id, { active: true });
+    await rotate(id);
+    await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    const { json } = await world.send('GET', '/api/v1/audit-log', { key: null, cookie: owner });
+    const own = json.data.filter(({ subject }: { subject: string }) => subject === `webhook:${id}`);
+    assert.deepEqual(
+      own.map(({ action }: { action: string }) => action),
+      [
+        'webhook.deleted',
+        'webhook.secret_rotated',
+        'webhook.enabled',
+        'webhook.changed',
+        'webhook.changed',
+        'webhook.created',
+      ],
+    );
+    for (const entry of own) {
+      assert.match(entry.actor, /^key:/);
+      assert.equal(entry.detail.name, 'Watched');
+    }
+    assert.deepEqual(own[4].detail.changed, ['url', 'secret']);
+    assert.deepEqual(own[3].detail.changed, ['active']);
+  });
+
+  it('keep their secrets: no answer, log line, audit entry or table has one', async () => {
+    const secrets = ['kept-secret-one', 'kept-secret-two', 'kept-secret-three'];
+    const answers: Received[] = [];
+    const key = { headers: { 'Idempotency-Key': randomUUID() } };
+    const first = await create({ secret: secrets[0], include_secret_header: true }, key);
+    const { id } = first.json;
+    answers.push(first, await create({ secret: secrets[0], include_secret_header: true }, key));
+    answers.push(await edit(id, { secret: secrets[1] }), await rotate(id, { secret: secrets[2] }));
+    answers.push(await read(id), await world.send('GET', '/api/v1/webhooks'));
+    answers.push(
+      await edit(id, { secret: `${secrets[1]} ` }),
+      await rotate(id, { secret: `${secrets[2]}\n` }),
+    );
+    const { json: rotated } = await rotate(id);
+    secrets.push(rotated.secret);
+    answers.push(await read(id));
+    for (const secret of secrets) {
+      for (const answer of answers) assert.ok(!answer.text.includes(secret), answer.text);
+      assert.ok(!world.logged().includes(secret), 'in a log line');
+      for (const table of ['webhooks', 'audit_log', 'idempotency_keys']) {
+        const { rows } = await sql<{ found: number }>`
+          select count(*)::int as found from ${sql.table(table)} t where t::text like ${`%${secret}%`}
+        `.execute(statements(world.database));
+        assert.equal(rows[0]?.found, 0, table);
+      }
+    }
+  });
+
+  it('are at most as many as allowed, also when many are made at once', async () => {
+    const small = await startWorld({ worker: false, environment: { WEBHOOKS_PER_WORKSPACE: '5' } });
+    try {
+      const send = () => small.send('POST', '/api/v1/webhooks', { body: PLAN });
+      const all = await Promise.all(Array.from({ length: 20 }, send));
+      assert.equal(all.filter(({ status }) => status === 201).length, 5);
+      for (const received of all.filter(({ status }) => status !== 201))
+        assertProblem(received, 409, 'conflict');
+      const { json } = await small.send('GET', '/api/v1/webhooks');
+      await small.send('DELETE', `/api/v1/webhooks/${json.data[0].id}`);
+      assert.equal((await send()).status, 201, 'a deleted one makes room');
+      assertProblem(await send(), 409, 'conflict');
+    } finally {
+      await small.close();
+    }
+  });
+
+  describe('who may do it', () => {
+    /** The statuses of every call, on a webhook of their own. */
+    const outcomes = async (sent: Sent) => {
+      const path = `/api/v1/webhooks/${(await made()).id}`;
+      const calls: [string, string, Sent][] = [
+        ['GET', '/api/v1/webhooks', {}],
+        ['GET', path, {}],
+        ['PATCH', path, { body: { name: 'Other' } }],
+        ['POST', '/api/v1/webhooks', { body: PLAN }],
+        ['POST', `${path}/rotate-secret`, {}],
+        ['DELETE', path, {}],
+      ];
+      const statuses = [];
+      for (const [method, address, own] of calls) {
+        statuses.push((await world.send(method, address, { ...own, ...sent })).status);
+      }
+      return statuses;
+    };
+    const keyWith = async (scopes: string[]) => {
+      const body = { name: 'k', project_id: world.installation.project_id, scopes };
+      const { json } = await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
+      return json.key as string;
+    };
+
+    it('nobody without a credential', async () => {
+      assert.deepEqual(await outcomes({ key: null }), [401, 401, 401, 401, 401, 401]);
+    });
+
+    it('a key as its scopes say', async () => {
+      assert.deepEqual(
+        await outcomes({ key: await keyWith(['tasks:write']) }),
+        [403, 403, 403, 403, 403, 403],
+      );
+      assert.deepEqual(
+        await outcomes({ key: await keyWith(['webhooks:read']) }),
+        [200, 200, 403, 403, 403, 403],
+      );
+      assert.deepEqual(
+        await outcomes({ key: await keyWith(['webhooks:write']) }),
+        [403, 403, 200, 201, 200, 204],
+      );
+    });
+
+    it('viewers and members read, admins write', async () => {
+      const viewer = world.as(await addPerson(world, owner, 'viewer'));
+      const member = world.as(await addPerson(world, owner, 'member'));
+      for (const person of [viewer, member]) {
+        assert.deepEqual(await outcomes(person), [200, 200, 403, 403, 403, 403]);
+      }
+      const admin = world.as(await addPerson(world, owner, 'admin'));
+      assert.deepEqual(await outcomes(admin), [200, 200, 200, 201, 200, 204]);
+    });
+
+    it('nobody of another workspace', async () => {
+      const stranger = await addWorkspace(world);
+      const { id } = await made();
+      for (const [method, action, body] of [
+        ['GET', '', undefined],
+        ['PATCH', '', { name: 'Mine' }],
+        ['DELETE', '', undefined],
+        ['POST', '/rotate-secret', {}],
+      ] as const) {
+        const received = await world.send(method, `/api/v1/webhooks/${id}${action}`, { key: stranger, body });
+        assertProblem(received, 404, 'not_found');
+      }
+      assert.equal((await world.send('GET', '/api/v1/webhooks', { key: stranger })).json.data.length, 0);
+      assert.equal((await read(id)).json.name, 'Chat');
+    });
+
+    it('an id that is none is not found', async () => {
+      assertProblem(await read('nonsense'), 404, 'not_found');
+      assertProblem(await read(randomUUID()), 404, 'not_found');
+    });
+  });
+
+  it('stand in the OpenAPI document', () => {
+    const { paths = {} } = openApiDocument(allRoutes({} as Dependencies), 'http://localhost');
+    const operations = Object.entries(paths)
+      .filter(([path]) => /webhooks|deliveries/.test(path))
+      .flatMap(([path, item]) => Object.keys(item ?? {}).map((method) => `${method} ${path.slice(8)}`));
+    assert.deepEqual(operations.toSorted(), [
+      'delete webhooks/{id}',
+      'get webhooks',
+      'get webhooks/{id}',
+      'get webhooks/{id}/stats',
+      'patch webhooks/{id}',
+      'post webhooks',
+      'post webhooks/{id}/rotate-secret',
+    ]);
+  });
+});
