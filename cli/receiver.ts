@@ -4,11 +4,14 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { printable } from './output.ts';
 
-/** A callback as it came in. `body` is the parsed JSON, or the text where it is none. */
+/** A callback, or a webhook's delivery, as it came in. `body` is the parsed JSON, or the text where it is none. */
 export type ReceivedCallback = {
   receivedAt: Date;
+  /** Of a callback. */
   executionId: string | null;
   status: string | null;
+  /** The event's id, of a delivery. */
+  eventId: string | null;
   /** `X-Service-Event` and `X-Service-Delivery`. */
   event: string | null;
   delivery: string | null;
@@ -33,7 +36,7 @@ export type ReceiverOptions = {
   /** PEM texts; without them the receiver speaks plain HTTP. */
   cert?: string;
   key?: string;
-  /** Secrets that callbacks may be signed with. */
+  /** Secrets that callbacks and deliveries may be signed with. */
   secrets?: readonly string[];
   /** The secret of one run, where it is known; asked when none of `secrets` fits. */
   secretFor?: (executionId: string) => MaybeLater<string | undefined>;
@@ -43,8 +46,9 @@ export type ReceiverOptions = {
 const MAX_BODY_BYTES = 16 * 1_048_576;
 
 /**
- * A receiver for task callbacks as anybody might write one: it reads the raw bytes, checks `X-Service-Signature` over
- * them in constant time, answers 401 where it does not fit and 204 where it does (specification 5.2).
+ * A receiver for task callbacks and webhook deliveries as anybody might write one: it reads the raw bytes, checks
+ * `X-Service-Signature` over them in constant time, answers 401 where it does not fit and 204 where it does
+ * (specification 5.2 and 5.3). While a webhook's secret is being rotated the old one signs in a header of its own.
  * Rejects where the port is taken or a certificate cannot be read.
  */
 export async function startReceiver(options: ReceiverOptions): Promise<CallbackReceiver> {
@@ -81,12 +85,16 @@ async function receive(
   if (body === null) return answer(response, 413, 'The callback is too large', { connection: 'close' });
   const content = parsed(body);
   const executionId = memberOf(content, 'execution_id');
-  const verdict = await verdictOn(headerOf(request, 'x-service-signature'), body, executionId, options);
+  const signatures = ['x-service-signature', 'x-service-signature-previous']
+    .map((name) => headerOf(request, name))
+    .filter((value) => value !== null);
+  const verdict = await verdictOn(signatures, body, executionId, options);
   const answered = verdict === null ? 204 : 401;
   options.onCallback({
     receivedAt: new Date(),
     executionId,
     status: memberOf(content, 'status'),
+    eventId: executionId === null ? memberOf(content, 'id') : null,
     event: headerOf(request, 'x-service-event'),
     delivery: headerOf(request, 'x-service-delivery'),
     verified: verdict === null,
@@ -100,16 +108,21 @@ async function receive(
 
 /** Null where the signature is right, else the reason why it is not accepted. */
 async function verdictOn(
-  signature: string | null,
+  signatures: readonly string[],
   body: Buffer,
   executionId: string | null,
   { secrets = [], secretFor }: ReceiverOptions,
 ): Promise<string | null> {
-  if (signature === null) return 'there is no X-Service-Signature';
-  if (secrets.some((secret) => isSignedWith(secret, signature, body))) return null;
+  const fits = (secret: string) => signatures.some((signature) => isSignedWith(secret, signature, body));
+  if (signatures.length === 0) return 'there is no X-Service-Signature';
+  if (secrets.some(fits)) return null;
   const own = executionId === null ? undefined : await secretFor?.(executionId);
-  if (own !== undefined && isSignedWith(own, signature, body)) return null;
-  if (own === undefined && secrets.length === 0) return 'the callback_secret of this run is not known here';
+  if (own !== undefined && fits(own)) return null;
+  if (own === undefined && secrets.length === 0) {
+    return executionId === null
+      ? 'the secret of this webhook is not known here'
+      : 'the callback_secret of this run is not known here';
+  }
   return 'the signature does not fit the body and the secret';
 }
 
@@ -163,13 +176,18 @@ function answer(
       .end(`${message}\n`);
 }
 
-/** One readable line for a callback, and its body below. */
+/** One readable line for a callback or a delivery, and its body below. */
 export function describeCallback(callback: ReceivedCallback): string {
-  const { receivedAt, executionId, status, verified, reason, answered, bytes, body } = callback;
+  const { receivedAt, verified, reason, answered, bytes, body } = callback;
   const verdict = verified ? 'signature verified' : `REFUSED: ${reason}`;
-  const what = printable(`${executionId ?? 'no execution_id'} ${status ?? 'no status'}`);
+  const what = printable(nameOf(callback));
   const line = `${receivedAt.toISOString()}  ${what}  ${verdict}  (${bytes} bytes, answered ${answered})`;
   // As JSON even where it is mere text, so that nothing in it can steer a terminal.
   const text = JSON.stringify(body, null, 2);
   return `${line}\n${text.replaceAll(/^/gm, '    ')}`;
+}
+
+function nameOf({ executionId, status, eventId, event, delivery }: ReceivedCallback): string {
+  if (eventId !== null) return `${event ?? 'no event'} ${eventId} in delivery ${delivery ?? 'without id'}`;
+  return `${executionId ?? 'no execution_id'} ${status ?? 'no status'}`;
 }

@@ -18,27 +18,32 @@ const LOCAL_KEY = join(CHECKOUT, '.local', 'tls', 'localhost-key.pem');
 export function addReceiverCommand(program: Command): void {
   program
     .command('receiver')
-    .description('Receive task callbacks over HTTPS, check their signatures and print them')
+    .description(
+      'Receive task callbacks and webhook deliveries over HTTPS, check their signatures and print them',
+    )
     .option('--port <n>', 'where to listen, 0 for a free one', '8443')
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--cert <path>', "certificate chain, PEM; this checkout's own for localhost unless given")
     .option('--key <path>', 'its key, PEM')
     .option('--http', 'speak plain HTTP, behind something that speaks HTTPS')
-    .option('--secret <secret...>', 'callback secrets; those of tasks submitted here with `baton` are known')
+    .option(
+      '--secret <secret...>',
+      'secrets of webhooks (also BATON_WEBHOOK_SECRET) and callbacks; tasks submitted here with `baton` are known',
+    )
     .action(async (options: Options, command: Command) => {
       const output = createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
       const receiver = await startReceiver({
         host: options.host,
         port: portOf(options.port),
         ...(options.http ? {} : certificateOf(options)),
-        secrets: options.secret ?? [],
+        secrets: [...(options.secret ?? []), process.env.BATON_WEBHOOK_SECRET ?? ''].filter(Boolean),
         secretFor: (executionId) => secretFor(executionId),
         onCallback(callback) {
           output.line(describeCallback(callback));
           output.jsonLine(callback);
         },
       }).catch((error: unknown) => Promise.reject(cannotStart(error, options)));
-      output.note(`Receiving callbacks at ${receiver.url}/ (Ctrl-C ends)`);
+      output.note(`Receiving callbacks and deliveries at ${receiver.url}/ (Ctrl-C ends)`);
       process.once('SIGTERM', () => void receiver.close());
     });
 }

@@ -114,6 +114,41 @@ describe('the sample receiver', () => {
     assert.deepEqual(JSON.parse(body.join('')), callback.body);
   });
 
+  const EVENT = Buffer.from('{"id":"evt_1","event":"issue.created","data":{}}');
+  const eventHeaders = { 'x-service-event': 'issue.created', 'x-service-delivery': 'd-1' };
+
+  it("takes a webhook's delivery, and names its event", async () => {
+    const { url } = await started({ secrets: [SECRET] });
+    const headers = { ...eventHeaders, 'x-service-signature': signature(SECRET, EVENT) };
+    assert.equal((await send(url, headers, { body: EVENT })).response?.status, 204);
+    const [delivery] = callbacks;
+    assert.ok(delivery);
+    assert.deepEqual([delivery.executionId, delivery.eventId, delivery.delivery], [null, 'evt_1', 'd-1']);
+    assert.match(
+      describeCallback(delivery),
+      / {2}issue\.created evt_1 in delivery d-1 {2}signature verified {2}/,
+    );
+  });
+
+  it('takes what the secret before signed, while it is being rotated', async () => {
+    const { url } = await started({ secrets: [SECRET] });
+    const headers = {
+      ...eventHeaders,
+      'x-service-signature': signature('newer', EVENT),
+      'x-service-signature-previous': signature(SECRET, EVENT),
+    };
+    assert.equal((await send(url, headers, { body: EVENT })).response?.status, 204);
+  });
+
+  it('says that it does not know the secret of a webhook', async () => {
+    const { url } = await started();
+    await send(url, { ...eventHeaders, 'x-service-signature': signature(SECRET, EVENT) }, { body: EVENT });
+    assert.deepEqual(
+      [callbacks[0]?.verified, callbacks[0]?.reason],
+      [false, 'the secret of this webhook is not known here'],
+    );
+  });
+
   it('says so where the port is taken', async () => {
     const { url } = await started();
     await assert.rejects(started({ port: Number(new URL(url).port) }), { code: 'EADDRINUSE' });

@@ -183,7 +183,9 @@ describe('baton task', () => {
   it('has its callback checked by `baton receiver`', async () => {
     const { cert, key } = services().tlsFiles;
     const receiver = cli.start(['receiver', '--port', '0', '--cert', cert, '--key', key]);
-    const [, url = ''] = await receiver.says(/Receiving callbacks at (https:\/\/localhost:\d+\/)/);
+    const [, url = ''] = await receiver.says(
+      /Receiving callbacks and deliveries at (https:\/\/localhost:\d+\/)/,
+    );
     const { code, stdout } = await submit({ steps: 1 }, '--watch', '--callback-url', `${url}hook`);
     assert.equal(code, 0);
     assert.match(stdout, /callback attempt 1 delivered \(204\)\n$/);
