@@ -19,7 +19,7 @@ import { taskQueues } from '../src/workflows/messages.ts';
 import { workflowBundle } from './bundle.ts';
 import { runningWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
-import { connectTemporal, installRuntime } from './temporal.ts';
+import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
 
 /** A delivery worker that works until it is closed. */
 export type DeliveryWorker = { close(): Promise<void>; stopped: Promise<unknown> };
@@ -32,18 +32,20 @@ const SLOTS = 500;
 const DATABASE_POOL = 10;
 
 /**
- * Runs everything of webhook deliveries: first attempts in groups, backlogs, retries, tests.
+ * Runs everything of webhook deliveries: first attempts in groups, backlogs, retries, tests. A connection that is
+ * given stays the giver's to close.
  * @throws where the database or Temporal is out of reach
  */
 export async function startDeliveryWorker(
   configuration: Configuration,
   log: Logger,
+  engine?: Engine,
 ): Promise<DeliveryWorker> {
   const { databaseUrl, taskQueue } = configuration;
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   const notifications = await startNotifications(databaseUrl, log);
-  const { connection, client, namespace } = await connectTemporal();
+  const { connection, client, namespace } = engine ?? (await connectTemporal());
   const control = createDeliveryControl({ client, taskQueue });
   const sealing = createSealing(configuration.sealingKeys);
   const sender = createSender({
@@ -95,7 +97,7 @@ export async function startDeliveryWorker(
       await sender.close();
       await notifications.close();
       await database.close();
-      await connection.close();
+      if (!engine) await connection.close();
     },
   };
 }

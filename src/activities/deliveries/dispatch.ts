@@ -15,7 +15,7 @@ import { derivedUuid } from '../../ids/derived-uuid.ts';
 import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
 import type { DispatchInput } from '../../workflows/delivery-messages.ts';
 import { keepBeating } from '../heartbeat.ts';
-import { engineClock, refusalOf, type Attempt, type AttemptOutcome } from './attempts.ts';
+import { engineClock, refusalOf, type Attempt } from './attempts.ts';
 import type { EndpointBook } from './endpoint-book.ts';
 import type { Post } from './post.ts';
 
@@ -35,6 +35,8 @@ const BRIEF_MS = 2_500;
 /** Every attempt of the short activity is certainly over so long after its delivery was stored. */
 const OVER_MS = 36_000;
 const LOOK_MS = 1_000;
+/** Who leaves for the backlog waits so long for others. */
+const GATHER_MS = 20;
 
 /** First attempts, in groups of events. */
 export function createDispatchActivities(means: DispatchMeans) {
@@ -44,11 +46,11 @@ export function createDispatchActivities(means: DispatchMeans) {
 
   /** Sends side by side; answers when every attempt is recorded, or left to the backlog. */
   async function send(deliveries: readonly Post[], now: () => Date): Promise<void> {
-    const left: string[] = [];
+    const leave = createLeaving(now);
     const sendOne = async (delivery: Post): Promise<void> => {
       const wish = { trigger: 'automatic', waitMs: ADMISSION_MS, now, startsRetries: true } as const;
-      const outcome: AttemptOutcome = await attempt(delivery, wish);
-      if (outcome.kind === 'no_room') left.push(delivery.id);
+      const outcome = await attempt(delivery, wish);
+      if (outcome.kind === 'no_room') await leave(delivery);
     };
     const settled = await Promise.allSettled(
       deliveries.map((delivery) => {
@@ -57,16 +59,31 @@ export function createDispatchActivities(means: DispatchMeans) {
         return sending;
       }),
     );
-    if (left.length > 0) await leave(deliveries, left, now);
     const broken = settled.find((one) => one.status === 'rejected');
     if (broken) throw broken.reason;
   }
 
-  async function leave(deliveries: readonly Post[], left: readonly string[], now: () => Date): Promise<void> {
-    await leaveToBacklog(database, left, now());
-    const gone = new Set(left);
-    const webhooks = new Set(deliveries.filter(({ id }) => gone.has(id)).map(({ webhook_id: id }) => id));
-    await Promise.all([...webhooks].map((webhookId) => control.drainBacklog(webhookId)));
+  /** Leaves deliveries to the backlogs of their webhooks, those of the same moment together. */
+  function createLeaving(now: () => Date): (delivery: Post) => Promise<void> {
+    let next: { deliveries: Post[]; left: Promise<void> } | null = null;
+    async function leaveAll(deliveries: readonly Post[]): Promise<void> {
+      const ids = deliveries.map(({ id }) => id);
+      await leaveToBacklog(database, ids, now());
+      const webhooks = new Set(deliveries.map(({ webhook_id: id }) => id));
+      await Promise.all([...webhooks].map((webhookId) => control.drainBacklog(webhookId)));
+    }
+    return (delivery) => {
+      if (next === null) {
+        const deliveries: Post[] = [];
+        const left = after(GATHER_MS).then(() => {
+          next = null;
+          return leaveAll(deliveries);
+        });
+        next = { deliveries, left };
+      }
+      next.deliveries.push(delivery);
+      return next.left;
+    };
   }
 
   return {

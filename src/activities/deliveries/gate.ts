@@ -37,18 +37,14 @@ export function createGate(limits: GateLimits): Gate {
     return () => {
       if (isOut) return;
       isOut = true;
+      const wasFull = inside >= limits.overall || workspaces.get(comer.workspaceId) === limits.perWorkspace;
       inside -= 1;
       add(webhooks, comer.webhookId, -1);
       add(workspaces, comer.workspaceId, -1);
-      letWaitingIn(comer.webhookId);
+      admit(comer.webhookId);
+      // Where an outer limit was the obstacle, the others come by turns.
+      if (wasFull) for (const webhookId of [...queues.keys()]) admit(webhookId);
     };
-  }
-
-  /** The webhook that became free first; then, where an outer limit was the obstacle, the others by turns. */
-  function letWaitingIn(freed: string): void {
-    admit(freed);
-    if (inside >= limits.overall) return;
-    for (const webhookId of queues.keys()) if (webhookId !== freed) admit(webhookId);
   }
 
   function admit(webhookId: string): void {

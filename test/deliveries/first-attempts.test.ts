@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { verify } from '@octokit/webhooks-methods';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+
+describe('first attempts', function () {
+  this.timeout(60_000);
+  let world: Deliveries;
+  let receiver: Receiver;
+  before(async () => {
+    world = await startDeliveries();
+  });
+  after(() => world.close());
+  beforeEach(async () => {
+    receiver = await startReceiver({ tls: services().tls });
+  });
+  afterEach(() => receiver.close());
+
+  const settled = (webhookId: string, count: number) =>
+    eventually(`${count} settled deliveries`, async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows.length === count && rows.every(({ status }) => status !== 'pending') && rows;
+    });
+
+  it('carry every kind to the byte, with the specified headers', async () => {
+    const secret = 'a secret of no special form ü';
+    const events = EVENT_KINDS.map((event) => ({ event, filters: [] }));
+    const webhookId = await world.webhook({ url: receiver.url, secret, events });
+    const data = '{"issue" : {"id":"1","n":1.0, "big":12345678901234567890,"ü":"\\u00fc"}}';
+    const bodies = await world.publish([...EVENT_KINDS.map((event) => ({ event })), { data }]);
+    const requests = await receiver.receives(bodies.length);
+    const rows = await settled(webhookId, bodies.length);
+    for (const [index, body] of bodies.entries()) {
+      const request = requests.find((one) => one.body.toString() === body);
+      assert.ok(request, `no request with ${body}`);
+      const row = rows[index];
+      assert.equal(request.method, 'POST');
+      assert.equal(request.headers['content-type'], 'application/json');
+      assert.equal(request.headers['x-service-event'], row?.event);
+      assert.equal(request.headers['x-service-delivery'], row?.id);
+      assert.equal(request.headers['x-service-timestamp'], JSON.parse(body).timestamp);
+      assert.equal(request.headers['x-webhook-secret'], undefined);
+      const hex = createHmac('sha256', secret).update(request.body).digest('hex');
+      assert.equal(request.headers['x-service-signature'], `sha256=${hex}`);
+      assert.ok(await verify(secret, body, String(request.headers['x-service-signature'])));
+      assert.equal(row?.status, 'succeeded');
+      assert.equal(row?.response_status, 204);
+    }
+    const [attempt] = await world.attempts(rows[0]?.id ?? '');
+    assert.equal(attempt?.trigger, 'automatic');
+    assert.equal(attempt?.url, receiver.url);
+    assert.equal(attempt?.address, '127.0.0.1');
+    assert.ok((attempt?.timings.total_ms ?? -1) >= 0);
+  });
+
+  it('go unsigned without a secret, and carry it masked in the log where that is wished', async () => {
+    const plain = await world.webhook({ url: `${receiver.url}/plain` });
+    const open = await world.webhook({
+      url: `${receiver.url}/open`,
+      secret: 'tell-it',
+      previousSecret: 'old-one',
+      previousSecretUntil: new Date(Date.now() + 60_000),
+      includeSecretHeader: true,
+    });
+    await world.publish([{}]);
+    const requests = await receiver.receives(2);
+    const to = (path: string) => requests.find(({ url }) => url === path);
+    assert.equal(to('/plain')?.headers['x-service-signature'], undefined);
+    assert.equal(to('/open')?.headers['x-webhook-secret'], 'tell-it');
+    const previous = createHmac('sha256', 'old-one').update(to('/open')?.body ?? '').digest('hex');
+    assert.equal(to('/open')?.headers['x-service-signature-previous'], `sha256=${previous}`);
+    await settled(plain, 1);
+    const [row] = await settled(open, 1);
+    const [attempt] = await world.attempts(row?.id ?? '');
+    assert.equal(attempt?.request_headers['x-webhook-secret'], '********');
+    assert.ok(!world.logged().includes('tell-it'));
+  });
+
+  it('are not made where a filter says no, the webhook is off, or it is disabled; the log says why', async () => {
+    const filtered = await world.webhook({
+      url: receiver.url,
+      events: [{ event: 'issue.created', filters: [{ field: 'status', values: ['no such status'] }] }],
+    });
+    const off = await world.webhook({ url: receiver.url, active: false });
+    const disabled = await world.webhook({ url: receiver.url });
+    const deaf = await world.webhook({ url: receiver.url, events: [{ event: 'user.joined', filters: [] }] });
+    await world.changeWebhook(disabled, { disabled_at: new Date(), disabled_reason: 'test' });
+    await world.publish([{}]);
+    const [row] = await settled(filtered, 1);
+    assert.equal(row?.status, 'skipped');
+    assert.match(row?.reason ?? '', /^filter on status: /);
+    assert.deepEqual(
+      (await settled(off, 1)).map(({ status, reason }) => ({ status, reason })),
+      [{ status: 'skipped', reason: 'the webhook is switched off' }],
+    );
+    assert.equal((await settled(disabled, 1))[0]?.status, 'held');
+    assert.deepEqual(await world.deliveries(deaf), []);
+    await receiver.staysQuiet(200);
+  });
+
+  it('start in the order of the events', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    const bodies = await world.publish(Array.from({ length: 100 }, () => ({})));
+    await settled(webhookId, 100);
+    // Ten at once: a request may be overtaken by those under way beside it, by no later one.
+    const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
+    for (const [at, place] of places.entries()) assert.ok(Math.abs(place - at) < 20, `${place} came at ${at}`);
+  });
+
+  it('to a receiver that hangs hold up nobody, and leave what it can not take to its backlog', async () => {
+    const slow = await startReceiver({ tls: services().tls });
+    slow.hanging();
+    const hanging = await world.webhook({ url: slow.url, events: [{ event: 'user.joined', filters: [] }] });
+    const good = await world.webhook({ url: receiver.url, events: [{ event: 'user.joined', filters: [] }] });
+    await world.publish(Array.from({ length: 30 }, () => ({ event: 'user.joined' as const })));
+    await settled(good, 30);
+    await slow.receives(10);
+    const rows = await eventually('twenty in the backlog', async () => {
+      const all = await world.deliveries(hanging);
+      return all.filter((row) => row.in_backlog).length === 20 && all;
+    });
+    assert.equal(rows.filter(({ status }) => status === 'pending').length, 30);
+    assert.equal(slow.requests.length, 10);
+    slow.answering(200);
+    await world.changeWebhook(hanging, { deleted_at: new Date() });
+    await slow.close();
+    await eventually('all ended', async () =>
+      (await world.deliveries(hanging)).every(({ status }) => status === 'cancelled' || status === 'retrying'),
+    );
+  });
+
+  it('that fail are to be made again in a minute', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    const [row] = await settled(webhookId, 1);
+    assert.equal(row?.status, 'retrying');
+    assert.equal(row?.failure, 'status');
+    const [attempt] = await world.attempts(row?.id ?? '');
+    const failedAt = (attempt?.attempted_at.getTime() ?? 0) + (attempt?.response_ms ?? 0);
+    assert.ok(Math.abs((row?.next_attempt_at?.getTime() ?? 0) - failedAt - 60_000) < 500);
+    await eventually('the retry stands', async () => (await world.deliveries(webhookId))[0]?.retry_started ?? false);
+    const { status } = await world.client.workflow.getHandle(`delivery:${row?.id}:0`).describe();
+    assert.equal(status.name, 'RUNNING');
+    assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 1);
+  });
+});

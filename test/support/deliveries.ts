@@ -1,0 +1,152 @@
+import { createHash, randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto';
+import { pino } from 'pino';
+import { readConfiguration, type Configuration } from '../../src/configuration.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { Delivery, DeliveryAttempt, Notification, Webhook } from '../../src/database/entities.ts';
+import { payloadText } from '../../src/domain/event-payload.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import type { EventKind } from '../../src/domain/event-kinds.ts';
+import type { Subscription } from '../../src/domain/webhook.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
+import { createDeliveryControl, type DeliveryControl } from '../../src/workflows/control-deliveries.ts';
+import { startDeliveryWorker, type DeliveryWorker } from '../../workers/delivery-worker.ts';
+import { connectTemporal, type Engine } from '../../workers/temporal.ts';
+import { useRuntime } from './runs.ts';
+import { freshDatabase, services } from './services.ts';
+
+const RING = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** What a test says of a webhook. */
+export type WebhookPlan = {
+  url: string;
+  events?: Subscription[];
+  secret?: string | null;
+  previousSecret?: string;
+  previousSecretUntil?: Date;
+  includeSecretHeader?: boolean;
+  standardWebhooks?: boolean;
+  active?: boolean;
+  workspaceId?: string;
+};
+
+export type EventPlan = { id?: string; event?: EventKind; data?: string; timestamp?: Date };
+
+/** Deliveries on real services, without the HTTP API: a database of its own, workers in this process, the engine. */
+export type Deliveries = Awaited<ReturnType<typeof startDeliveries>>;
+
+/** `engine`: another one than the run's own, for example one that skips time. */
+export async function startDeliveries(
+  options: { engine?: Engine; workers?: number; environment?: Record<string, string> } = {},
+) {
+  const fresh = await freshDatabase();
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+  useRuntime(log);
+  const configuration: Configuration = readConfiguration({
+    DATABASE_URL: fresh.url,
+    BATON_SEALING_KEYS: RING,
+    BATON_TOKEN_KEYS: RING,
+    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
+    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
+    OUTBOUND_CA_FILE: services().tlsFiles.ca,
+    ...options.environment,
+  });
+  const installation: Installation = await setUpInstallation(fresh.url, {
+    workspaceName: 'Test',
+    projectName: 'Test',
+    adminEmail: 'admin@example.com',
+  });
+  const database: Database = await connectDatabase(fresh.url);
+  const engine = options.engine ?? (await connectTemporal());
+  const { taskQueue } = configuration;
+  const control: DeliveryControl = createDeliveryControl({ client: engine.client, taskQueue });
+  const sealing = createSealing(configuration.sealingKeys);
+  const begin = () => startDeliveryWorker(configuration, log, options.engine);
+  let workers: DeliveryWorker[] = await Promise.all(Array.from({ length: options.workers ?? 1 }, begin));
+  const em = () => database.em.fork();
+
+  return {
+    database,
+    configuration,
+    installation,
+    client: engine.client,
+    control,
+    logged: () => lines.join(''),
+
+    async webhook(plan: WebhookPlan): Promise<string> {
+      const id = randomUUIDv7();
+      const seal = (secret: string | null | undefined) =>
+        typeof secret === 'string' ? sealing.seal(secret, webhookSecretPlace(id)) : null;
+      await em().insert(Webhook, {
+        id,
+        workspace_id: plan.workspaceId ?? installation.workspace_id,
+        name: 'A webhook',
+        url: plan.url,
+        events: plan.events ?? [{ event: 'issue.created', filters: [] }],
+        secret: seal(plan.secret),
+        previous_secret: seal(plan.previousSecret),
+        previous_secret_until: plan.previousSecretUntil ?? null,
+        include_secret_header: plan.includeSecretHeader ?? false,
+        standard_webhooks: plan.standardWebhooks ?? false,
+        active: plan.active ?? true,
+        consecutive_failures: 0,
+        disabled_at: null,
+        disabled_reason: null,
+        created_by: 'test',
+        created_at: new Date(),
+        updated_at: new Date(),
+        deleted_at: null,
+      });
+      return id;
+    },
+
+    /** Stores events as one group and has it dispatched; answers their payloads. */
+    async publish(events: EventPlan[], workspaceId = installation.workspace_id): Promise<string[]> {
+      const groupId = randomUUIDv7();
+      const now = new Date();
+      await em().execute('insert into event_groups (id, created_at) values (?, ?)', [groupId, now]);
+      const bodies: string[] = [];
+      for (const plan of events) {
+        const { event = 'issue.created', id = `evt_${randomUUID()}`, timestamp = now } = plan;
+        const data = plan.data ?? JSON.stringify(sampleData(event));
+        const body = payloadText({
+          id,
+          event,
+          timestamp: timestamp.toISOString(),
+          workspace: { id: workspaceId, name: 'Test' },
+          data,
+        });
+        bodies.push(body);
+        await em().execute(
+          `insert into events (workspace_id, id, group_id, event, "timestamp", content_hash, body, received_at)
+           values (?, ?, ?, ?, ?, ?, ?, ?)`,
+          [workspaceId, id, groupId, event, timestamp, createHash('sha256').update(body).digest(), body, now],
+        );
+      }
+      await control.dispatch(groupId);
+      return bodies;
+    },
+
+    deliveries: (webhookId: string) =>
+      em().find(Delivery, { webhook_id: webhookId }, { orderBy: { event_seq: 'asc' } }),
+    attempts: (deliveryId: string) =>
+      em().find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } }),
+    webhookRow: (id: string) => em().findOneOrFail(Webhook, { id }),
+    changeWebhook: (id: string, change: Record<string, unknown>) => em().nativeUpdate(Webhook, { id }, change),
+    notices: () => em().find(Notification, {}),
+
+    async restartWorkers(): Promise<void> {
+      await Promise.all(workers.map((worker) => worker.close()));
+      workers = await Promise.all(workers.map(begin));
+    },
+
+    async close(): Promise<void> {
+      await Promise.all(workers.map((worker) => worker.close()));
+      if (!options.engine) await engine.connection.close();
+      await database.close();
+      await fresh.drop();
+    },
+  };
+}
