@@ -1,5 +1,7 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { MAX_WEBHOOKS } from './domain/limits.ts';
+import { MAX_EVENTS_PER_REQUEST } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
 
 /** Everything a process of ours takes from its environment, read once at its root. */
@@ -25,10 +27,16 @@ export type Configuration = {
   logLevel: LogLevel;
   /** How long an ended run, its events and its audit log are kept, in days. */
   runsKeptDays: number;
+  /** How long what webhooks leave behind is kept, in days. */
+  keptDays: { payloads: number; deliveries: number; skipped: number; notifications: number };
   /** The most webhooks of a workspace. */
   webhooksPerWorkspace: number;
   /** Requests of one credential. */
   rateLimit: { perSecond: number; burst: number };
+  /** Events of one credential. */
+  eventsRateLimit: { perSecond: number; burst: number };
+  /** Ranges of one address each that deliveries come from, for others to know; in CIDR form. */
+  sourceAddresses: string[];
   /** Whose JWTs are accepted beside our own; null: nobody's. */
   identityProvider: IdentityProvider | null;
 };
@@ -92,9 +100,15 @@ const environmentSchema = z.object({
   EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
   RUNS_KEPT_DAYS: wholeNumber(1, 36_500).default(180),
+  PAYLOADS_KEPT_DAYS: wholeNumber(1, 36_500).default(30),
+  DELIVERIES_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
+  SKIPPED_KEPT_DAYS: wholeNumber(1, 36_500).default(7),
+  NOTIFICATIONS_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
   WEBHOOKS_PER_WORKSPACE: wholeNumber(1, 100_000).default(MAX_WEBHOOKS),
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
+  EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
+  SOURCE_ADDRESSES: addresses().default([]),
   JWKS_URL: url(['http:', 'https:']).optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
@@ -136,8 +150,16 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     eagerStart: values.EAGER_START === 'true',
     logLevel: values.LOG_LEVEL,
     runsKeptDays: values.RUNS_KEPT_DAYS,
+    keptDays: {
+      payloads: values.PAYLOADS_KEPT_DAYS,
+      deliveries: values.DELIVERIES_KEPT_DAYS,
+      skipped: values.SKIPPED_KEPT_DAYS,
+      notifications: values.NOTIFICATIONS_KEPT_DAYS,
+    },
     webhooksPerWorkspace: values.WEBHOOKS_PER_WORKSPACE,
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
+    eventsRateLimit: eventsRateOf(values.EVENTS_RATE_LIMIT_PER_SECOND),
+    sourceAddresses: values.SOURCE_ADDRESSES,
     identityProvider: identityProviderOf(values),
   };
 }
@@ -159,6 +181,31 @@ function identityProviderOf(values: z.infer<typeof environmentSchema>): Identity
     projectClaim: values.JWT_PROJECT_CLAIM,
     scopeClaim: values.JWT_SCOPE_CLAIM,
   };
+}
+
+/** Two seconds' worth at once, and always a whole request. */
+function eventsRateOf(perSecond: number): { perSecond: number; burst: number } {
+  return { perSecond, burst: Math.max(2 * perSecond, MAX_EVENTS_PER_REQUEST) };
+}
+
+/** Single addresses, each made a range of one. */
+function addresses() {
+  return z.string().transform((text, context) => {
+    const given = text.split(',').map((entry) => entry.trim().toLowerCase());
+    return given.flatMap((entry) => {
+      const range = rangeOfOne(entry);
+      if (range !== null) return [range];
+      const message = 'must be single addresses, separated by commas, for example 203.0.113.7';
+      context.addIssue({ code: 'custom', message });
+      return [];
+    });
+  });
+}
+
+function rangeOfOne(entry: string): string | null {
+  const [address = '', width, ...rest] = entry.split('/');
+  const bits = isIPv4(address) ? '32' : isIPv6(address) && !address.includes('%') ? '128' : null;
+  return bits === null || rest.length > 0 || (width ?? bits) !== bits ? null : `${address}/${bits}`;
 }
 
 function wholeNumber(least: number, most: number) {

@@ -1,7 +1,10 @@
 import Koa from 'koa';
 import type { Dependencies } from './dependencies.ts';
 import { auditLogRoutes } from './audit-log/routes.ts';
+import { deliveryRoutes } from './deliveries/routes.ts';
 import { createDocsPages } from './docs/routes.ts';
+import { eventTypeRoutes } from './event-types/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { healthRoutes } from './health/routes.ts';
 import { accessLog } from './http/access-log.ts';
 import { createAuthentication } from './http/authentication.ts';
@@ -19,6 +22,7 @@ import { notificationRoutes } from './notifications/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { sessionRoutes } from './session/routes.ts';
 import { sessionsRoutes } from './sessions/routes.ts';
+import { sourceAddressRoutes } from './source-addresses/routes.ts';
 import { taskRoutes } from './tasks/routes.ts';
 import { tokenRoutes } from './tokens/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -37,6 +41,7 @@ export function createApp(deps: Dependencies): Koa {
     idempotency: createIdempotency({ ...deps, onError }),
     limiters: {
       credential: createRateLimiter({ name: 'credential', ...rateLimit }, clock),
+      events: createRateLimiter({ name: 'events', ...deps.eventsRateLimit }, clock),
       address: createRateLimiter({ name: 'address', ...rateLimit }, clock),
       signIn: createRateLimiter(
         { name: 'sign-in', perSecond: SIGN_INS_A_MINUTE / 60, burst: SIGN_INS_A_MINUTE },
@@ -79,7 +84,11 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...projectRoutes(deps),
     ...memberRoutes(deps),
     ...webhookRoutes(deps),
+    ...deliveryRoutes(deps),
     ...notificationRoutes(deps),
+    ...eventRoutes(deps),
+    ...eventTypeRoutes(),
+    ...sourceAddressRoutes(deps),
     ...auditLogRoutes(deps),
     ...healthRoutes(deps),
   ];

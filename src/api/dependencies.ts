@@ -7,6 +7,7 @@ import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
+import type { Gatherer } from './events/gatherer.ts';
 import type { Answer, Route } from './http/route.ts';
 
 /** Everything the API works with; made at a root. */
@@ -27,6 +28,11 @@ export type Dependencies = {
   /** The public address without a slash at its end. */
   baseUrl: string;
   rateLimit: { perSecond: number; burst: number };
+  /** Of events, which have a limit of their own. */
+  eventsRateLimit: { perSecond: number; burst: number };
+  gatherer: Gatherer;
+  /** Where deliveries come from, ranges of one address each. */
+  sourceAddresses: readonly string[];
   /** Aborted when the service stops. */
   stopping: AbortSignal;
   onAnswer?: (route: Route, answer: Answer) => void;

@@ -18,6 +18,8 @@ import { createDeliveryControl } from '../workflows/control-deliveries.ts';
 import { createTaskControl } from '../workflows/control.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
+import { createGatherer } from './events/gatherer.ts';
+import { createGroupStore } from './events/group-store.ts';
 import { listen, type Listening } from './http/listen.ts';
 
 /** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
@@ -63,10 +65,13 @@ async function serve(
   const bundle = await workflowBundle(Runtime.instance().logger);
   const worker = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
   const stopping = new AbortController();
+  const deliveryControl = createDeliveryControl({ client, taskQueue });
+  const gatherer = createGatherer(createGroupStore({ database, control: deliveryControl, clock, log }));
   const app = createApp({
     database,
     control: createTaskControl({ client, taskQueue, eagerStart, searchable }),
-    deliveryControl: createDeliveryControl({ client, taskQueue }),
+    deliveryControl,
+    gatherer,
     notifications,
     knownKeys: createKnownKeys(database, notifications, clock),
     ...settingsOf(configuration, listening.port, clock),
@@ -84,6 +89,7 @@ async function serve(
     stopping.abort();
     clearInterval(housekeeping);
     await listening.close();
+    await gatherer.close();
     await worker.shutdown();
     await notifications.close();
     await connection.close();
@@ -100,7 +106,8 @@ async function serve(
 
 /** What the API takes from the configuration as it is. */
 function settingsOf(configuration: Configuration, port: number, clock: () => Date) {
-  const { sealingKeys, tokenKeys, identityProvider, baseUrl, rateLimit, webhooksPerWorkspace } = configuration;
+  const { sealingKeys, tokenKeys, identityProvider, baseUrl, rateLimit, webhooksPerWorkspace } =
+    configuration;
   return {
     guard: createAddressGuard(configuration.outboundAllow),
     webhooksPerWorkspace,
@@ -108,6 +115,8 @@ function settingsOf(configuration: Configuration, port: number, clock: () => Dat
     tokens: createTokens(tokenKeys, identityProvider, clock),
     baseUrl: baseUrl ?? `http://localhost:${port}`,
     rateLimit,
+    eventsRateLimit: configuration.eventsRateLimit,
+    sourceAddresses: configuration.sourceAddresses,
   };
 }
 

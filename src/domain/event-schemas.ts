@@ -29,7 +29,13 @@ const issueMembers = {
 const issue = z.looseObject({ id, ...issueMembers });
 const issueOfOther = z.looseObject({ id: id.optional(), ...issueMembers }).nullish();
 const changes = z
-  .array(z.looseObject({ field: z.string().min(1), old_value: z.unknown(), new_value: z.unknown() }))
+  .array(
+    z.looseObject({
+      field: z.string().min(1),
+      old_value: z.unknown().optional(),
+      new_value: z.unknown().optional(),
+    }),
+  )
   .nullish();
 
 const comment = z.looseObject({

@@ -9,44 +9,47 @@ import { Problem } from './problem.ts';
 const DRAIN_BYTES = 16 * MAX_BODY_BYTES;
 const DRAIN_MS = 2_000;
 
+/** A body as it came (`text`, without a byte order mark), what it says, and which media type it is of. */
+export type JsonBody = { text: string; value: unknown; mediaType: string };
+
 /**
- * The request's body as JSON; undefined where there is none.
+ * The request's body, which must be JSON of one of the media types; undefined where there is none.
  * @throws Problem `unsupported_media_type`, `payload_too_large`, `malformed_json`
  */
-export async function readJson(context: Context): Promise<unknown> {
+export async function readJson(
+  context: Context,
+  mediaTypes: readonly string[] = ['application/json'],
+): Promise<JsonBody | undefined> {
   const { req } = context;
   if (req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0) {
     return undefined;
   }
   const isTyped = context.get('Content-Type') !== '';
-  if (isTyped) checkMediaType(context);
+  if (isTyped) mediaTypeOf(context, mediaTypes);
   const bytes = await readBytes(req);
   // A chunked request may turn out to have none.
   if (bytes.length === 0) return undefined;
-  if (!isTyped) checkMediaType(context);
+  const mediaType = mediaTypeOf(context, mediaTypes);
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not in UTF-8.');
   // A byte order mark is no part of the text (RFC 8259, section 8.1 lets a reader ignore it).
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   try {
-    return JSON.parse(text);
+    return { text, value: JSON.parse(text), mediaType };
   } catch {
     throw new Problem('malformed_json', 'The body is not valid JSON.');
   }
 }
 
-function checkMediaType(context: Context): void {
+function mediaTypeOf(context: Context, allowed: readonly string[]): string {
   const encoding = context.get('Content-Encoding').toLowerCase();
   if (encoding !== '' && encoding !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body must come without a content encoding.');
   }
   const charset = context.request.charset.toLowerCase();
-  if (
-    context.request.is('application/json') === 'application/json' &&
-    ['', 'utf-8', 'utf8'].includes(charset)
-  )
-    return;
-  throw new Problem('unsupported_media_type', 'The body must be application/json in UTF-8.', {
-    headers: { Accept: 'application/json' },
+  const given = context.request.is([...allowed]);
+  if (given && ['', 'utf-8', 'utf8'].includes(charset)) return given;
+  throw new Problem('unsupported_media_type', `The body must be ${allowed.join(' or ')} in UTF-8.`, {
+    headers: { Accept: allowed.join(', ') },
   });
 }
 

@@ -86,7 +86,11 @@ function operationOf(route: Route) {
       ? {
           requestBody: {
             required: !route.bodyOptional,
-            content: { 'application/json': { schema: route.body } },
+            content: Object.fromEntries(
+              Object.entries({ 'application/json': route.body, ...route.otherBodies }).map(
+                ([type, schema]) => [type, { schema }],
+              ),
+            ),
           },
         }
       : {}),

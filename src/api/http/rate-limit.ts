@@ -20,8 +20,12 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
 
   return {
     rate,
-    /** Takes one; `remaining` is what is left, negative where it was refused, by as much as is missing. */
-    take(who: string): { granted: boolean; remaining: number } {
+    /**
+     * Takes so many, but never more than a full bucket has; `remaining` is what is left, negative where it was
+     * refused, by as much as is missing.
+     */
+    take(who: string, wanted = 1): { granted: boolean; remaining: number } {
+      const count = Math.min(wanted, rate.burst);
       const now = clock().getTime();
       if (buckets.size >= SWEEP_AT && !buckets.has(who)) sweep(now);
       const bucket = buckets.get(who) ?? { tokens: rate.burst, at: now };
@@ -29,9 +33,9 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
         rate.burst,
         bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * rate.perSecond,
       );
-      const granted = tokens >= 1;
-      buckets.set(who, { tokens: granted ? tokens - 1 : tokens, at: now });
-      return { granted, remaining: tokens - 1 };
+      const granted = tokens >= count;
+      buckets.set(who, { tokens: granted ? tokens - count : tokens, at: now });
+      return { granted, remaining: tokens - count };
     },
   };
 }
@@ -39,12 +43,12 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
- * Takes one request from the bucket of `who` and says what is left (draft-ietf-httpapi-ratelimit-headers).
+ * Takes `count` from the bucket of `who` and says what is left (draft-ietf-httpapi-ratelimit-headers).
  * @throws Problem `rate_limited`
  */
-export function spend(context: Context, limiter: RateLimiter, who: string): void {
+export function spend(context: Context, limiter: RateLimiter, who: string, count = 1): void {
   const { name, perSecond, burst } = limiter.rate;
-  const { granted, remaining } = limiter.take(who);
+  const { granted, remaining } = limiter.take(who, count);
   const left = Math.max(0, Math.floor(remaining));
   context.set('RateLimit-Policy', `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
   context.set('RateLimit', `"${name}";r=${left};t=${Math.ceil((burst - left) / perSecond)}`);

@@ -26,6 +26,8 @@ export type Call<Params = unknown, Query = unknown, Body = unknown, Who = Caller
   params: Params;
   query: Query;
   body: Body;
+  /** The body as it came; empty where there is none. */
+  text: string;
   caller: Who;
   headers: IncomingHttpHeaders;
   address: string;
@@ -65,10 +67,14 @@ export type Route = {
   headers?: z.ZodObject;
   body?: z.ZodType;
   bodyOptional?: boolean;
+  /** What a body of another media type than application/json must be; the handler gets the same of all. */
+  otherBodies?: Readonly<Record<string, z.ZodType>>;
   /** Whether an `Idempotency-Key` makes repeats of this request harmless. */
   idempotent?: boolean;
-  /** `sign_in`: the narrow limit per address; `none`: no limit. */
-  limit?: 'sign_in' | 'none';
+  /** `sign_in`: the narrow limit per address; `events`: the wide one per credential; `none`: no limit. */
+  limit?: 'sign_in' | 'events' | 'none';
+  /** How much of the limit a request takes, by its checked body; one unless given. */
+  cost?(body: unknown): number;
   mediaTypes?: readonly string[];
   answers: Readonly<Record<number, DeclaredAnswer>>;
   /** Problems beyond those that follow from the declaration. */
@@ -91,12 +97,17 @@ export function route<
   B extends z.ZodType | undefined = undefined,
   Optional extends boolean = false,
 >(
-  declaration: Omit<Route, 'access' | 'params' | 'query' | 'body' | 'bodyOptional' | 'handle'> & {
+  declaration: Omit<
+    Route,
+    'access' | 'params' | 'query' | 'body' | 'bodyOptional' | 'otherBodies' | 'cost' | 'handle'
+  > & {
     access: A;
     params?: P;
     query?: Q;
     body?: B;
     bodyOptional?: Optional;
+    otherBodies?: Readonly<Record<string, z.ZodType<Output<B>>>>;
+    cost?(body: Output<B>): number;
     handle(
       call: Call<
         Output<P>,

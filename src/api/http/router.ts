@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { hasRole } from '../../domain/access.ts';
 import { refused, type Authenticate } from './authentication.ts';
-import { readJson } from './body.ts';
+import { readJson, type JsonBody } from './body.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
 import { notFound, Problem } from './problem.ts';
@@ -15,7 +15,7 @@ type Means = {
   routes: readonly Route[];
   authenticate: Authenticate;
   idempotency: Idempotency;
-  limiters: { credential: RateLimiter; address: RateLimiter; signIn: RateLimiter };
+  limiters: { credential: RateLimiter; events: RateLimiter; address: RateLimiter; signIn: RateLimiter };
   /** Aborted when the service stops: what waits or streams ends. */
   stopping: AbortSignal;
   /** Called with every answer of a route, so that tests can hold it against its declaration. */
@@ -30,6 +30,7 @@ export function createRouter(means: Means): { routes: Middleware; fallback: Midd
       (context.state as RequestState).route = route.path;
       const caller = await admit(means, route, context);
       const call = await callOf(means, route, context, caller);
+      charge(means, route, context, call);
       const answer = await answerOf(means, route, context, call);
       means.onAnswer?.(route, answer);
       send(context, call, answer);
@@ -57,9 +58,23 @@ async function admit(means: Means, route: Route, context: Context): Promise<Call
     throw refused('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
   }
   (context.state as RequestState).caller = caller;
-  spend(context, limiters.credential, caller.kind === 'person' ? caller.sessionId : caller.actor);
+  spend(context, limiterOf(means, route), spenderOf(caller));
   authorize(route, caller);
   return caller;
+}
+
+function limiterOf({ limiters }: Means, route: Route): RateLimiter {
+  return route.limit === 'events' ? limiters.events : limiters.credential;
+}
+
+function spenderOf(caller: Caller): string {
+  return caller.kind === 'person' ? caller.sessionId : caller.actor;
+}
+
+/** What a request takes of the limit beyond the one that let it in. */
+function charge(means: Means, route: Route, context: Context, { caller, body }: Call): void {
+  const more = (route.cost?.(body) ?? 1) - 1;
+  if (caller && more > 0) spend(context, limiterOf(means, route), spenderOf(caller), more);
 }
 
 function authorize({ access }: Route, caller: Caller): void {
@@ -80,10 +95,12 @@ async function callOf(means: Means, route: Route, context: Context, caller: Call
   const params = route.params?.safeParse(context['params']);
   if (params && !params.success) throw notFound(route.tag);
   const query = route.query && validated(route.query, queryOf(context), 'query');
+  const given = route.body && (await readJson(context, mediaTypesOf(route)));
   return {
     params: params?.data,
     query,
-    body: route.body && (await bodyOf(route, context)),
+    body: route.body && bodyOf(route, given),
+    text: given?.text ?? '',
     caller,
     headers: context.headers,
     address: context.ip,
@@ -96,11 +113,15 @@ async function callOf(means: Means, route: Route, context: Context, caller: Call
   };
 }
 
-async function bodyOf(route: Route, context: Context): Promise<unknown> {
-  const body = await readJson(context);
-  if (body === undefined && route.bodyOptional) return undefined;
-  if (body === undefined) throw new Problem('malformed_json', 'The body is empty.');
-  return validated(route.body as NonNullable<Route['body']>, body, 'body');
+function mediaTypesOf(route: Route): string[] {
+  return ['application/json', ...Object.keys(route.otherBodies ?? {})];
+}
+
+function bodyOf(route: Route, given: JsonBody | undefined): unknown {
+  if (given === undefined && route.bodyOptional) return undefined;
+  if (given === undefined) throw new Problem('malformed_json', 'The body is empty.');
+  const schema = route.otherBodies?.[given.mediaType] ?? route.body;
+  return validated(schema as NonNullable<Route['body']>, given.value, 'body');
 }
 
 async function answerOf(means: Means, route: Route, context: Context, call: Call): Promise<Answer> {

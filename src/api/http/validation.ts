@@ -87,6 +87,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 const FORMAT_WORDS: Readonly<Record<string, string>> = {
   guid: 'must be a UUID',
   email: 'must be an e-mail address',
+  date: 'must be a date, for example 2026-01-31',
   datetime: 'must be a time in ISO 8601 with its zone, for example 2026-01-31T12:00:00Z',
 };
 

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { EVENT_KINDS } from '../../domain/event-kinds.ts';
+import { MAX_EVENTS_PER_REQUEST } from '../../domain/limits.ts';
+import { memberProblem } from '../http/fields.ts';
+import {
+  bodySchema,
+  checkData,
+  checkList,
+  eventId,
+  eventTime,
+  listOfEvents,
+  pushAll,
+  type IncomingEvent,
+  type Issues,
+} from './schema.ts';
+
+/*
+ * Events in the JSON format of CloudEvents 1.0. `type` is one of our kinds as it is; `source`, `subject`, `dataschema` and
+ * extensions are taken and not used.
+ */
+
+const cloudEvent = z.looseObject({
+  specversion: z.literal('1.0'),
+  id: eventId,
+  source: z.string().min(1),
+  type: z.enum(EVENT_KINDS),
+  time: eventTime.optional(),
+  datacontenttype: z
+    .string()
+    .superRefine((value, context) => {
+      if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(value)) {
+        context.addIssue(memberProblem('not_allowed', 'must be application/json'));
+      }
+    })
+    .optional(),
+  data: z.looseObject({}),
+  data_base64: z
+    .unknown()
+    .superRefine((value, context) => {
+      if (value !== undefined)
+        context.addIssue(memberProblem('not_allowed', 'is not taken; send `data` as JSON'));
+    })
+    .optional(),
+});
+
+function checkCloudEvent(value: unknown, path: PropertyKey[], issues: Issues): IncomingEvent | null {
+  const before = issues.length;
+  const checked = cloudEvent.safeParse(value);
+  if (!checked.success) pushAll(checked.error.issues, path, issues);
+  const given = (value ?? {}) as { type?: unknown; data?: unknown };
+  checkData(given.type, given.data, [...path, 'data'], issues);
+  if (!checked.success || issues.length > before) return null;
+  const { id, type, time, data } = checked.data;
+  return { id, event: type, timestamp: time, data };
+}
+
+const SHAPE = {
+  type: 'object',
+  required: ['specversion', 'id', 'source', 'type', 'data'],
+  additionalProperties: true,
+  properties: {
+    specversion: { const: '1.0' },
+    id: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+    source: { type: 'string' },
+    type: { type: 'string', enum: [...EVENT_KINDS] },
+    time: { type: 'string', format: 'date-time' },
+    data: { type: 'object', additionalProperties: true },
+  },
+};
+
+/** Bodies of CloudEvents by their media type. */
+export const cloudEventBodies = {
+  'application/cloudevents+json': bodySchema((value, issues) => {
+    const event = checkCloudEvent(value, [], issues);
+    return { form: 'one', events: event ? [event] : [] };
+  }, SHAPE),
+  'application/cloudevents-batch+json': bodySchema(
+    (value, issues) => {
+      const list = listOfEvents.safeParse(value);
+      if (!list.success) pushAll(list.error.issues, [], issues);
+      return { form: 'list', events: checkList(list.data ?? [], [], issues, checkCloudEvent) };
+    },
+    { type: 'array', minItems: 1, maxItems: MAX_EVENTS_PER_REQUEST, items: SHAPE },
+  ),
+} as const;

@@ -1,0 +1,55 @@
+import { workspaceName } from '../../database/events.ts';
+import type { Database } from '../../database/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { refused } from '../http/authentication.ts';
+import { route, type Route } from '../http/route.ts';
+import { cloudEventBodies } from './cloud-events.ts';
+import { prepareRequest } from './prepare.ts';
+import { eventsBody, takenEvents } from './schema.ts';
+
+/** How long a workspace's name is remembered, in milliseconds. */
+const REMEMBERED_MS = 60_000;
+
+/** Events of a workspace come in here (decisions 6). */
+export function eventRoutes(deps: Dependencies): Route[] {
+  const nameOf = createWorkspaceNames(deps.database, deps.clock);
+  return [
+    route({
+      method: 'post',
+      path: '/api/v1/events',
+      operationId: 'sendEvents',
+      tag: 'event',
+      summary: 'Send one event, or up to 500',
+      description:
+        'All or nothing. Once answered, every event is sure to be sent to the webhooks that want it. An id that was sent before with the same content is a duplicate and changes nothing; with another content it is a conflict. After 503 or without an answer, send again with the same ids.',
+      access: { kind: 'credential', scope: 'events:write' },
+      limit: 'events',
+      cost: ({ events }) => events.length,
+      body: eventsBody,
+      otherBodies: cloudEventBodies,
+      answers: { 202: { description: 'Taken in, durably', schema: takenEvents } },
+      problems: ['conflict'],
+      async handle({ caller, body, text }) {
+        const workspace = { id: caller.workspaceId, name: await nameOf(caller.workspaceId) };
+        const { sent, events } = prepareRequest(body, text, workspace, deps.clock());
+        const known = await deps.gatherer.take(events);
+        const data = sent.map(({ id, repeated }) => ({ id, duplicate: repeated || known.has(id) }));
+        return { status: 202, body: body.form === 'one' ? data[0] : { data } };
+      },
+    }),
+  ];
+}
+
+/** Looks up the names of workspaces, which stand in every payload, and remembers them for a while. */
+function createWorkspaceNames(database: Database, clock: () => Date) {
+  const known = new Map<string, { name: string; until: number }>();
+  return async function nameOf(id: string): Promise<string> {
+    const now = clock().getTime();
+    const remembered = known.get(id);
+    if (remembered && now < remembered.until) return remembered.name;
+    const name = await workspaceName(database, id);
+    if (name === null) throw refused('The workspace of the credential is gone.');
+    known.set(id, { name, until: now + REMEMBERED_MS });
+    return name;
+  };
+}

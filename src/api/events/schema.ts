@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { isDeeperThan } from '../../domain/canonical-json.ts';
+import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/event-kinds.ts';
+import { EVENT_SCHEMAS } from '../../domain/event-schemas.ts';
+import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/limits.ts';
+import { memberProblem, shownAs } from '../http/fields.ts';
+
+/** A checked event. `timestamp` is ISO 8601 UTC with milliseconds. */
+export type IncomingEvent = {
+  id?: string | undefined;
+  event: EventKind;
+  timestamp?: string | undefined;
+  data: Record<string, unknown>;
+};
+
+/** Where the events stand in the body: it is one, it has them as `events`, or it is a list of them. */
+export type BodyForm = 'one' | 'events' | 'list';
+export type IncomingEvents = { form: BodyForm; events: IncomingEvent[] };
+
+/** What is pushed into a zod context; the path is counted from the body. */
+export type Issues = Pick<z.core.ParsePayload, 'issues'>['issues'];
+
+/** So many wrong things are told of at most, in whole events. */
+const MOST_ISSUES = 100;
+/** What can be stored and written with a year of four digits. */
+const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
+
+export const eventId = z
+  .string()
+  .min(1)
+  .max(MAX_EVENT_ID_LENGTH)
+  .superRefine((value, context) => {
+    if (!VISIBLE_ASCII.test(value)) {
+      context.addIssue(memberProblem('invalid_format', 'must be visible ASCII characters, without spaces'));
+    }
+  })
+  .meta({ pattern: '^[\\x21-\\x7e]+$' });
+
+export const eventTime = z.iso
+  .datetime({ offset: true })
+  .superRefine((value, context) => {
+    const time = Date.parse(value);
+    if (time < FIRST_TIME || time > LAST_TIME) {
+      context.addIssue(memberProblem('not_allowed', 'must be in the years 1 to 9999'));
+    }
+  })
+  .transform((value) => new Date(value).toISOString())
+  .meta(shownAs({ type: 'string', format: 'date-time' }));
+
+const envelope = z.strictObject({
+  id: eventId.optional(),
+  event: z.enum(EVENT_KINDS),
+  timestamp: eventTime.optional(),
+  data: z.looseObject({}),
+});
+
+/**
+ * Checks `data` as its kind wants it. What is wrong is pushed into `issues` at `path`.
+ */
+export function checkData(event: unknown, data: unknown, path: PropertyKey[], issues: Issues): void {
+  if (data === null || typeof data !== 'object' || Array.isArray(data)) return;
+  if (isDeeperThan(data, MAX_DATA_DEPTH)) {
+    const tooDeep = memberProblem('too_deep', `may be ${MAX_DATA_DEPTH} levels deep at most`);
+    issues.push({ ...tooDeep, path, input: data });
+    return;
+  }
+  if (!isEventKind(event)) return;
+  const checked = EVENT_SCHEMAS[event].safeParse(data);
+  if (!checked.success) pushAll(checked.error.issues, path, issues);
+}
+
+/** Adds issues found further inside. */
+export function pushAll(found: readonly z.core.$ZodIssue[], path: PropertyKey[], issues: Issues): void {
+  for (const issue of found) issues.push({ ...issue, path: [...path, ...issue.path] } as never);
+}
+
+function checkEvent(value: unknown, path: PropertyKey[], issues: Issues): IncomingEvent | null {
+  const before = issues.length;
+  const checked = envelope.safeParse(value);
+  if (!checked.success) pushAll(checked.error.issues, path, issues);
+  const given = (value ?? {}) as { event?: unknown; data?: unknown };
+  checkData(given.event, given.data, [...path, 'data'], issues);
+  return checked.success && issues.length === before ? checked.data : null;
+}
+
+/** Checks the entries of a list of events, until too much is wrong. */
+export function checkList(
+  values: readonly unknown[],
+  path: PropertyKey[],
+  issues: Issues,
+  check: (value: unknown, path: PropertyKey[], issues: Issues) => IncomingEvent | null,
+): IncomingEvent[] {
+  const events: IncomingEvent[] = [];
+  for (const [index, value] of values.entries()) {
+    const event = check(value, [...path, index], issues);
+    if (event) events.push(event);
+    if (issues.length >= MOST_ISSUES) break;
+  }
+  return events;
+}
+
+export const listOfEvents = z.array(z.unknown()).min(1).max(MAX_EVENTS_PER_REQUEST);
+const listBody = z.strictObject({ events: listOfEvents });
+
+function checkBody(value: unknown, issues: Issues): IncomingEvents {
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, 'events')) {
+    const event = checkEvent(value, [], issues);
+    return { form: 'one', events: event ? [event] : [] };
+  }
+  const list = listBody.safeParse(value);
+  if (!list.success) {
+    pushAll(list.error.issues, [], issues);
+    return { form: 'events', events: [] };
+  }
+  return { form: 'events', events: checkList(list.data.events, ['events'], issues, checkEvent) };
+}
+
+/** A body schema of a function that pushes what is wrong; `shape` is its JSON Schema. */
+export function bodySchema(
+  check: (value: unknown, issues: Issues) => IncomingEvents,
+  shape: Record<string, unknown>,
+) {
+  return z
+    .unknown()
+    .transform((value, context): IncomingEvents => check(value, context.issues))
+    .meta(shownAs(shape));
+}
+
+const EVENT_SHAPE = {
+  type: 'object',
+  required: ['event', 'data'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', description: 'Yours, or made here' },
+    event: { type: 'string', enum: [...EVENT_KINDS] },
+    timestamp: { type: 'string', format: 'date-time', description: 'Now, unless given' },
+    data: { type: 'object', additionalProperties: true, description: 'See /api/v1/event-types' },
+  },
+};
+
+/** One event, or up to 500 as `events`. */
+export const eventsBody = bodySchema(checkBody, {
+  oneOf: [
+    EVENT_SHAPE,
+    {
+      type: 'object',
+      required: ['events'],
+      additionalProperties: false,
+      properties: {
+        events: { type: 'array', minItems: 1, maxItems: MAX_EVENTS_PER_REQUEST, items: EVENT_SHAPE },
+      },
+    },
+  ],
+});
+
+const taken = z.strictObject({
+  id: z.string(),
+  duplicate: z.boolean().describe('The same event was here already; nothing is sent for it again'),
+});
+/** One, or as many as were sent and in their order. */
+export const takenEvents = z.union([taken, z.strictObject({ data: z.array(taken) })]);

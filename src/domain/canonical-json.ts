@@ -1,0 +1,39 @@
+/**
+ * One text for all JSON texts that say the same: members sorted, no white space, numbers as JavaScript spells them (the
+ * idea of RFC 8785). Null where a number is not held exactly, so that another one would get the same text.
+ * Recurses, so the depth of `value` must be bounded.
+ */
+export function canonicalJson(value: unknown): string | null {
+  if (typeof value === 'number') return isExact(value) ? String(value) : null;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) {
+    const entries: string[] = [];
+    for (const entry of value) {
+      const text = canonicalJson(entry);
+      if (text === null) return null;
+      entries.push(text);
+    }
+    return `[${entries.join(',')}]`;
+  }
+  const members: string[] = [];
+  for (const name of Object.keys(value).sort()) {
+    const text = canonicalJson((value as Record<string, unknown>)[name]);
+    if (text === null) return null;
+    members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join(',')}}`;
+}
+
+/** True where objects and lists in a JSON value are nested more than `levels` deep, the value itself counted. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  if (levels === 0) return true;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    if (isDeeperThan(inner, levels - 1)) return true;
+  }
+  return false;
+}
+
+function isExact(value: number): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}

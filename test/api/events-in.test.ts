@@ -1,0 +1,605 @@
+import assert from 'node:assert/strict';
+import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import { eventually } from '../support/runs.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type Received, type World } from './world.ts';
+
+const PATH = '/api/v1/events';
+const MIB = 1_048_576;
+type Stored = { id: string; event: string; body: string; seq: string; group_id: string; timestamp: string };
+
+describe('sending events', () => {
+  let world: World;
+  let key: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    key = await keyWith(world, ['events:write', 'webhooks:read']);
+  });
+  after(() => world.close());
+
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    world.send('POST', PATH, { key, body, headers });
+  const postText = (raw: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
+    world.send('POST', PATH, { key, raw, headers: { 'Content-Type': type } });
+  const stored = async (id: string): Promise<Stored | null> => (await storedEvents(world, [id]))[0] ?? null;
+  const countStored = () => countOf(world, 'events');
+  /** Sends what must be refused, and makes sure that nothing of it was stored. */
+  async function refused(sending: () => Promise<Received>, status: number, code: string): Promise<Received> {
+    const before = await countStored();
+    const received = await sending();
+    assertProblem(received, status, code);
+    assert.equal(await countStored(), before, 'nothing is stored');
+    return received;
+  }
+  const issue = { id: '1' };
+
+  describe('one by one', () => {
+    for (const kind of EVENT_KINDS) {
+      it(`${kind} is taken`, async () => {
+        const { status, json } = await post({ event: kind, data: sampleData(kind) });
+        assert.equal(status, 202);
+        assert.deepEqual(Object.keys(json), ['id', 'duplicate']);
+        assert.match(json.id, /^evt_[0-9a-f]{32}$/);
+        assert.equal(json.duplicate, false);
+        const { body } = (await stored(json.id)) as Stored;
+        assert.deepEqual(JSON.parse(body).data, sampleData(kind));
+      });
+    }
+
+    it('stores the payload of the specification, with the text of data to the byte', async () => {
+      const data =
+        '{ "issue" : {"points":1.50,"id":"\\u0031","x":12345678901234567890,\n"é":"\\ud83d\\u0000/"}}';
+      const raw = `\uFEFF {"data":{"issue":{"id":"no"}},"id":"byte-exact","timestamp":"2026-01-31T13:00:00.5+01:00",\r\n"event":"issue.created","d\\u0061ta": ${data} } `;
+      assert.equal((await postText(raw)).status, 202);
+      const { body, timestamp } = (await stored('byte-exact')) as Stored;
+      const workspace = JSON.stringify({ id: world.installation.workspace_id, name: 'Test' });
+      assert.equal(
+        body,
+        `{"id":"byte-exact","event":"issue.created","timestamp":"2026-01-31T12:00:00.500Z","workspace":${workspace},"data":${data}}`,
+      );
+      assert.equal(new Date(timestamp).toISOString(), '2026-01-31T12:00:00.500Z');
+    });
+
+    it('takes the time of its arrival where it has none', async () => {
+      const from = Date.now();
+      const { json } = await post({ event: 'issue.created', data: { issue } });
+      const { timestamp } = JSON.parse(((await stored(json.id)) as Stored).body);
+      assert.ok(Date.parse(timestamp) >= from && Date.parse(timestamp) <= Date.now());
+      assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    });
+
+    it('takes ids of any visible ASCII characters, up to 255', async () => {
+      for (const id of ['!', `~"\\/'<>{}`, 'a'.repeat(255)]) {
+        const { status, json } = await post({ id, event: 'issue.created', data: { issue } });
+        assert.equal(status, 202, id);
+        assert.deepEqual(json, { id, duplicate: false });
+        assert.equal(JSON.parse(((await stored(id)) as Stored).body).id, id);
+      }
+    });
+
+    it('takes members that nobody knows, and known ones that are empty', async () => {
+      const data = {
+        issue: { id: '1', assignee: null, priority: null, custom: [{ deep: true }] },
+        actor: null,
+        more: 1,
+      };
+      assert.equal((await post({ event: 'issue.updated', data })).status, 202);
+    });
+
+    it('takes a session of an admin, but not one of a member, nor a key without the scope', async () => {
+      const cookie = await world.signIn();
+      const body = { event: 'issue.created', data: { issue } };
+      assert.equal((await world.send('POST', PATH, { ...world.as(cookie), body })).status, 202);
+      const weak = await keyWith(world, ['tasks:read', 'webhooks:write']);
+      await refused(() => world.send('POST', PATH, { key: weak, body }), 403, 'forbidden');
+      await refused(() => world.send('POST', PATH, { key: null, body }), 401, 'unauthenticated');
+    });
+  });
+
+  describe('in lists', () => {
+    it('answers in their order and stores them in their order', async () => {
+      const events = Array.from({ length: 500 }, (_, index) => ({
+        id: `list-${(index * 7) % 500}`,
+        event: 'issue.created',
+        data: { issue: { id: String(index) } },
+      }));
+      const { status, json } = await post({ events });
+      assert.equal(status, 202);
+      assert.deepEqual(
+        json.data,
+        events.map(({ id }) => ({ id, duplicate: false })),
+      );
+      const rows = await storedEvents(
+        world,
+        events.map(({ id }) => id),
+      );
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        events.map(({ id }) => id),
+      );
+      assert.equal(new Set(rows.map(({ group_id }) => group_id)).size, 1, 'a request is never split');
+    });
+
+    it('passes the text of each data to the byte', async () => {
+      const datas = ['{"issue":{"id":"1","n":1.0}}', '{ "issue":{"id":"2"},"a":"]}\\"" }'];
+      const raw = `{ "events" : [ {"id":"la","event":"issue.created","data":${datas[0]}} ,\n{"data": ${datas[1]},"id":"lb","event":"issue.created"}]}`;
+      assert.equal((await postText(raw)).status, 202);
+      for (const [index, row] of (await storedEvents(world, ['la', 'lb'])).entries()) {
+        assert.ok(row.body.endsWith(`"data":${datas[index]}}`), row.body);
+      }
+    });
+
+    it('knows an event that stands twice in a request, and refuses one id with two contents', async () => {
+      const one = { id: 'twice', event: 'issue.created', data: { issue } };
+      const { json } = await post({ events: [one, { ...one, data: { issue: { ...issue } } }] });
+      assert.deepEqual(json.data, [
+        { id: 'twice', duplicate: false },
+        { id: 'twice', duplicate: true },
+      ]);
+      const other = { ...one, id: 'torn' };
+      const received = await refused(
+        () => post({ events: [other, { ...other, data: { issue: { id: '2' } } }] }),
+        409,
+        'conflict',
+      );
+      assert.match(received.json.detail, /torn/);
+    });
+
+    it('takes all or nothing', async () => {
+      const good = { event: 'issue.created', data: { issue } };
+      const { json } = await refused(
+        () => post({ events: [good, { ...good, event: 'issue.exploded' }, { ...good, data: {} }] }),
+        422,
+        'validation_failed',
+      );
+      const pointers = json.errors.map(({ pointer }: { pointer: string }) => pointer);
+      assert.deepEqual(pointers, ['/events/1/event', '/events/2/data/issue']);
+    });
+  });
+
+  describe('again', () => {
+    const event = (id: string, members: object = {}) => ({
+      id,
+      event: 'issue.updated',
+      timestamp: '2026-01-31T12:00:00Z',
+      data: { issue: { id: '1', title: 'T' }, changes: [] },
+      ...members,
+    });
+
+    it('is a duplicate with the same content, however it is spelt', async () => {
+      assert.equal((await post(event('same'))).json.duplicate, false);
+      const before = await countStored();
+      const spellings = [
+        JSON.stringify(event('same'), null, 2),
+        '{"data":{"changes":[],"issue":{"title":"\\u0054","id":"1"}},"timestamp":"2026-01-31T13:00:00.000+01:00","event":"issue.updated","id":"same"}',
+      ];
+      for (const raw of spellings) {
+        assert.deepEqual((await postText(raw)).json, { id: 'same', duplicate: true });
+      }
+      assert.deepEqual((await post({ events: [event('same')] })).json.data, [
+        { id: 'same', duplicate: true },
+      ]);
+      assert.equal(await countStored(), before);
+    });
+
+    const OTHERS: [string, object][] = [
+      ['other data', { data: { issue: { id: '1', title: 'U' }, changes: [] } }],
+      ['a further member', { data: { issue: { id: '1', title: 'T' }, changes: [], x: null } }],
+      ['another kind', { event: 'issue.created' }],
+      ['another time', { timestamp: '2026-01-31T12:00:00.001Z' }],
+      ['no time', { timestamp: undefined }],
+    ];
+    for (const [index, [what, members]] of OTHERS.entries()) {
+      it(`is a conflict with ${what}`, async () => {
+        const id = `other-${index}`;
+        await post(event(id));
+        const received = await refused(() => post(event(id, members)), 409, 'conflict');
+        assert.match(received.json.detail, new RegExp(id));
+      });
+    }
+
+    it('is told apart by numbers that JavaScript takes for the same', async () => {
+      const raw = (number: string) =>
+        `{"id":"big","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`;
+      assert.equal((await postText(raw('12345678901234567890'))).status, 202);
+      assert.equal((await postText(raw('12345678901234567890'))).json.duplicate, true);
+      await refused(() => postText(raw('12345678901234567891')), 409, 'conflict');
+    });
+
+    it('takes nothing of a list that has a conflict, and the new ones of a list that has a duplicate', async () => {
+      await post(event('known'));
+      const conflict = [event('new-1'), event('known', { event: 'issue.created' })];
+      await refused(() => post({ events: conflict }), 409, 'conflict');
+      const { json } = await post({ events: [event('new-1'), event('known'), event('new-2')] });
+      assert.deepEqual(
+        json.data.map(({ duplicate }: { duplicate: boolean }) => duplicate),
+        [false, true, false],
+      );
+    });
+
+    it('is stored once, of twenty at the same time and in both forms', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          index % 2 === 0 ? post(event('crowd')) : post({ events: [event('crowd')] }),
+        ),
+      );
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
+      const told = answers.map(({ json }) => (json.data ? json.data[0] : json).duplicate);
+      assert.equal(told.filter((duplicate) => !duplicate).length, 1);
+      assert.equal((await storedEvents(world, ['crowd'])).length, 1);
+    });
+
+    it('gives one of two contents the id, of twenty at the same time', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          post(event('rivals', { data: { issue: { id: String(index % 2) } } })),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status);
+      assert.equal(statuses.filter((status) => status === 202).length, 10);
+      assert.equal(statuses.filter((status) => status === 409).length, 10);
+    });
+
+    it('is nothing to another workspace', async () => {
+      const { rows } = await query(world, `select count(*)::int as n from events where id = 'same'`);
+      assert.equal(rows[0]?.['n'], 1);
+      await query(
+        world,
+        `insert into workspaces (id, name, created_at) values ('00000000-0000-7000-8000-000000000001', 'Other', now())`,
+      );
+      await query(
+        world,
+        `insert into events (workspace_id, id, event, "timestamp", content_hash, body, received_at)
+         values ('00000000-0000-7000-8000-000000000001', 'elsewhere', 'issue.created', now(), '\\x00', '{}', now())`,
+      );
+      assert.equal((await post(event('elsewhere'))).json.duplicate, false);
+    });
+  });
+
+  describe('refuses', () => {
+    const good = { event: 'issue.created', data: { issue } };
+    const data = (members: object, event: EventKind = 'issue.created') => ({ event, data: members });
+    const TABLE: [what: string, body: unknown, ...pointers: string[]][] = [
+      ['nothing', null, ''],
+      ['a text', 'x', ''],
+      ['a list', [good], ''],
+      ['an empty object', {}, '/event', '/data'],
+      ['an unknown member', { ...good, foo: 1 }, '/foo'],
+      ['a member named like our own', { ...good, workspace: {} }, '/workspace'],
+      ['no event', { data: { issue } }, '/event'],
+      ['an unknown event', { ...good, event: 'issue.exploded' }, '/event'],
+      ['an event in capitals', { ...good, event: 'Issue.Created' }, '/event'],
+      ['an event that is no text', { ...good, event: 1 }, '/event'],
+      ['no data', { event: 'issue.created' }, '/data'],
+      ['data that is null', { ...good, data: null }, '/data'],
+      ['data that is a list', { ...good, data: [] }, '/data'],
+      ['data that is a text', { ...good, data: '{}' }, '/data'],
+      ['an id that is a number', { ...good, id: 1 }, '/id'],
+      ['an id that is null', { ...good, id: null }, '/id'],
+      ['an empty id', { ...good, id: '' }, '/id'],
+      ['an id of 256 characters', { ...good, id: 'x'.repeat(256) }, '/id'],
+      ['an id with a space', { ...good, id: 'a b' }, '/id'],
+      ['an id with a line break', { ...good, id: 'a\n' }, '/id'],
+      ['an id outside of ASCII', { ...good, id: 'é' }, '/id'],
+      ['an id with DEL', { ...good, id: '\x7f' }, '/id'],
+      ['a time that is a number', { ...good, timestamp: 1_700_000_000 }, '/timestamp'],
+      ['a time without zone', { ...good, timestamp: '2026-01-31T12:00:00' }, '/timestamp'],
+      ['a date', { ...good, timestamp: '2026-01-31' }, '/timestamp'],
+      ['a time that never was', { ...good, timestamp: '2026-02-30T12:00:00Z' }, '/timestamp'],
+      ['a time before year 1', { ...good, timestamp: '0001-01-01T00:00:00+01:00' }, '/timestamp'],
+      ['a time of year 0', { ...good, timestamp: '0000-06-01T00:00:00Z' }, '/timestamp'],
+      ['a time after year 9999', { ...good, timestamp: '9999-12-31T23:59:59-01:00' }, '/timestamp'],
+      ['an empty list of events', { events: [] }, '/events'],
+      ['501 events', { events: Array.from({ length: 501 }, () => good) }, '/events'],
+      ['events that are an object', { events: {} }, '/events'],
+      ['events beside an event', { events: [good], ...good }, '/event', '/data'],
+      ['an entry that is null', { events: [good, null] }, '/events/1'],
+      ['an entry that is a list', { events: [[]] }, '/events/0'],
+      ['a wrong entry', { events: [{ ...good, id: '' }] }, '/events/0/id'],
+      ['no main object', data({ issues: issue }), '/data/issue'],
+      ['a main object of another kind', data({ sprint: { id: '1' } }), '/data/issue'],
+      ['a main object that is null', data({ issue: null }), '/data/issue'],
+      ['a main object that is a list', data({ issue: [] }), '/data/issue'],
+      ['a main object without id', data({ issue: { key: 'A-1' } }), '/data/issue/id'],
+      ['a main object with a number as id', data({ issue: { id: 1 } }), '/data/issue/id'],
+      ['a main object with an empty id', data({ issue: { id: '' } }), '/data/issue/id'],
+      ['a main object with a long id', data({ issue: { id: 'x'.repeat(256) } }), '/data/issue/id'],
+      ['a key that is a number', data({ issue: { id: '1', key: 1 } }), '/data/issue/key'],
+      ['a title that is an object', data({ issue: { id: '1', title: {} } }), '/data/issue/title'],
+      ['a type that is a list', data({ issue: { id: '1', type: [] } }), '/data/issue/type'],
+      ['a status that is a number', data({ issue: { id: '1', status: 3 } }), '/data/issue/status'],
+      ['a priority that is true', data({ issue: { id: '1', priority: true } }), '/data/issue/priority'],
+      ['an assignee that is a text', data({ issue: { id: '1', assignee: 'x' } }), '/data/issue/assignee'],
+      [
+        'an assignee with a numeric id',
+        data({ issue: { id: '1', assignee: { id: 1 } } }),
+        '/data/issue/assignee/id',
+      ],
+      ['a project that is a text', data({ issue: { id: '1', project: 'x' } }), '/data/issue/project'],
+      [
+        'a project with a wrong key',
+        data({ issue: { id: '1', project: { key: 1 } } }),
+        '/data/issue/project/key',
+      ],
+      ['changes that are an object', data({ issue, changes: {} }, 'issue.updated'), '/data/changes'],
+      ['a change that is a text', data({ issue, changes: ['x'] }, 'issue.updated'), '/data/changes/0'],
+      ['a change of nothing', data({ issue, changes: [{}] }, 'issue.moved'), '/data/changes/0/field'],
+      ['an actor that is a text', data({ issue, actor: 'x' }), '/data/actor'],
+      ['an actor with a wrong name', data({ issue, actor: { name: 1 } }), '/data/actor/name'],
+      ['a comment without id', data({ comment: {} }, 'comment.created'), '/data/comment/id'],
+      [
+        'a comment of a wrong time',
+        data({ comment: { id: '1', created_at: 'now' } }, 'comment.created'),
+        '/data/comment/created_at',
+      ],
+      [
+        'a comment by a number',
+        data({ comment: { id: '1', author: 1 } }, 'comment.created'),
+        '/data/comment/author',
+      ],
+      ['a comment on a text', data({ comment: { id: '1' }, issue: 'x' }, 'comment.created'), '/data/issue'],
+      [
+        'a sprint of a wrong date',
+        data({ sprint: { id: '1', start_date: '02.03.2026' } }, 'sprint.started'),
+        '/data/sprint/start_date',
+      ],
+      [
+        'a sprint with half a point',
+        data({ sprint: { id: '1', points: 0.5 } }, 'sprint.started'),
+        '/data/sprint/points',
+      ],
+      [
+        'a sprint with a text as count',
+        data({ sprint: { id: '1', issues_count: '3' } }, 'sprint.completed'),
+        '/data/sprint/issues_count',
+      ],
+      ['a project without id', data({ project: { key: 'A' } }, 'project.created'), '/data/project/id'],
+      [
+        'a project led by a text',
+        data({ project: { id: '1', lead: 'x' } }, 'project.created'),
+        '/data/project/lead',
+      ],
+      ['a user with a wrong role', data({ user: { id: '1', role: 1 } }, 'user.joined'), '/data/user/role'],
+      [
+        'a deployment to a number',
+        data({ deployment: { id: '1', environment: 1 } }, 'deployment.completed'),
+        '/data/deployment/environment',
+      ],
+      [
+        'a deployment of a wrong time',
+        data({ deployment: { id: '1', completed_at: '2026-03-04' } }, 'deployment.completed'),
+        '/data/deployment/completed_at',
+      ],
+      ['data that is too deep', { ...good, data: { issue, x: nested(70) } }, '/data'],
+      [
+        'everything at once',
+        { id: '', event: 'issue.created', timestamp: 'now', data: { issue: {} }, foo: 1 },
+        '/id',
+        '/timestamp',
+        '/foo',
+        '/data/issue/id',
+      ],
+    ];
+    for (const [what, body, ...pointers] of TABLE) {
+      it(what, async () => {
+        const { json } = await refused(() => post(body), 422, 'validation_failed');
+        const named = json.errors.map(({ pointer }: { pointer: string }) => pointer);
+        assert.deepEqual(named.toSorted(), pointers.toSorted());
+        for (const { message, code } of json.errors) assert.ok(message.length > 5 && code !== undefined);
+      });
+    }
+
+    it('bodies that are no JSON, empty, or of another type', async () => {
+      await refused(() => postText(''), 400, 'malformed_json');
+      await refused(() => postText('{"event":'), 400, 'malformed_json');
+      await refused(() => postText(Uint8Array.from([0x22, 0xff, 0x22])), 400, 'malformed_json');
+      await refused(() => postText('{}', 'text/plain'), 415, 'unsupported_media_type');
+      await refused(() => postText('{}', 'application/cloudevents+xml'), 415, 'unsupported_media_type');
+    });
+
+    it('a body of 1 MiB and a byte, but not one of 1 MiB', async () => {
+      const sized = (id: string, bytes: number) => {
+        const [head, tail] = [
+          `{"id":"${id}","event":"issue.created","data":{"issue":{"id":"1"},"x":"`,
+          '"}}',
+        ];
+        return `${head}${'x'.repeat(bytes - head.length - tail.length)}${tail}`;
+      };
+      assert.equal((await postText(sized('full', MIB))).status, 202);
+      assert.ok(((await stored('full')) as Stored).body.length > MIB);
+      await refused(() => postText(sized('over', MIB + 1)), 413, 'payload_too_large');
+    });
+
+    it('depths that would break a reader', async () => {
+      const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+      const raw = `{"event":"issue.created","data":{"issue":{"id":"1"},"x":${deep}}}`;
+      await refused(() => postText(raw), 422, 'validation_failed');
+      await refused(() => postText(deep), 422, 'validation_failed');
+    });
+  });
+
+  describe('as CloudEvents', () => {
+    const ONE = 'application/cloudevents+json';
+    const MANY = 'application/cloudevents-batch+json; charset=utf-8';
+    const event = (members: object = {}) => ({
+      specversion: '1.0',
+      id: 'ce-1',
+      source: '/shop',
+      type: 'issue.created',
+      time: '2026-01-31T12:00:00Z',
+      data: { issue },
+      ...members,
+    });
+
+    it('takes one, and leaves aside what has no place here', async () => {
+      const extras = { subject: 'SHOP-1', datacontenttype: 'application/json', dataschema: 'x', tracefoo: 1 };
+      const { status, json } = await postText(JSON.stringify(event(extras)), ONE);
+      assert.equal(status, 202);
+      assert.deepEqual(json, { id: 'ce-1', duplicate: false });
+      const body = JSON.parse(((await stored('ce-1')) as Stored).body);
+      assert.deepEqual(Object.keys(body), ['id', 'event', 'timestamp', 'workspace', 'data']);
+      assert.equal(body.event, 'issue.created');
+      assert.equal(body.timestamp, '2026-01-31T12:00:00.000Z');
+    });
+
+    it('knows it again in our own form', async () => {
+      await postText(JSON.stringify(event({ id: 'ce-own' })), ONE);
+      const own = {
+        id: 'ce-own',
+        event: 'issue.created',
+        timestamp: '2026-01-31T12:00:00Z',
+        data: { issue },
+      };
+      assert.deepEqual((await post(own)).json, { id: 'ce-own', duplicate: true });
+    });
+
+    it('takes a batch, the text of data to the byte', async () => {
+      const raw = `[${JSON.stringify(event({ id: 'ce-2' }))}, {"data": { "issue":{"id":"1","n":1.0}},"specversion":"1.0","id":"ce-3","source":"s","type":"issue.created"}]`;
+      const { status, json } = await postText(raw, MANY);
+      assert.equal(status, 202);
+      assert.deepEqual(
+        json.data.map(({ id }: { id: string }) => id),
+        ['ce-2', 'ce-3'],
+      );
+      assert.ok(((await stored('ce-3')) as Stored).body.endsWith('"data":{ "issue":{"id":"1","n":1.0}}}'));
+    });
+
+    const WRONG: [string, object, string][] = [
+      ['another version', { specversion: '0.3' }, '/specversion'],
+      ['no id', { id: undefined }, '/id'],
+      ['no source', { source: undefined }, '/source'],
+      ['an unknown type', { type: 'com.example.created' }, '/type'],
+      ['a wrong time', { time: 'now' }, '/time'],
+      ['data in base64', { data_base64: 'e30=' }, '/data_base64'],
+      ['data of another type', { datacontenttype: 'text/xml' }, '/datacontenttype'],
+      ['no data', { data: undefined }, '/data'],
+      ['data of a wrong shape', { data: { issue: {} } }, '/data/issue/id'],
+    ];
+    for (const [what, members, pointer] of WRONG) {
+      it(`refuses ${what}, alone and in a batch`, async () => {
+        const alone = await refused(
+          () => postText(JSON.stringify(event(members)), ONE),
+          422,
+          'validation_failed',
+        );
+        assert.deepEqual(
+          alone.json.errors.map((error: { pointer: string }) => error.pointer),
+          [pointer],
+        );
+        const many = JSON.stringify([event({ id: 'ce-good' }), event(members)]);
+        const { json } = await refused(() => postText(many, MANY), 422, 'validation_failed');
+        assert.equal(json.errors[0].pointer, `/1${pointer}`);
+      });
+    }
+
+    it('refuses an empty batch, and one that is no list', async () => {
+      await refused(() => postText('[]', MANY), 422, 'validation_failed');
+      await refused(() => postText('{}', MANY), 422, 'validation_failed');
+    });
+  });
+
+  it('notes that the groups have been started', async () => {
+    await eventually('all groups are noted', async () => {
+      const { rows } = await query(
+        world,
+        'select count(*)::int as n from event_groups where started_at is null',
+      );
+      return rows[0]?.['n'] === 0;
+    });
+    const { rows } = await query(
+      world,
+      `select count(*)::int as n from event_groups g where not exists (select from events where group_id = g.id)`,
+    );
+    assert.equal(rows[0]?.['n'], 0, 'no group is empty');
+  });
+});
+
+describe('what there is to know about events', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({
+      worker: false,
+      environment: {
+        SOURCE_ADDRESSES: '203.0.113.7, 2001:DB8::7,203.0.113.8/32',
+        EVENTS_RATE_LIMIT_PER_SECOND: '100',
+        RATE_LIMIT_PER_SECOND: '1',
+        RATE_LIMIT_BURST: '10',
+      },
+    });
+  });
+  after(() => world.close());
+
+  it('is every kind with a schema and a whole payload', async () => {
+    const key = await keyWith(world, ['webhooks:read']);
+    const { status, json } = await world.send('GET', '/api/v1/event-types', { key });
+    assert.equal(status, 200);
+    assert.deepEqual(
+      json.data.map(({ event }: { event: string }) => event),
+      EVENT_KINDS,
+    );
+    for (const { event, description, schema, sample } of json.data) {
+      assert.ok(description.length > 5);
+      assert.deepEqual(Object.keys(sample), ['id', 'event', 'timestamp', 'workspace', 'data']);
+      assert.equal(sample.event, event);
+      assert.deepEqual(sample.data, sampleData(event));
+      assert.equal(schema.properties.event.const, event);
+      assert.deepEqual(schema.required, ['id', 'event', 'timestamp', 'workspace', 'data']);
+    }
+  });
+
+  it('is where deliveries come from, for everybody', async () => {
+    const { status, json } = await world.send('GET', '/api/v1/source-addresses', { key: null });
+    assert.equal(status, 200);
+    assert.deepEqual(json, { addresses: ['203.0.113.7/32', '2001:db8::7/128', '203.0.113.8/32'] });
+  });
+
+  it('is a limit of their own, that counts events', async () => {
+    const key = await keyWith(world, ['events:write']);
+    const events = (count: number) => ({
+      events: Array.from({ length: count }, () => ({ event: 'issue.created', data: { issue: { id: '1' } } })),
+    });
+    const first = await world.send('POST', PATH, { key, body: events(400) });
+    assert.equal(first.status, 202);
+    assert.match(first.headers.get('ratelimit-policy') ?? '', /^"events";q=500;/);
+    const second = await world.send('POST', PATH, { key, body: events(400) });
+    assertProblem(second, 429, 'rate_limited');
+    const seconds = Number(second.headers.get('retry-after'));
+    assert.ok(seconds >= 1 && seconds <= 4, String(seconds));
+  });
+});
+
+/** An API key of the installation's project with these scopes. */
+export async function keyWith(world: World, scopes: string[]): Promise<string> {
+  const cookie = await world.signIn();
+  const { json } = await world.send('POST', '/api/v1/keys', {
+    ...world.as(cookie),
+    body: { name: 'events', project_id: world.installation.project_id, scopes },
+  });
+  return json.key;
+}
+
+type Row = Record<string, unknown>;
+
+async function query(world: World, sql: string, values: unknown[] = []): Promise<{ rows: Row[] }> {
+  const pool = await world.database.em.getConnection().getNativeClient();
+  return await pool.query(sql, values);
+}
+
+async function countOf(world: World, table: string): Promise<number> {
+  const { rows } = await query(world, `select count(*)::int as n from ${table}`);
+  return rows[0]?.['n'] as number;
+}
+
+async function storedEvents(world: World, ids: string[]): Promise<Stored[]> {
+  const { rows } = await query(
+    world,
+    'select * from events where id = any($1) and workspace_id = $2 order by seq',
+    [ids, world.installation.workspace_id],
+  );
+  return rows as Stored[];
+}
+
+function nested(levels: number): unknown {
+  return Array.from({ length: levels }).reduce((inner) => [inner], 0 as unknown);
+}
