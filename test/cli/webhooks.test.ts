@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startWorld, type World } from '../api/world.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Cli, cliWith } from './cli-process.ts';
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
+const SECRET = /^[0-9a-f]{64}$/;
+
+describe('webhooks on the command line', function () {
+  this.timeout(60_000);
+  let world: World;
+  let cli: Cli;
+  let receiver: Receiver;
+
+  before(async () => {
+    world = await startWorld({ worker: false, deliveryWorker: true });
+  });
+  after(() => world.close());
+  beforeEach(async () => {
+    cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    for (const { id } of (await cli.json(['webhook', 'list', '--no-stats'])).data)
+      await cli.json(['webhook', 'delete', id]);
+    await receiver.close();
+    cli.cleanUp();
+  });
+
+  const create = (...more: string[]) =>
+    cli.json(['webhook', 'create', '--name', 'Orders', '--to', `${receiver.url}/hook`, ...more]);
+  const sendSample = (event = 'issue.created') => cli.json(['event', 'send', '--event', event, '--sample']);
+  const log = async (webhook: string, ...more: string[]) =>
+    (await cli.json(['delivery', 'list', '--webhook', webhook, ...more])).data;
+  const signed = (secret: string, body: Buffer) =>
+    `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+
+  /** The only delivery of a webhook, once it is in the state. */
+  const only = async (webhook: string, status: string) => {
+    for (const until = Date.now() + 10_000; ; ) {
+      const [found, ...others] = await log(webhook);
+      assert.equal(others.length, 0);
+      if (found?.status === status) return found;
+      if (Date.now() > until) throw new Error(`the delivery is ${found?.status}, not ${status}`);
+      await sleep(50);
+    }
+  };
+
+  describe('webhook create', () => {
+    it('makes a secret, shows it this once, and signs with it', async () => {
+      const made = await create('--event', 'issue.created');
+      assert.match(made.secret, SECRET);
+      await sendSample();
+      const [request] = await receiver.receives(1);
+      assert.equal(
+        request?.headers['x-service-signature'],
+        signed(made.secret, request?.body ?? Buffer.of()),
+      );
+      for (const command of [['show', made.id], ['list']]) {
+        const { stdout } = await cli.run(['webhook', ...command, '--json']);
+        assert.ok(stdout.includes(made.id) && !stdout.includes(made.secret));
+      }
+      assert.ok(!world.logged().includes(made.secret));
+    });
+
+    it('shows people what was made', async () => {
+      const args = ['--event', 'issue.*', '--filter', 'issue.updated:status->Done', '--standard-webhooks'];
+      const { code, stdout } = await cli.run(
+        ['webhook', 'create', '--name', 'Größe', '--to', receiver.url].concat(args),
+      );
+      assert.equal(code, 0);
+      assert.match(stdout, /Name +Größe\n/);
+      assert.match(stdout, /Status +active\n/);
+      assert.match(stdout, /issue\.updated +status->Done\n/);
+      assert.match(stdout, /Secret +[0-9a-f]{64}\n +It is not shown again\.\n$/);
+    });
+
+    it('takes a secret from stdin and does not show it', async () => {
+      const args = ['--event', 'all', '--secret-file', '-'];
+      const made = await cli.json(
+        ['webhook', 'create', '--name', 'Mine', '--to', receiver.url].concat(args),
+        { input: 'my own secret\n' },
+      );
+      assert.deepEqual([made.has_secret, 'secret' in made, made.events.length], [true, false, 10]);
+      await sendSample();
+      const [request] = await receiver.receives(1);
+      assert.equal(
+        request?.headers['x-service-signature'],
+        signed('my own secret', request?.body ?? Buffer.of()),
+      );
+    });
+
+    it('can do without a secret, and begin switched off', async () => {
+      const made = await create('--event', 'issue.created', '--no-secret', '--inactive');
+      assert.deepEqual([made.has_secret, made.status, 'secret' in made], [false, 'inactive', false]);
+    });
+
+    it('says what the service refuses, member by member', async () => {
+      const { code, stderr } = await cli.run([
+        'webhook',
+        'create',
+        '--name',
+        'x',
+        '--to',
+        'ftp://example.com',
+        '--event',
+        'issue.exploded',
+      ]);
+      assert.equal(code, 5);
+      assert.match(stderr, /\n {2}\/url: /);
+      assert.match(stderr, /\n {2}\/events\/0\/event: /);
+      assert.doesNotMatch(stderr, /[0-9a-f]{64}/);
+    });
+  });
+
+  describe('event send', () => {
+    it('brings data to the receiver to the byte, and takes a repeat for one', async () => {
+      await create('--event', 'issue.created');
+      const data = '{ "issue": {"id":"i-1", "estimate":1.50e1,  "x":12345678901234567890} }';
+      const args = ['event', 'send', '--event', 'issue.created', '--id', 'e-1', '--data', data];
+      const { code, stdout } = await cli.run(args);
+      assert.deepEqual([code, stdout], [0, 'e-1 accepted\n']);
+      const [request] = await receiver.receives(1);
+      assert.ok(request?.body.toString().endsWith(`"data":${data}}`));
+      assert.equal((await cli.run(args)).stdout, 'e-1 was sent before\n');
+    });
+
+    it('sends a file of lines as one request', async () => {
+      await create('--event', 'all');
+      const events = ['project.created', 'user.joined'].map((event) => {
+        const object = event.split('.')[0] ?? '';
+        return JSON.stringify({ id: `l-${event}`, event, data: { [object]: { id: '1' } } });
+      });
+      const answer = await cli.json(['event', 'send', '--file', '-'], { input: events.join('\n') });
+      assert.deepEqual(answer.data, [
+        { id: 'l-project.created', duplicate: false },
+        { id: 'l-user.joined', duplicate: false },
+      ]);
+      const kinds = (await receiver.receives(2)).map(({ headers }) => headers['x-service-event']);
+      assert.deepEqual(kinds.toSorted(), ['project.created', 'user.joined']);
+    });
+
+    it('refuses nothing by itself that only the service can judge', async () => {
+      const { code, stderr } = await cli.run(['event', 'send', '--event', 'issue.created', '--data', '{}']);
+      assert.equal(code, 5);
+      assert.match(stderr, /issue/);
+    });
+  });
+
+  it('lists the kinds of events, and shows one with schema and sample', async () => {
+    const { stdout } = await cli.run(['event-types']);
+    assert.equal(stdout.trim().split('\n').length, 11);
+    assert.match(stdout, /^issue\.moved +\S/m);
+    const one = await cli.json(['event-types', 'sprint.started']);
+    assert.equal(one.sample.event, 'sprint.started');
+    const unknown = await cli.run(['event-types', 'x.y']);
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /no kind of event. There are issue\.created, /);
+  });
+
+  it('lists webhooks with a picture of their last 24 hours', async () => {
+    const { id } = await create('--event', 'issue.created');
+    const { stdout: quiet } = await cli.run(['webhook', 'list']);
+    assert.match(quiet, /^WEBHOOK +STATUS +NAME +LAST 24 HOURS +OK +LAST DELIVERY +EVENTS +URL\n/);
+    assert.match(quiet, new RegExp(`^${id} +active +Orders +·{24} +- +- +issue.created +http`, 'm'));
+    await sendSample();
+    await only(id, 'succeeded');
+    assert.match((await cli.run(['webhook', 'list'])).stdout, / ·{23}█ +100 % +\S+Z +issue\.created +http/);
+    assert.match((await cli.run(['webhook', 'show', id])).stdout, /·{23}█ {2}1 attempts?, 100 % went well\n/);
+    assert.equal((await cli.json(['webhook', 'list'])).data[0].stats.total, 1);
+  });
+
+  describe('webhook test', () => {
+    it('shows what came back, and ends with 0 or 1', async () => {
+      const { id } = await create('--event', 'sprint.started');
+      const well = await cli.run(['webhook', 'test', id]);
+      assert.deepEqual([well.code, receiver.requests[0]?.headers['x-service-event']], [0, 'sprint.started']);
+      assert.match(well.stdout, /Outcome +204\n/);
+      receiver.answering((_request, response) => void response.writeHead(500).end('ouch\u001B[2J'));
+      const badly = await cli.run(['webhook', 'test', id, '--event', 'issue.moved']);
+      assert.deepEqual([badly.code, receiver.requests[1]?.headers['x-service-event']], [1, 'issue.moved']);
+      assert.match(badly.stdout, /\nAnswer 500\n[^]*\n {2}ouch\uFFFD/);
+    });
+  });
+
+  it('edits a webhook: only what is said', async () => {
+    const made = await create('--event', 'issue.created');
+    const edited = await cli.json(['webhook', 'edit', made.id, '--name', 'Other', '--inactive']);
+    assert.deepEqual([edited.name, edited.status, edited.url], ['Other', 'inactive', made.url]);
+    const args = ['webhook', 'edit', made.id, '--active', '--event', 'issue.updated', '--filter', 'type=Bug'];
+    const again = await cli.json(args);
+    assert.deepEqual(
+      [again.name, again.status, again.events],
+      ['Other', 'active', [{ event: 'issue.updated', filters: [{ field: 'type', values: ['Bug'] }] }]],
+    );
+    const unsigned = await cli.json(['webhook', 'edit', made.id, '--no-secret']);
+    assert.equal(unsigned.has_secret, false);
+  });
+
+  it('rotates a secret: for a while both sign', async () => {
+    const made = await create('--event', 'issue.created');
+    const { code, stdout } = await cli.run(['webhook', 'rotate-secret', made.id, '--overlap-hours', '1']);
+    assert.equal(code, 0);
+    const [, fresh = ''] = /Secret +([0-9a-f]{64})\n/.exec(stdout) ?? [];
+    await sendSample();
+    const [request] = await receiver.receives(1);
+    const body = request?.body ?? Buffer.of();
+    assert.equal(request?.headers['x-service-signature'], signed(fresh, body));
+    assert.equal(request?.headers['x-service-signature-previous'], signed(made.secret, body));
+    const given = await cli.json(['webhook', 'rotate-secret', made.id, '--secret-file', '-'], {
+      input: 'own',
+    });
+    assert.equal('secret' in given, false);
+  });
+
+  it('says why an event was not sent, and previews what filters would do', async () => {
+    const { id } = await create('--event', 'issue.updated', '--filter', 'status->Done');
+    await sendSample('issue.updated');
+    const { reason } = await only(id, 'skipped');
+    assert.match(reason, /status/);
+    assert.match(
+      (await cli.run(['delivery', 'list', '--webhook', id])).stdout,
+      /skipped +issue\.updated.*status/,
+    );
+    const [verdict] = (await cli.json(['webhook', 'preview', id])).data;
+    assert.deepEqual([verdict.verdict, verdict.event], ['skip', 'issue.updated']);
+    const preview = await cli.run(['webhook', 'preview', '--event', 'issue.updated', '--limit', '1']);
+    assert.match(preview.stdout, /^WOULD +EVENT.*\nsend +issue\.updated/);
+  });
+
+  describe('deliveries', () => {
+    it('are listed by state, kind, words and time', async () => {
+      const { id } = await create('--event', 'all');
+      await sendSample('issue.created');
+      await sendSample('user.joined');
+      await receiver.receives(2);
+      await receiver.staysQuiet(200);
+      const kinds = async (...more: string[]) =>
+        (await log(id, ...more)).map(({ event }: { event: string }) => event).toSorted();
+      assert.deepEqual(await kinds('--status', 'succeeded,failed'), ['issue.created', 'user.joined']);
+      assert.deepEqual(await kinds('--status', 'held', 'failed'), []);
+      assert.deepEqual(await kinds('--event', 'user.joined'), ['user.joined']);
+      assert.deepEqual(await kinds('--text', 'SHOP-142'), ['issue.created']);
+      assert.deepEqual(await kinds('--since', '1h'), ['issue.created', 'user.joined']);
+      assert.deepEqual(await kinds('--until', '1h'), []);
+      const page = await cli.json(['delivery', 'list', '--webhook', id, '--limit', '1']);
+      assert.deepEqual(await kinds('--limit', '1', '--cursor', page.next_cursor), ['issue.created']);
+    });
+
+    it('are retried by hand, and shown with all attempts', async () => {
+      const { id } = await create('--event', 'issue.created');
+      receiver.answering(503);
+      await sendSample();
+      const delivery = await only(id, 'retrying');
+      receiver.answering(204);
+      const { code, stdout } = await cli.run(['delivery', 'retry', delivery.id]);
+      assert.deepEqual([code, stdout], [0, `${delivery.id} is tried now\n`]);
+      await only(id, 'succeeded');
+      const shown = await cli.run(['delivery', 'show', delivery.id]);
+      assert.match(shown.stdout, /\n1 +automatic +\S+ +503 /);
+      assert.match(shown.stdout, /\n2 +manual +\S+ +204 /);
+      assert.match(shown.stdout, /Attempt 2\n/);
+      assert.match(shown.stdout, new RegExp(`POST ${receiver.url}/hook\\n`));
+      assert.match(shown.stdout, /x-service-signature: sha256=[0-9a-f]{64}\n/);
+      assert.match(
+        (await cli.run(['delivery', 'show', delivery.id, '--attempt', '1'])).stdout,
+        /Answer 503\n/,
+      );
+      const later = await cli.run(['delivery', 'retry', delivery.id, '--at', '2h']);
+      assert.match(later.stdout, /is tried at \d{4}-/);
+    });
+
+    it('are recovered since a time', async () => {
+      const { id } = await create('--event', 'issue.created', '--inactive');
+      await sendSample();
+      await only(id, 'skipped');
+      const refused = await cli.run(['delivery', 'recover', id, '--since', '1h', '--status', 'skipped']);
+      assert.deepEqual([refused.code, receiver.requests.length], [5, 0]);
+      await cli.json(['webhook', 'edit', id, '--active']);
+      const none = await cli.json(['delivery', 'recover', id, '--since', '1h']);
+      assert.deepEqual(none, { count: 0 });
+      const { stdout } = await cli.run([
+        'delivery',
+        'recover',
+        id,
+        '--since',
+        '1h',
+        '--status',
+        'held,skipped',
+      ]);
+      assert.equal(stdout, '1 delivery begins anew\n');
+      await receiver.receives(1);
+      await only(id, 'succeeded');
+    });
+  });
+
+  it('deletes a webhook', async () => {
+    const { id } = await create('--event', 'issue.created');
+    const { stdout } = await cli.run(['webhook', 'delete', id]);
+    assert.match(stdout, UUID);
+    assert.equal((await cli.run(['webhook', 'show', id])).code, 5);
+    assert.equal((await cli.run(['webhook', 'list'])).stdout, 'No webhooks\n');
+  });
+
+  it('has deliveries checked by `baton receiver`', async () => {
+    const secret = 'between us';
+    cli.env['BATON_WEBHOOK_SECRET'] = secret;
+    const listening = cli.start(['receiver', '--http', '--port', '0']);
+    const [, url = ''] = await listening.says(/deliveries at (http:\/\/localhost:\d+\/)/);
+    const args = ['webhook', 'create', '--name', 'Here', '--to', url, '--event', 'issue.created'];
+    await cli.json([...args, '--secret-file', '-'], { input: secret });
+    const { id } = await sendSample();
+    await listening.says(
+      new RegExp(`issue\\.created ${id} in delivery ${UUID.source} {2}signature verified`),
+    );
+  });
+
+  const wrong: ReadonlyArray<readonly [what: string, args: readonly string[], code: number, RegExp]> = [
+    ['what is no webhook', ['webhook', 'show', '../keys'], 2, /no webhook id/],
+    ['an unknown webhook', ['webhook', 'show', '01980000-0000-7000-8000-000000000000'], 5, /not_found/],
+    ['what is no delivery', ['delivery', 'show', 'x/y'], 2, /no delivery id/],
+    ['an empty change', ['webhook', 'edit', '01980000'], 2, /Say what to change/],
+    ['both states', ['webhook', 'edit', '0198', '--active', '--inactive'], 2, /either --active/],
+    ['a webhook for nothing', ['webhook', 'create', '--name', 'x', '--to', 'http://x'], 2, /what is sent/],
+    ['no time', ['delivery', 'recover', '0198'], 2, /--since/],
+    ['a time that is none', ['delivery', 'retry', '0198', '--at', 'noon'], 2, /--at takes a time/],
+  ];
+  for (const [what, args, code, message] of wrong) {
+    it(`says what is wrong with ${what}`, async () => {
+      const done = await cli.run(args);
+      assert.deepEqual([done.code, done.stdout], [code, '']);
+      assert.match(done.stderr, message);
+      assert.doesNotMatch(done.stderr, /\n +at /);
+    });
+  }
+});
