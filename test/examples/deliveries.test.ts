@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startWorld, type World } from '../api/world.ts';
+import { EXAMPLES, type RunningExample, startExample } from './receiver-process.ts';
+
+const SECRET = 'a-secret-between-us';
+const DATA =
+  '{ "issue": {"id":"i-1", "key":"SHOP-1", "title":"Größe 1.0e2 ✓"}, "actor": {"id":"u-1","name":"Ada"} }';
+
+describe('deliveries to the example receivers', function () {
+  this.timeout(60_000);
+  let world: World;
+
+  before(async () => {
+    world = await startWorld({ worker: false, deliveryWorker: true });
+  });
+  after(() => world.close());
+
+  const webhook = async (url: string, secret: string): Promise<string> => {
+    const events = [{ event: 'issue.created', filters: [] }];
+    const { status, json, text } = await world.send('POST', '/api/v1/webhooks', {
+      body: { name: 'An example', url, secret, events },
+    });
+    assert.equal(status, 201, text);
+    return json.id;
+  };
+  const publish = async (): Promise<string> => {
+    const { status, json, text } = await world.send('POST', '/api/v1/events', {
+      raw: `{"event":"issue.created","data":${DATA}}`,
+      headers: { 'Content-Type': 'application/json' },
+    });
+    assert.equal(status, 202, text);
+    return json.id;
+  };
+  /** The delivery of an event, once an attempt is recorded. */
+  const attempted = async (webhookId: string, eventId: string) => {
+    for (const until = Date.now() + 10_000; ; ) {
+      const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);
+      const found = json.data.find((one: { event_id: string }) => one.event_id === eventId);
+      if (found?.attempts_count > 0) return found;
+      if (Date.now() > until) throw new Error(`not attempted: ${eventId}`);
+      await sleep(20);
+    }
+  };
+
+  for (const example of EXAMPLES) {
+    describe(`in ${example.language}`, () => {
+      let receiver: RunningExample;
+      let id: string;
+
+      before(async function () {
+        this.timeout(180_000); // a first build
+        const missing = example.missing();
+        if (missing !== null) {
+          console.log(`    skipped: ${missing}`);
+          this.skip();
+        }
+        receiver = await startExample(example, SECRET);
+        id = await webhook(receiver.url, SECRET);
+      });
+      after(async () => {
+        if (id !== undefined) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+        await receiver?.close();
+      });
+
+      it('are taken', async () => {
+        const event = await publish();
+        const line = await receiver.prints(new RegExp(` ${event} `));
+        const delivery = await attempted(id, event);
+        assert.deepEqual([delivery.status, delivery.response_status], ['succeeded', 204]);
+        assert.ok(line.startsWith(`event issue.created ${event} of 2`) && line.endsWith(` ${delivery.id}`));
+      });
+
+      it('are taken once when they come again', async () => {
+        const event = await publish();
+        const { id: delivery } = await attempted(id, event);
+        await world.send('POST', `/api/v1/deliveries/${delivery}/retry`);
+        await receiver.prints(new RegExp(`^again ${delivery}$`));
+        assert.equal(receiver.lines().filter((line) => line.includes(` ${event} `)).length, 1);
+      });
+
+      it('are taken while the secret is being rotated, and refused after', async () => {
+        const rotate = async (overlap: number) => {
+          const body = { overlap_hours: overlap };
+          const { status, text } = await world.send('POST', `/api/v1/webhooks/${id}/rotate-secret`, { body });
+          assert.equal(status, 200, text);
+        };
+        await rotate(1);
+        assert.equal((await attempted(id, await publish())).response_status, 204);
+        await rotate(0);
+        const refused = await attempted(id, await publish());
+        assert.deepEqual([refused.status, refused.response_status], ['retrying', 401]);
+      });
+    });
+  }
+});
