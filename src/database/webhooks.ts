@@ -1,8 +1,8 @@
-import { LockMode, raw, type InferEntity } from '@mikro-orm/core';
+import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { Subscription } from '../domain/webhook.ts';
 import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
 import type { Database } from './connect.ts';
-import { Delivery, Webhook } from './entities.ts';
+import { Webhook } from './entities.ts';
 import { isDeadlock } from './outage.ts';
 
 export type WebhookRow = InferEntity<typeof Webhook>;
@@ -20,7 +20,17 @@ export type NewWebhook = {
 };
 
 /** Members of a webhook that a person may change, as they are stored. */
-export type WebhookChange = Partial<Omit<NewWebhook, 'id'>>;
+export type WebhookChange = { [Name in Exclude<keyof NewWebhook, 'id'>]?: NewWebhook[Name] | undefined };
+
+const MEMBERS = [
+  'name',
+  'url',
+  'events',
+  'secret',
+  'include_secret_header',
+  'standard_webhooks',
+  'active',
+] as const satisfies readonly (keyof WebhookChange)[];
 
 /** Who does it, where and when. */
 type By = { workspaceId: string; actor: string; now: Date };
@@ -100,11 +110,12 @@ export async function changeWebhook(
   return await inLockedTransaction(database, which, async (em, row) => {
     const change = decide(row);
     const wasOn = row.active && row.disabled_at === null;
-    const changed = Object.keys(change).filter((name) => differs(row, change, name as keyof WebhookChange));
+    const changed = MEMBERS.filter((name) => change[name] !== undefined && differs(row[name], change[name]));
     const enabled = change.active === true && !wasOn;
     if (changed.length === 0 && !enabled) return row;
-    Object.assign(row, change);
-    if ('secret' in change) Object.assign(row, { previous_secret: null, previous_secret_until: null });
+    Object.assign(row, Object.fromEntries(changed.map((name) => [name, change[name]])));
+    if (changed.includes('secret'))
+      Object.assign(row, { previous_secret: null, previous_secret_until: null });
     if (enabled) Object.assign(row, { consecutive_failures: 0, disabled_at: null, disabled_reason: null });
     row.updated_at = which.now;
     await em.flush();
@@ -124,17 +135,12 @@ export async function deleteWebhook(database: Database, which: Which): Promise<b
     Object.assign(row, { secret: null, previous_secret: null, previous_secret_until: null, active: false });
     row.deleted_at = row.updated_at = which.now;
     await em.flush();
-    await em.nativeUpdate(
-      Delivery,
-      { webhook_id: row.id, status: { $in: ['pending', 'retrying', 'held'] } },
-      {
-        status: 'cancelled',
-        reason: 'the webhook was deleted',
-        in_backlog: false,
-        next_attempt_at: null,
-        generation: raw('generation + 1'),
-        updated_at: which.now,
-      },
+    await em.execute(
+      `update deliveries
+       set status = 'cancelled', reason = 'the webhook was deleted', in_backlog = false, next_attempt_at = null,
+         generation = generation + 1, updated_at = ?
+       where webhook_id = ? and status in ('pending', 'retrying', 'held')`,
+      [which.now, row.id],
     );
     await note(em, which, row, 'webhook.deleted');
     return true;
@@ -211,6 +217,6 @@ async function note(
   });
 }
 
-function differs(row: WebhookRow, change: WebhookChange, name: keyof WebhookChange): boolean {
-  return JSON.stringify(row[name]) !== JSON.stringify(change[name]);
+function differs(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other);
 }

@@ -417,12 +417,19 @@ describe('webhooks over HTTP', () => {
       .flatMap(([path, item]) => Object.keys(item ?? {}).map((method) => `${method} ${path.slice(8)}`));
     assert.deepEqual(operations.toSorted(), [
       'delete webhooks/{id}',
+      'get deliveries/{id}',
       'get webhooks',
       'get webhooks/{id}',
+      'get webhooks/{id}/deliveries',
       'get webhooks/{id}/stats',
       'patch webhooks/{id}',
+      'post deliveries/{id}/retry',
       'post webhooks',
+      'post webhooks/preview',
+      'post webhooks/{id}/preview',
+      'post webhooks/{id}/recover',
       'post webhooks/{id}/rotate-secret',
+      'post webhooks/{id}/test',
     ]);
   });
 });

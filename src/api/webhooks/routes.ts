@@ -14,6 +14,7 @@ import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { idOfClaim } from '../tasks/submit.ts';
+import { webhookActions } from './actions.ts';
 import { presentWebhook } from './presenter.ts';
 import * as schema from './schema.ts';
 import { checkHeaderSecret, settledChange } from './settle.ts';
@@ -35,6 +36,7 @@ export function webhookRoutes(deps: Dependencies): Route[] {
     change(deps),
     remove(deps),
     rotate(deps),
+    ...webhookActions(deps),
     webhookStatsRoute(deps),
   ];
 }
@@ -83,8 +85,10 @@ function create(deps: Dependencies): Route {
       const now = deps.clock();
       const id = claim ? idOfClaim(claim) : randomUUIDv7();
       const empty = { id, secret: null, include_secret_header: false, standard_webhooks: false };
-      const { name, url, events } = body;
-      const webhook = { active: true, ...empty, ...settledChange(deps, empty, body), name, url, events };
+      const { secret = null } = settledChange(deps, empty, body);
+      const { name, url, events, active = true } = body;
+      const { include_secret_header = false, standard_webhooks = false } = body;
+      const webhook = { id, name, url, events, active, secret, include_secret_header, standard_webhooks };
       const most = deps.webhooksPerWorkspace;
       const row = await createWebhook(deps.database, { workspaceId, actor, now, webhook, most });
       if (row === 'full') {

@@ -7,6 +7,7 @@ import {
   MAX_WEBHOOK_NAME_LENGTH,
 } from '../../domain/limits.ts';
 import { WEBHOOK_STATUSES } from '../../domain/webhook.ts';
+import { attempt } from '../deliveries/schema.ts';
 import {
   memberProblem,
   pageOf,
@@ -129,6 +130,11 @@ export const webhookListParameters = z.strictObject(pageParameters);
 export const testWish = z
   .strictObject({ event: z.enum(EVENT_KINDS).describe('A sample of this kind is sent') })
   .meta({ id: 'TestDelivery' });
+
+/** An attempt as the delivery log shows it, with the id of its delivery. */
+export const testAttempt = attempt
+  .extend({ delivery_id: uuidOut.describe('Its place in the delivery log') })
+  .meta({ id: 'TestAttempt' });
 
 const previewLimit = z
   .int()

@@ -1,0 +1,50 @@
+import type { AttemptRow, DeliveryRow } from '../../database/deliveries.ts';
+
+/** A delivery in a list. */
+export function presentDelivery(row: DeliveryRow) {
+  return {
+    id: row.id,
+    webhook_id: row.webhook_id,
+    event_id: row.event_id,
+    event: row.event,
+    status: row.status,
+    test: row.test,
+    response_status: row.response_status ?? null,
+    failure: row.failure ?? null,
+    response_ms: row.response_ms ?? null,
+    attempts_count: row.attempts_count,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    reason: row.reason ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** An attempt with what was sent and received; `body` is the payload, the same in all attempts. */
+export function presentAttempt(row: AttemptRow, body: string | null) {
+  const status = row.response_status ?? null;
+  return {
+    number: row.number,
+    trigger: row.trigger,
+    attempted_at: row.attempted_at.toISOString(),
+    request: { method: 'POST', url: row.url, headers: row.request_headers, body },
+    response:
+      status === null
+        ? null
+        : {
+            status,
+            headers: row.response_headers ?? {},
+            body: row.response_body ?? null,
+            truncated: row.response_truncated ?? false,
+          },
+    failure: row.failure ?? null,
+    message: row.message ?? null,
+    address: row.address ?? null,
+    timings: row.timings,
+    response_ms: row.response_ms ?? null,
+  };
+}
+
+/** A delivery with all its attempts. */
+export function presentDetail(row: DeliveryRow, attempts: readonly AttemptRow[], body: string | null) {
+  return { ...presentDelivery(row), attempts: attempts.map((attempt) => presentAttempt(attempt, body)) };
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { webhookStatus } from '../../domain/webhook.ts';
+import { bodyOf, findDelivery, notePlannedAttempt, type DeliveryRow } from '../../database/deliveries.ts';
+import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
+import { EngineUncertain } from '../../workflows/control.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { notFound, Problem, unavailable } from '../http/problem.ts';
+import type { Answer, Claim } from '../http/route.ts';
+import { idOfClaim } from '../tasks/submit.ts';
+import { presentDelivery } from './presenter.ts';
+
+const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
+
+type Wish = { workspaceId: string; id: string; at: Date | undefined; claim: Claim | null };
+
+/**
+ * Has one more attempt made, now or at a time, beside whatever the schedule still does (decisions 6).
+ * @throws Problem `invalid_state` where nothing may be sent, `validation_failed` where the time is too far ahead
+ */
+export async function retryDelivery(
+  deps: Dependencies,
+  { workspaceId, id, at, claim }: Wish,
+): Promise<Answer> {
+  const now = deps.clock();
+  const delivery = await findDelivery(deps.database, { workspaceId, id });
+  if (!delivery) throw notFound('delivery');
+  const delayMs = delayOf(at, now);
+  const webhook = await findWebhook(deps.database, { workspaceId, id: delivery.webhook_id });
+  checkOpen(webhook);
+  checkStanding(delivery);
+  if ((await bodyOf(deps.database, delivery)) === null) {
+    throw new Problem('invalid_state', 'The payload of this delivery is no longer kept.');
+  }
+  const token = claim ? idOfClaim(claim) : randomUUID();
+  const start = () => deps.deliveryControl.attempt({ deliveryId: id, trigger: 'manual', token }, delayMs);
+  // The same token again starts nothing twice.
+  await start()
+    .catch((error: unknown) => {
+      if (error instanceof EngineUncertain) return start();
+      throw error;
+    })
+    .catch((error: unknown) => {
+      throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
+    });
+  if (delayMs > 0) await notePlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
+  return {
+    status: 202,
+    body: presentDelivery((await findDelivery(deps.database, { workspaceId, id })) ?? delivery),
+  };
+}
+
+/** @throws Problem `invalid_state` where nothing is sent to the webhook at present */
+export function checkOpen(webhook: WebhookRow | null): asserts webhook is WebhookRow {
+  if (!webhook) throw new Problem('invalid_state', 'The webhook was deleted.');
+  const status = webhookStatus({ active: webhook.active, disabled_at: webhook.disabled_at ?? null });
+  if (status === 'disabled') throw new Problem('invalid_state', 'The webhook is disabled; enable it first.');
+  if (status === 'inactive')
+    throw new Problem('invalid_state', 'The webhook is switched off; switch it on first.');
+}
+
+function checkStanding({ status, test }: DeliveryRow): void {
+  if (test) throw new Problem('invalid_state', 'This was a test; send another one.');
+  if (status === 'pending')
+    throw new Problem('invalid_state', 'The first attempt of this delivery is on its way.');
+  if (status === 'cancelled') throw new Problem('invalid_state', 'The delivery is cancelled.');
+}
+
+function delayOf(at: Date | undefined, now: Date): number {
+  const delayMs = at ? Math.max(0, at.getTime() - now.getTime()) : 0;
+  if (delayMs <= MAX_AHEAD_MS) return delayMs;
+  const message = '`at` may be 30 days ahead at most.';
+  throw new Problem('validation_failed', message, {
+    errors: [{ pointer: '/at', code: 'not_allowed', message }],
+  });
+}

@@ -1,0 +1,92 @@
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { attemptsOf, bodyOf, findDelivery, listDeliveries } from '../../database/deliveries.ts';
+import { findWebhook } from '../../database/webhooks.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage } from '../http/fields.ts';
+import { notFound } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { presentDelivery, presentDetail } from './presenter.ts';
+import { retryDelivery } from './retry.ts';
+import * as schema from './schema.ts';
+
+const ONE = '/api/v1/deliveries/{id}';
+const reads = { kind: 'credential', scope: 'webhooks:read' } as const;
+const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
+const tag = 'delivery';
+
+/** The delivery log of webhooks (specification 2.7, decisions 6). */
+export function deliveryRoutes(deps: Dependencies): Route[] {
+  return [list(deps), read(deps), retry(deps)];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: '/api/v1/webhooks/{id}/deliveries',
+    operationId: 'listDeliveries',
+    tag,
+    summary: "List a webhook's deliveries, those of the newest events first",
+    description: 'The log of a deleted webhook can still be read by its id.',
+    access: reads,
+    params: schema.webhookParams,
+    query: schema.listParameters,
+    answers: { 200: { description: 'A page of deliveries', schema: schema.page } },
+    async handle({ caller: { workspaceId }, params: { id }, query }) {
+      const webhook = await findWebhook(deps.database, { workspaceId, id, deleted: true });
+      if (!webhook) throw notFound('webhook');
+      const limit = query.limit ?? DEFAULT_PAGE;
+      const found = await listDeliveries(deps.database, {
+        webhookId: id,
+        statuses: query.status,
+        events: query.event,
+        createdAfter: query.created_after,
+        createdBefore: query.created_before,
+        text: query.text,
+        cursor: query.cursor,
+        limit: limit + 1,
+      });
+      const { rows, nextCursor } = cutPage(found, limit);
+      return { status: 200, body: { data: rows.map(presentDelivery), next_cursor: nextCursor } };
+    },
+  });
+}
+
+function read(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: ONE,
+    operationId: 'readDelivery',
+    tag,
+    summary: 'Read a delivery with all its attempts',
+    access: reads,
+    params: schema.deliveryParams,
+    answers: { 200: { description: 'The delivery', schema: schema.detail } },
+    async handle({ caller: { workspaceId }, params: { id } }) {
+      const row = await findDelivery(deps.database, { workspaceId, id });
+      if (!row) throw notFound(tag);
+      const [attempts, body] = await Promise.all([attemptsOf(deps.database, id), bodyOf(deps.database, row)]);
+      return { status: 200, body: presentDetail(row, attempts, body) };
+    },
+  });
+}
+
+function retry(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${ONE}/retry`,
+    operationId: 'retryDelivery',
+    tag,
+    summary: 'Make one more attempt of a delivery, now or at a time',
+    description:
+      'It stands beside the schedule: a pending automatic retry stays as it was, and no schedule begins. A success ends the delivery, a failure of this attempt takes nothing away.',
+    access: writes,
+    params: schema.deliveryParams,
+    body: schema.retry,
+    bodyOptional: true,
+    idempotent: true,
+    answers: { 202: { description: 'The delivery as it is now', schema: schema.listed } },
+    problems: ['invalid_state'],
+    handle: async ({ caller: { workspaceId }, params: { id }, body, claim }) =>
+      await retryDelivery(deps, { workspaceId, id, at: body?.at, claim }),
+  });
+}

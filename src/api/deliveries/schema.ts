@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/delivery.ts';
+import { EVENT_KINDS } from '../../domain/event-kinds.ts';
+import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
+import {
+  listParameter,
+  pageOf,
+  pageParameters,
+  shownAs,
+  text,
+  timeParameter,
+  timestamp,
+  uuid,
+  uuidOut,
+} from '../http/fields.ts';
+
+const MAX_SEARCH_LENGTH = 200;
+
+/** A delivery in a list (decisions 6). */
+export const listed = z
+  .strictObject({
+    id: uuidOut.describe('`X-Service-Delivery`, the same in all attempts'),
+    webhook_id: uuidOut,
+    event_id: z.string(),
+    event: z.enum(EVENT_KINDS),
+    status: z.enum(DELIVERY_STATUSES),
+    test: z.boolean(),
+    response_status: z.int().nullable().describe('Of the last attempt, as the two that follow'),
+    failure: z.enum(FAILURE_KINDS).nullable(),
+    response_ms: z.int().nullable(),
+    attempts_count: z.int(),
+    next_attempt_at: timestamp.nullable(),
+    reason: z.string().nullable().describe('Why it was not sent, or not sent yet'),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Delivery' });
+export const page = pageOf(listed).meta({ id: 'DeliveryPage' });
+
+const milliseconds = z.number().nullable();
+const headers = z.record(z.string(), z.string());
+
+export const attempt = z
+  .strictObject({
+    number: z.int(),
+    trigger: z.enum(ATTEMPT_TRIGGERS),
+    attempted_at: timestamp,
+    request: z.strictObject({
+      method: z.literal('POST'),
+      url: z.string(),
+      headers: headers.describe('A secret that was sent is masked'),
+      body: z.string().nullable().describe('null once payloads of that age are removed'),
+    }),
+    response: z
+      .strictObject({
+        status: z.int(),
+        headers,
+        body: z.string().nullable().describe('The first 64 KiB; null once bodies of that age are removed'),
+        truncated: z.boolean(),
+      })
+      .nullable(),
+    failure: z.enum(FAILURE_KINDS).nullable(),
+    message: z.string().nullable().describe('The failure in words'),
+    address: z.string().nullable().describe('The address that was connected to'),
+    timings: z.strictObject({
+      lookup_ms: milliseconds,
+      connect_ms: milliseconds,
+      tls_ms: milliseconds,
+      first_byte_ms: milliseconds,
+      total_ms: milliseconds,
+    }),
+    response_ms: z.int().nullable(),
+  })
+  .meta({ id: 'DeliveryAttempt' });
+
+export const detail = listed
+  .extend({ attempts: z.array(attempt).describe('Oldest first') })
+  .meta({ id: 'DeliveryDetail' });
+
+export const webhookParams = z.strictObject({ id: uuid });
+export const deliveryParams = z.strictObject({ id: uuid });
+
+export const listParameters = z.strictObject({
+  ...pageParameters,
+  status: listParameter(DELIVERY_STATUSES).optional(),
+  event: listParameter(EVENT_KINDS).optional(),
+  created_after: timeParameter.optional().describe('Made then or later'),
+  created_before: timeParameter.optional().describe('Made earlier'),
+  text: text({ least: 1, most: MAX_SEARCH_LENGTH })
+    .optional()
+    .describe(
+      'Words, or beginnings of words, that the event has in its id, kind, titles and names; or a delivery id',
+    ),
+});
+
+export const retry = z
+  .strictObject({
+    at: z.iso
+      .datetime({ offset: true })
+      .transform((value) => new Date(value))
+      .meta(shownAs({ type: 'string', format: 'date-time' }))
+      .optional()
+      .describe('30 days ahead at most; now where it is not given or past'),
+  })
+  .meta({ id: 'DeliveryRetry' });

@@ -1,0 +1,31 @@
+import { judge } from '../../domain/matching.ts';
+import type { Subscription } from '../../domain/webhook.ts';
+import { recentEvents } from '../../database/events.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Answer } from '../http/route.ts';
+import { DEFAULT_PREVIEW } from './schema.ts';
+
+/** What these subscriptions would say to the workspace's latest events, newest first. */
+export async function previewOf(
+  deps: Dependencies,
+  workspaceId: string,
+  wish: { events: readonly Subscription[]; limit: number | undefined },
+): Promise<Answer> {
+  const found = await recentEvents(deps.database, workspaceId, wish.limit ?? DEFAULT_PREVIEW);
+  const data = found.map(({ id, event, timestamp, body }) => {
+    const verdict = judge(wish.events, { event, data: dataOf(body) });
+    return {
+      event_id: id,
+      event,
+      timestamp: timestamp.toISOString(),
+      verdict: verdict.verdict,
+      reason: verdict.verdict === 'skip' ? verdict.reason : null,
+    };
+  });
+  return { status: 200, body: { data } };
+}
+
+/** `data` of a stored payload. */
+export function dataOf(body: string): Record<string, unknown> {
+  return (JSON.parse(body) as { data: Record<string, unknown> }).data;
+}

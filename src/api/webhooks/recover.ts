@@ -1,0 +1,65 @@
+import { judge } from '../../domain/matching.ts';
+import { recoverDeliveries, skippedDeliveries } from '../../database/recovery.ts';
+import { findWebhook } from '../../database/webhooks.ts';
+import { checkOpen } from '../deliveries/retry.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { notFound } from '../http/problem.ts';
+import type { Answer } from '../http/route.ts';
+import { dataOf } from './preview.ts';
+import { DEFAULT_RECOVERY, type Recoverable } from './schema.ts';
+
+type Wish = {
+  workspaceId: string;
+  actor: string;
+  id: string;
+  since: Date;
+  statuses: readonly Recoverable[] | undefined;
+};
+
+/**
+ * Has what was held, failed or skipped since a time sent through the webhook's backlog. Of the skipped ones only
+ * those go that the subscriptions of today want. With Temporal out of reach nothing is changed; if it goes away right
+ * after, the deliveries wait in the backlog until it is back.
+ * @throws Problem `invalid_state` while nothing is sent to the webhook
+ */
+export async function recoverWebhook(deps: Dependencies, wish: Wish): Promise<Answer> {
+  const { workspaceId, actor, id, since } = wish;
+  const statuses = wish.statuses ?? DEFAULT_RECOVERY;
+  const webhook = await findWebhook(deps.database, { workspaceId, id });
+  if (!webhook) throw notFound('webhook');
+  checkOpen(webhook);
+  await deps.control.ready();
+  const skipped: string[] = [];
+  if (statuses.includes('skipped')) {
+    for await (const batch of skippedDeliveries(deps.database, { webhookId: id, since })) {
+      const wanted = batch.filter(
+        ({ event, body }) => judge(webhook.events, { event, data: dataOf(body) }).verdict === 'send',
+      );
+      skipped.push(...wanted.map((delivery) => delivery.id));
+    }
+  }
+  const count = await recoverDeliveries(
+    deps.database,
+    {
+      workspaceId,
+      webhookId: id,
+      since,
+      statuses: statuses.filter((status) => status !== 'skipped'),
+      skipped,
+      actor,
+      now: deps.clock(),
+    },
+    checkOpen,
+  );
+  if (count === null) throw notFound('webhook');
+  if (count > 0) await drain(deps, id);
+  return { status: 202, body: { count } };
+}
+
+async function drain(deps: Dependencies, webhookId: string): Promise<void> {
+  try {
+    await deps.deliveryControl.drainBacklog(webhookId);
+  } catch (error) {
+    deps.log.warn({ err: error, webhook_id: webhookId }, 'a backlog waits until it can be drained');
+  }
+}

@@ -1,0 +1,183 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { InferEntity } from '@mikro-orm/core';
+import { sql, type RawBuilder } from 'kysely';
+import type { DeliveryStatus } from '../domain/delivery.ts';
+import type { EventKind } from '../domain/event-kinds.ts';
+import { derivedUuid } from '../ids/derived-uuid.ts';
+import { statements, type Database } from './connect.ts';
+import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
+
+export type DeliveryRow = InferEntity<typeof Delivery>;
+export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
+
+/** Which deliveries of a webhook a list holds. */
+export type DeliveryFilter = {
+  webhookId: string;
+  statuses?: readonly DeliveryStatus[] | undefined;
+  events?: readonly EventKind[] | undefined;
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  /** Words that the event must have, or their beginnings; or the delivery's id. */
+  text?: string | undefined;
+  /** The id of the last row of the page before. */
+  cursor?: string | undefined;
+  limit: number;
+};
+
+/** How much later than its event's arrival, by which ids are in order, a delivery is made at most. */
+const LATEST_MS = 48 * 3_600_000;
+
+/** A page of a webhook's deliveries, those of the newest events first. */
+export async function listDeliveries(database: Database, filter: DeliveryFilter): Promise<DeliveryRow[]> {
+  const { rows } = await deliveriesStatement(filter).execute(statements(database));
+  const em = database.em.fork();
+  return rows.map((row) => em.map(Delivery, row as object));
+}
+
+/**
+ * The statement of a page. Each status has a query of its own, since an index gives the newest of one status, and
+ * not of several.
+ */
+export function deliveriesStatement(filter: DeliveryFilter): RawBuilder<Record<string, unknown>> {
+  const { statuses, limit } = filter;
+  const branches = statuses
+    ? [...new Set(statuses)].map((status) => sql`d.status = ${sql.lit(status)}`)
+    : [sql`true`];
+  const queries = branches.map(
+    (branch) => sql`(
+      select d.* from deliveries d
+      where d.webhook_id = ${filter.webhookId}::uuid and ${branch} and ${sql.join(conditions(filter), sql` and `)}
+      order by d.id desc limit ${limit}
+    )`,
+  );
+  return sql`select * from (${sql.join(queries, sql` union all `)}) found order by id desc limit ${limit}`;
+}
+
+function conditions(filter: DeliveryFilter): RawBuilder<unknown>[] {
+  const { events, createdAfter, createdBefore, text, cursor } = filter;
+  const all = [sql`true`];
+  if (cursor) all.push(sql`d.id < ${cursor}::uuid`);
+  if (events) all.push(sql`d.event = any(${[...new Set(events)]}::text[])`);
+  if (createdAfter) {
+    const earliest = new Date(Math.max(0, createdAfter.getTime() - LATEST_MS));
+    all.push(
+      sql`d.created_at >= ${createdAfter.toISOString()}::timestamptz and d.id >= ${idAt(earliest)}::uuid`,
+    );
+  }
+  if (createdBefore) {
+    all.push(
+      sql`d.created_at < ${createdBefore.toISOString()}::timestamptz and d.id < ${idAt(createdBefore)}::uuid`,
+    );
+  }
+  if (text !== undefined) all.push(textCondition(text));
+  return all;
+}
+
+/** Ids begin with the time of their event's arrival; this one is before all of that millisecond. */
+function idAt(time: Date): string {
+  return `${derivedUuid(time, '').slice(0, 13)}-0000-0000-000000000000`;
+}
+
+const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function textCondition(text: string): RawBuilder<unknown> {
+  const found = sql`d.event_seq in (
+    select seq from events where search @@ to_tsquery('simple', ${prefixQuery(text)}))`;
+  return UUID_FORM.test(text.trim()) ? sql`(d.id = ${text.trim()}::uuid or ${found})` : found;
+}
+
+/**
+ * All words of a text, each as the beginning of one, in the form of `to_tsquery`. In quotes nothing but quotes and
+ * backslashes means anything.
+ */
+export function prefixQuery(text: string): string {
+  return text
+    .split(/\s+/)
+    .map((word) => word.replaceAll(/['\\]/g, ''))
+    .filter((word) => word !== '')
+    .map((word) => `'${word}':*`)
+    .join(' & ');
+}
+
+/** One delivery of a workspace, or null. */
+export async function findDelivery(
+  database: Database,
+  which: { workspaceId: string; id: string },
+): Promise<DeliveryRow | null> {
+  return await database.em.fork().findOne(Delivery, { workspace_id: which.workspaceId, id: which.id });
+}
+
+/** All attempts of a delivery, oldest first. */
+export async function attemptsOf(database: Database, deliveryId: string): Promise<AttemptRow[]> {
+  return await database.em
+    .fork()
+    .find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } });
+}
+
+/** The payload of a delivery, as it was or is to be sent; null where it is no longer kept. */
+export async function bodyOf(
+  database: Database,
+  delivery: Pick<DeliveryRow, 'event_seq'>,
+): Promise<string | null> {
+  const event = await database.em
+    .fork()
+    .findOne(WorkspaceEvent, { seq: delivery.event_seq }, { fields: ['body'] });
+  return event?.body ?? null;
+}
+
+/** Shows when an attempt by hand is due, where the delivery has no other one coming and none was made since. */
+export async function notePlannedAttempt(
+  database: Database,
+  delivery: Pick<DeliveryRow, 'id' | 'attempts_count'>,
+  at: Date,
+): Promise<void> {
+  const { id, attempts_count } = delivery;
+  await database.em
+    .fork()
+    .nativeUpdate(Delivery, { id, attempts_count, next_attempt_at: null }, { next_attempt_at: at });
+}
+
+/** Stores a delivery of a test event, which no schedule takes up. Answers its id. */
+export async function insertTestDelivery(
+  database: Database,
+  test: {
+    workspaceId: string;
+    webhookId: string;
+    eventSeq: number;
+    eventId: string;
+    event: EventKind;
+    now: Date;
+  },
+): Promise<string> {
+  const id = randomUUIDv7();
+  await database.em.fork().insert(Delivery, {
+    id,
+    workspace_id: test.workspaceId,
+    webhook_id: test.webhookId,
+    event_seq: test.eventSeq,
+    event_id: test.eventId,
+    event: test.event,
+    status: 'pending',
+    test: true,
+    reason: null,
+    generation: 0,
+    in_backlog: false,
+    failures: 0,
+    attempts_count: 0,
+    response_status: null,
+    failure: null,
+    response_ms: null,
+    next_attempt_at: null,
+    retry_started: false,
+    created_at: test.now,
+    updated_at: test.now,
+  });
+  return id;
+}
+
+/** Ends a test delivery that was not attempted. */
+export async function giveUpTest(database: Database, id: string, reason: string, now: Date): Promise<void> {
+  await database.em
+    .fork()
+    .nativeUpdate(Delivery, { id, status: 'pending' }, { status: 'cancelled', reason, updated_at: now });
+}
