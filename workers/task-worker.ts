@@ -12,6 +12,7 @@ import { createSender, type Sender } from '../src/outbound/attempt.ts';
 import { createEngine } from '../src/reconciler/engine.ts';
 import { startReconciler } from '../src/reconciler/run.ts';
 import { callbackSecretPlace, createSealing } from '../src/security/sealing.ts';
+import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
 import { createTaskControl } from '../src/workflows/control.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { workflowBundle } from './bundle.ts';
@@ -77,6 +78,7 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
       eagerStart: false,
       searchable: await knowsSearchAttributes(temporal, log),
     }),
+    deliveryControl: createDeliveryControl({ client, taskQueue }),
     clock: () => new Date(),
     runsKeptDays: configuration.runsKeptDays,
     log,

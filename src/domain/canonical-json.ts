@@ -16,7 +16,7 @@ export function canonicalJson(value: unknown): string | null {
     return `[${entries.join(',')}]`;
   }
   const members: string[] = [];
-  for (const name of Object.keys(value).sort()) {
+  for (const name of Object.keys(value).toSorted()) {
     const text = canonicalJson((value as Record<string, unknown>)[name]);
     if (text === null) return null;
     members.push(`${JSON.stringify(name)}:${text}`);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
+import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
 import { recordChange } from '../database/feed.ts';
 import {
   findRun,
@@ -16,6 +17,7 @@ import {
 import { endedByEngine, pausedByEngine } from '../domain/engine-news.ts';
 import { rehearsalSchema } from '../domain/rehearsal.ts';
 import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
+import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Engine, EngineState } from './engine.ts';
 
@@ -27,6 +29,7 @@ export type Needs = {
   database: Database;
   engine: Engine;
   control: TaskControl;
+  deliveryControl: Pick<DeliveryControl, 'dispatch'>;
   clock: () => Date;
   log: Logger;
 };
@@ -55,6 +58,17 @@ export async function followEngine(needs: Needs): Promise<void> {
 export async function startForgotten(needs: Needs): Promise<void> {
   const before = new Date(needs.clock().getTime() - SUBMISSION_MS);
   for (const row of await runsNeverStarted(needs.database, before, BATCH)) await settle(needs, row);
+}
+
+/** Has groups of events dispatched that were stored but never started: their process died between the two. */
+export async function dispatchForgotten(needs: Needs): Promise<void> {
+  const { database, deliveryControl, clock, log } = needs;
+  const before = new Date(clock().getTime() - SUBMISSION_MS);
+  for (const id of await groupsNeverStarted(database, before, BATCH)) {
+    await deliveryControl.dispatch(id);
+    await noteGroupStarted(database, [id]);
+    log.warn({ group_id: id }, 'started a group of events whose request was cut off');
+  }
 }
 
 /** Holds every run that has not ended against the engine, and every callback that nobody sends. */

@@ -1,5 +1,12 @@
 import { Client as PostgresClient } from 'pg';
-import { followEngine, removeExpired, startForgotten, sweep, type Needs } from './reconcile.ts';
+import {
+  dispatchForgotten,
+  followEngine,
+  removeExpired,
+  startForgotten,
+  sweep,
+  type Needs,
+} from './reconcile.ts';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
@@ -23,6 +30,7 @@ export function startReconciler(needs: Needs & { databaseUrl: string }): Reconci
     if (lock === null) return;
     await followEngine(needs);
     await startForgotten(needs);
+    await dispatchForgotten(needs);
     if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
       await sweep(needs);
       await removeExpired(needs);
