@@ -87,13 +87,12 @@ function textCondition(text: string): RawBuilder<unknown> {
 }
 
 /**
- * All words of a text, each as the beginning of one, in the form of `to_tsquery`. In quotes nothing but quotes and
- * backslashes means anything.
+ * All words of a text, each as the beginning of one, in the form of `to_tsquery`. Between quotes nothing means
+ * anything but quotes and backslashes, which words are split at.
  */
 export function prefixQuery(text: string): string {
   return text
-    .split(/\s+/)
-    .map((word) => word.replaceAll(/['\\]/g, ''))
+    .split(/[\s'\\]+/)
     .filter((word) => word !== '')
     .map((word) => `'${word}':*`)
     .join(' & ');

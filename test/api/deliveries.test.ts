@@ -1,0 +1,590 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import type { EventKind } from '../../src/domain/event-kinds.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { addPerson, addWorkspace } from './people.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type Received, type World } from './world.ts';
+
+type Row = Received['json'];
+
+describe('deliveries over HTTP', () => {
+  let world: World;
+  let receiver: Receiver;
+  before(async () => {
+    world = await startWorld({ worker: false, deliveryWorker: true });
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    // What a test leaves is no business of the next one's.
+    const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
+    for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    await receiver.close();
+  });
+
+  const webhook = async (members: Record<string, unknown> = {}): Promise<string> => {
+    const body = { name: 'Chat', url: receiver.url, events: [{ event: 'issue.created' }], ...members };
+    const received = await world.send('POST', '/api/v1/webhooks', { body });
+    assert.equal(received.status, 201, received.text);
+    return received.json.id;
+  };
+  const edit = (id: string, body: Record<string, unknown>) =>
+    world.send('PATCH', `/api/v1/webhooks/${id}`, { body });
+  const publish = async (event: EventKind = 'issue.created', data: object = sampleData(event)) => {
+    const received = await world.send('POST', '/api/v1/events', { body: { event, data } });
+    assert.equal(received.status, 202, received.text);
+    return received.json.id as string;
+  };
+  const list = async (id: string, query = ''): Promise<Row[]> => {
+    const received = await world.send('GET', `/api/v1/webhooks/${id}/deliveries${query}`);
+    assert.equal(received.status, 200, received.text);
+    return received.json.data;
+  };
+  const detail = async (id: string): Promise<Row> =>
+    (await world.send('GET', `/api/v1/deliveries/${id}`)).json;
+  const retry = (id: string, body?: Record<string, unknown>) =>
+    world.send('POST', `/api/v1/deliveries/${id}/retry`, body ? { body } : {});
+  /** Waits until the only delivery, or the one of the event, looks so. */
+  const delivered = async (hook: string, looks: (row: Row) => boolean, eventId?: string): Promise<Row> => {
+    for (const until = Date.now() + 10_000; ; ) {
+      const rows = await list(hook);
+      const row = rows.find((one) => eventId === undefined || one.event_id === eventId);
+      if (row && looks(row)) return row;
+      if (Date.now() > until) throw new Error(`it is ${JSON.stringify(row)}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const is = (status: string) => (row: Row) => row.status === status;
+  const set = async (id: string, status: string, more = '') => {
+    await sql`update deliveries set status = ${status} ${sql.raw(more)} where id = ${id}`.execute(
+      statements(world.database),
+    );
+  };
+
+  describe('the log', () => {
+    it('tells of a success with everything that was sent and received', async () => {
+      receiver.answering((_request, response) => {
+        response.writeHead(201, { 'X-Note': 'thanks' }).end('got it');
+        return undefined;
+      });
+      const hook = await webhook({ secret: 'shown-to-nobody', include_secret_header: true });
+      const eventId = await publish();
+      const row = await delivered(hook, is('succeeded'));
+      const [request] = await receiver.receives(1);
+      assert.equal(request?.headers['x-service-delivery'], row.id);
+      const { attempts, ...listed } = await detail(row.id);
+      assert.deepEqual(listed, row);
+      assert.deepEqual(
+        { ...row, id: null, created_at: null, response_ms: null },
+        {
+          id: null,
+          webhook_id: hook,
+          event_id: eventId,
+          event: 'issue.created',
+          status: 'succeeded',
+          test: false,
+          response_status: 201,
+          failure: null,
+          response_ms: null,
+          attempts_count: 1,
+          next_attempt_at: null,
+          reason: null,
+          created_at: null,
+        },
+      );
+      assert.equal(attempts.length, 1);
+      const [attempt] = attempts;
+      assert.equal(attempt.trigger, 'automatic');
+      assert.equal(attempt.number, 1);
+      assert.equal(attempt.request.method, 'POST');
+      assert.equal(attempt.request.body, request?.body.toString());
+      assert.equal(attempt.request.headers['x-webhook-secret'], '********');
+      assert.equal(attempt.request.headers['x-service-signature'], request?.headers['x-service-signature']);
+      assert.equal(attempt.response.status, 201);
+      assert.equal(attempt.response.headers['x-note'], 'thanks');
+      assert.equal(attempt.response.body, 'got it');
+      assert.equal(attempt.response.truncated, false);
+      assert.equal(attempt.address, '127.0.0.1');
+      assert.ok(attempt.timings.total_ms > 0);
+      assert.ok(!JSON.stringify(attempt).includes('shown-to-nobody'));
+      assert.ok(!world.logged().includes('shown-to-nobody'));
+    });
+
+    it('tells of a failure, and when it is tried again', async () => {
+      receiver.answering(500);
+      const hook = await webhook();
+      await publish();
+      const row = await delivered(hook, is('retrying'));
+      assert.equal(row.failure, 'status');
+      assert.equal(row.response_status, 500);
+      const wait = Date.parse(row.next_attempt_at) - Date.now();
+      assert.ok(wait > 50_000 && wait <= 60_000, `${wait}`);
+      const [attempt] = (await detail(row.id)).attempts;
+      assert.ok(attempt.message.length > 0);
+    });
+
+    it('tells why something was not sent', async () => {
+      const filters = [{ field: 'status', values: ['Done'] }];
+      const hook = await webhook({ events: [{ event: 'issue.updated', filters }] });
+      await publish('user.joined');
+      await publish('issue.updated');
+      const row = await delivered(hook, is('skipped'));
+      assert.match(row.reason, /^filter on status: it is "In Progress", not "Done"/);
+      assert.equal((await list(hook)).length, 1, 'other kinds leave no row');
+      assert.deepEqual((await detail(row.id)).attempts, []);
+    });
+
+    it('has what is searched for by word, beginning of a word, and id', async () => {
+      const hook = await webhook();
+      const issue = { ...(sampleData('issue.created') as { issue: object }).issue };
+      const wanted = await publish('issue.created', {
+        issue: { ...issue, id: 'a', key: 'ZOO-7', title: "Feed the zebra's foal" },
+      });
+      const other = await publish('issue.created', {
+        issue: { ...issue, id: 'b', key: 'ZOO-8', title: 'Wash the lion' },
+      });
+      const row = await delivered(hook, is('succeeded'), wanted);
+      await delivered(hook, is('succeeded'), other);
+      const found = async (text: string) =>
+        (await list(hook, `?text=${encodeURIComponent(text)}`)).map(({ event_id: id }) => id);
+      for (const text of [
+        'zebra',
+        'ZEB',
+        'feed zeb',
+        'zoo-7',
+        "zebra's",
+        wanted,
+        row.id,
+        ` ${row.id.toUpperCase()} `,
+      ]) {
+        assert.deepEqual(await found(text), [wanted], text);
+      }
+      assert.deepEqual((await found('zoo')).toSorted(), [wanted, other].toSorted());
+      assert.deepEqual((await found(`issue.created`)).length, 2);
+      for (const text of [
+        'zebra lion',
+        'giraffe',
+        "'",
+        "zebra' | 'lion",
+        '\\',
+        '& | !',
+        ':*',
+        '<->',
+        randomUUID(),
+        '%',
+      ]) {
+        assert.deepEqual(await found(text), [], text);
+      }
+    });
+
+    it('of a deleted webhook can still be read', async () => {
+      const hook = await webhook();
+      await publish();
+      const row = await delivered(hook, is('succeeded'));
+      await world.send('DELETE', `/api/v1/webhooks/${hook}`);
+      assert.equal((await list(hook))[0].id, row.id);
+      assert.equal((await detail(row.id)).status, 'succeeded');
+    });
+
+    it('is closed to another workspace, and to keys without the scope', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      const stranger = await addWorkspace(world);
+      const paths = [`/api/v1/webhooks/${hook}/deliveries`, `/api/v1/deliveries/${id}`];
+      for (const path of paths)
+        assertProblem(await world.send('GET', path, { key: stranger }), 404, 'not_found');
+      const retried = await world.send('POST', `/api/v1/deliveries/${id}/retry`, { key: stranger });
+      assertProblem(retried, 404, 'not_found');
+      for (const action of ['test', 'recover', 'preview']) {
+        const body = { test: { event: 'issue.created' }, recover: { since: new Date() }, preview: {} }[
+          action
+        ];
+        const received = await world.send('POST', `/api/v1/webhooks/${hook}/${action}`, {
+          key: stranger,
+          body,
+        });
+        assertProblem(received, 404, 'not_found');
+      }
+      const owner = await world.signIn();
+      const member = world.as(await addPerson(world, owner, 'member'));
+      for (const path of paths) assert.equal((await world.send('GET', path, member)).status, 200);
+      assertProblem(await world.send('POST', `/api/v1/deliveries/${id}/retry`, member), 403, 'forbidden');
+      for (const path of ['/api/v1/deliveries/nonsense', `/api/v1/deliveries/${randomUUID()}`]) {
+        assertProblem(await world.send('GET', path), 404, 'not_found');
+      }
+    });
+
+    const wrong = [
+      ['status=lost', 'status'],
+      ['event=issue.eaten', 'event'],
+      ['created_after=yesterday', 'created_after'],
+      ['created_before=2026-01-01', 'created_before'],
+      ['text=', 'text'],
+      [`text=${'x'.repeat(201)}`, 'text'],
+      ['text=%00', 'text'],
+      ['limit=0', 'limit'],
+      ['limit=201', 'limit'],
+      ['cursor=x', 'cursor'],
+      ['colour=red', 'colour'],
+    ] as const;
+    for (const [query, parameter] of wrong) {
+      it(`with ?${query.slice(0, 30)} is refused`, async () => {
+        const hook = await webhook();
+        const received = await world.send('GET', `/api/v1/webhooks/${hook}/deliveries?${query}`);
+        assertProblem(received, 400, 'bad_request');
+        assert.equal(received.json.errors[0].parameter, parameter);
+      });
+    }
+  });
+
+  describe('a test', () => {
+    const test = (hook: string, body: unknown = { event: 'issue.created' }) =>
+      world.send('POST', `/api/v1/webhooks/${hook}/test`, { body });
+
+    it('sends a sample, and answers what the receiver said', async () => {
+      receiver.answering((_request, response) => {
+        response.writeHead(418).end('no coffee');
+        return undefined;
+      });
+      const hook = await webhook({ events: [{ event: 'user.joined' }], secret: 's' });
+      const received = await test(hook, { event: 'sprint.started' });
+      assert.equal(received.status, 200, received.text);
+      const { delivery_id: id, ...attempt } = received.json;
+      assert.equal(attempt.trigger, 'test');
+      assert.equal(attempt.response.status, 418);
+      assert.equal(attempt.response.body, 'no coffee');
+      assert.equal(attempt.failure, 'status');
+      const [request] = await receiver.receives(1);
+      const payload = JSON.parse(request?.body.toString() ?? '');
+      assert.equal(payload.event, 'sprint.started');
+      assert.deepEqual(payload.data, sampleData('sprint.started'));
+      assert.deepEqual(payload.workspace, { id: world.installation.workspace_id, name: 'Test' });
+      assert.ok(request?.headers['x-service-signature']);
+      const shown = await detail(id);
+      assert.equal(shown.test, true);
+      assert.equal(shown.status, 'failed');
+      assert.equal(shown.next_attempt_at, null);
+      assert.deepEqual(shown.attempts, [attempt]);
+      const { json } = await world.send('GET', `/api/v1/webhooks/${hook}`);
+      assert.equal(json.consecutive_failures, 0);
+      assertProblem(await retry(id), 409, 'invalid_state');
+    });
+
+    it('is sent while the webhook is switched off or disabled, and does not enable it', async () => {
+      const hook = await webhook({ active: false });
+      assert.equal((await test(hook)).json.response.status, 204);
+      await sql`update webhooks set active = true, consecutive_failures = 10, disabled_at = now() where id = ${hook}`.execute(
+        statements(world.database),
+      );
+      assert.equal((await test(hook)).json.response.status, 204);
+      const { json } = await world.send('GET', `/api/v1/webhooks/${hook}`);
+      assert.deepEqual([json.status, json.consecutive_failures], ['disabled', 10]);
+    });
+
+    it('tells of an address that can not be reached', async () => {
+      const hook = await webhook();
+      await receiver.close();
+      const { json } = await test(hook);
+      assert.equal(json.failure, 'connection_failed');
+      assert.equal(json.response, null);
+      receiver = await startReceiver();
+    });
+
+    it('is no event for others, nor for previews', async () => {
+      const hook = await webhook();
+      const other = await webhook();
+      await test(hook);
+      assert.equal((await list(other)).length, 0);
+      const { json } = await world.send('POST', `/api/v1/webhooks/${hook}/preview`, { body: { limit: 100 } });
+      assert.ok(json.data.every(({ event_id: id }: Row) => !id.startsWith('evt_test_')));
+    });
+
+    for (const body of [
+      {},
+      { event: 'issue.eaten' },
+      { event: null },
+      { event: 'issue.created', more: 1 },
+      [],
+    ]) {
+      it(`with ${JSON.stringify(body)} is refused`, async () => {
+        assertProblem(await test(await webhook(), body), 422, 'validation_failed');
+      });
+    }
+  });
+
+  describe('a preview', () => {
+    it('says of recent events what would be sent, and why not', async () => {
+      const hook = await webhook({ events: [{ event: 'issue.updated' }] });
+      const [updated, joined] = [await publish('issue.updated'), await publish('user.joined')];
+      const preview = async (path: string, body?: object) => {
+        const received = await world.send('POST', `/api/v1/webhooks${path}`, body ? { body } : {});
+        assert.equal(received.status, 200, received.text);
+        const own = received.json.data.filter(({ event_id: id }: Row) => id === updated || id === joined);
+        return own.map(({ event, verdict, reason }: Row) => [event, verdict, reason]);
+      };
+      assert.deepEqual(await preview(`/${hook}/preview`), [
+        ['user.joined', 'unsubscribed', null],
+        ['issue.updated', 'send', null],
+      ]);
+      const events = [
+        { event: 'issue.updated', filters: [{ field: 'priority', values: ['Low'] }] },
+        { event: 'user.joined' },
+      ];
+      const expected = [
+        ['user.joined', 'send', null],
+        ['issue.updated', 'skip', 'filter on priority: it is "High", not "Low"'],
+      ];
+      assert.deepEqual(await preview(`/${hook}/preview`, { events }), expected);
+      assert.deepEqual(await preview('/preview', { events, limit: 2 }), expected);
+      assertProblem(
+        await world.send('POST', '/api/v1/webhooks/preview', { body: {} }),
+        422,
+        'validation_failed',
+      );
+    });
+  });
+
+  describe('a retry by hand', () => {
+    it('of a delivery that is retrying stands beside the schedule, which a success ends', async () => {
+      receiver.answering(500);
+      const hook = await webhook();
+      await publish();
+      const before = await delivered(hook, is('retrying'));
+      const failed = await retry(before.id);
+      assert.equal(failed.status, 202, failed.text);
+      const after = await delivered(hook, (row) => row.attempts_count === 2);
+      assert.equal(after.status, 'retrying');
+      assert.equal(after.next_attempt_at, before.next_attempt_at, 'the schedule stays as it was');
+      receiver.answering(204);
+      assert.equal((await retry(before.id)).status, 202);
+      const done = await delivered(hook, is('succeeded'));
+      assert.equal(done.next_attempt_at, null);
+      const { attempts } = await detail(before.id);
+      assert.deepEqual(
+        attempts.map(({ number, trigger }: Row) => [number, trigger]),
+        [
+          [1, 'automatic'],
+          [2, 'manual'],
+          [3, 'manual'],
+        ],
+      );
+      const ids = (await receiver.receives(3)).map(({ headers }) => headers['x-service-delivery']);
+      assert.equal(new Set(ids).size, 1);
+    });
+
+    it('of a success that fails takes nothing away', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      receiver.answering(500);
+      assert.equal((await retry(id)).status, 202);
+      const row = await delivered(hook, ({ attempts_count: count }) => count === 2);
+      assert.equal(row.status, 'succeeded');
+      assert.equal(row.next_attempt_at, null);
+    });
+
+    for (const status of ['failed', 'held', 'skipped']) {
+      it(`of a ${status} delivery makes one attempt, and begins no schedule`, async () => {
+        const hook = await webhook();
+        await publish();
+        const { id } = await delivered(hook, is('succeeded'));
+        await set(id, status);
+        receiver.answering(500);
+        assert.equal((await retry(id)).status, 202);
+        const row = await delivered(hook, ({ attempts_count: count }) => count === 2);
+        assert.deepEqual([row.status, row.next_attempt_at], [status, null]);
+        receiver.answering(200);
+        assert.equal((await retry(id)).status, 202);
+        await delivered(hook, is('succeeded'));
+      });
+    }
+
+    it('at a time is made then, and shows until then', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      const at = new Date(Date.now() + 1_500);
+      const received = await retry(id, { at });
+      assert.equal(received.status, 202, received.text);
+      assert.equal(received.json.next_attempt_at, at.toISOString());
+      await receiver.staysQuiet(500);
+      const [, second] = await receiver.receives(2);
+      assert.ok(second && second.at >= at);
+      const row = await delivered(hook, ({ attempts_count: count }) => count === 2);
+      assert.equal(row.next_attempt_at, null);
+    });
+
+    it('with the same idempotency key is made once', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      const headers = { 'Idempotency-Key': randomUUID() };
+      const path = `/api/v1/deliveries/${id}/retry`;
+      const first = await world.send('POST', path, { headers, body: { at: '2020-01-01T00:00:00Z' } });
+      assert.equal(first.status, 202, 'a time that is past is now');
+      const again = await world.send('POST', path, { headers, body: { at: '2020-01-01T00:00:00Z' } });
+      assert.equal(again.text, first.text);
+      await receiver.receives(2);
+      await receiver.staysQuiet(300);
+    });
+
+    it('is refused where nothing may be sent', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      await edit(hook, { active: false });
+      assertProblem(await retry(id), 409, 'invalid_state');
+      await sql`update webhooks set active = true, disabled_at = now() where id = ${hook}`.execute(
+        statements(world.database),
+      );
+      assertProblem(await retry(id), 409, 'invalid_state');
+      await edit(hook, { active: true });
+      for (const status of ['pending', 'cancelled']) {
+        await set(id, status);
+        assertProblem(await retry(id), 409, 'invalid_state');
+      }
+      await set(id, 'failed');
+      await sql`update events set body = null where seq = (select event_seq from deliveries where id = ${id})`.execute(
+        statements(world.database),
+      );
+      assertProblem(await retry(id), 409, 'invalid_state');
+      const { attempts } = await detail(id);
+      assert.equal(attempts[0].request.body, null, 'the payload is no longer kept');
+      await world.send('DELETE', `/api/v1/webhooks/${hook}`);
+      assertProblem(await retry(id), 409, 'invalid_state');
+      await receiver.staysQuiet(200);
+    });
+
+    for (const [title, at, code] of [
+      ['more than 30 days ahead', new Date(Date.now() + 31 * 24 * 3_600_000).toISOString(), 'not_allowed'],
+      ['that is none', 'tomorrow', 'invalid_format'],
+      ['without a zone', '2030-01-01T00:00:00', 'invalid_format'],
+      ['that is a number', 1_800_000_000, 'wrong_type'],
+      ['that is null', null, 'wrong_type'],
+    ] as const) {
+      it(`at a time ${title} is refused`, async () => {
+        const hook = await webhook();
+        await publish();
+        const { id } = await delivered(hook, is('succeeded'));
+        const received = await retry(id, { at });
+        assertProblem(received, 422, 'validation_failed');
+        assert.deepEqual([received.json.errors[0].pointer, received.json.errors[0].code], ['/at', code]);
+      });
+    }
+  });
+
+  describe('a recovery', () => {
+    const recover = (hook: string, body: Record<string, unknown>) =>
+      world.send('POST', `/api/v1/webhooks/${hook}/recover`, { body });
+    const since = () => new Date(Date.now() - 60_000);
+
+    it('sends what was held or failed since a time, each at the beginning of its schedule', async () => {
+      const hook = await webhook();
+      const ids = [];
+      for (const status of ['held', 'failed', 'succeeded', 'held']) {
+        const eventId = await publish();
+        const { id } = await delivered(hook, is('succeeded'), eventId);
+        await set(id, status, ", failures = 6, reason = 'it was so'");
+        ids.push(id);
+      }
+      await sql`update deliveries set created_at = now() - interval '1 hour' where id = ${ids[3]}`.execute(
+        statements(world.database),
+      );
+      const received = await recover(hook, { since: since() });
+      assert.equal(received.status, 202, received.text);
+      assert.deepEqual(received.json, { count: 2 });
+      const sent = (await receiver.receives(6)).slice(4).map(({ headers }) => headers['x-service-delivery']);
+      assert.deepEqual(sent.toSorted(), [ids[0], ids[1]].toSorted(), 'the same ids as before');
+      for (const id of sent) {
+        await delivered(hook, (row) => row.id !== id || row.status === 'succeeded');
+        const shown = await detail(String(id));
+        assert.deepEqual([shown.attempts_count, shown.reason], [2, null]);
+        assert.equal(shown.attempts[1].trigger, 'automatic');
+      }
+      assert.equal((await detail(ids[3] ?? '')).status, 'held');
+    });
+
+    it('of a delivery that fails again goes by its schedule', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      await set(id, 'failed', ', failures = 6');
+      receiver.answering(500);
+      await recover(hook, { since: since(), statuses: ['failed'] });
+      const row = await delivered(hook, is('retrying'));
+      const wait = Date.parse(row.next_attempt_at) - Date.now();
+      assert.ok(wait > 50_000 && wait <= 60_000, 'the first wait again');
+    });
+
+    it('of skipped ones sends those that the filters of today let pass', async () => {
+      const filters = [{ field: 'priority', values: ['Low'] }];
+      const hook = await webhook({ events: [{ event: 'issue.updated', filters }, { event: 'user.joined' }] });
+      const first = await publish('issue.updated');
+      await delivered(hook, is('skipped'), first);
+      await edit(hook, { active: false });
+      const second = await publish('user.joined');
+      await delivered(hook, is('skipped'), second);
+      assertProblem(await recover(hook, { since: since() }), 409, 'invalid_state');
+      await edit(hook, { active: true });
+      assert.deepEqual((await recover(hook, { since: since() })).json, { count: 0 });
+      assert.deepEqual((await recover(hook, { since: since(), statuses: ['skipped'] })).json, { count: 1 });
+      await delivered(hook, is('succeeded'), second);
+      await edit(hook, { events: [{ event: 'issue.updated' }] });
+      assert.deepEqual((await recover(hook, { since: since(), statuses: ['skipped'] })).json, { count: 1 });
+      await delivered(hook, is('succeeded'), first);
+    });
+
+    it('leaves tests and what has no payload any more', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      await set(id, 'failed');
+      await sql`update events set body = null where seq = (select event_seq from deliveries where id = ${id})`.execute(
+        statements(world.database),
+      );
+      receiver.answering(500);
+      await world.send('POST', `/api/v1/webhooks/${hook}/test`, { body: { event: 'issue.created' } });
+      assert.deepEqual((await recover(hook, { since: since() })).json, { count: 0 });
+    });
+
+    it('is written down in the audit log', async () => {
+      const hook = await webhook();
+      await recover(hook, { since: since(), statuses: ['held'] });
+      const { rows } = await sql<{ action: string; detail: { count: number } }>`
+        select action, detail from audit_log where subject = ${`webhook:${hook}`} order by id desc limit 1
+      `.execute(statements(world.database));
+      assert.equal(rows[0]?.action, 'webhook.recovered');
+      assert.equal(rows[0]?.detail.count, 0);
+    });
+
+    it('is refused while the webhook is disabled', async () => {
+      const hook = await webhook();
+      await sql`update webhooks set disabled_at = now() where id = ${hook}`.execute(
+        statements(world.database),
+      );
+      assertProblem(await recover(hook, { since: since() }), 409, 'invalid_state');
+    });
+
+    for (const [title, body, pointer] of [
+      ['no time', {}, '/since'],
+      ['a time without zone', { since: '2026-01-01T00:00:00' }, '/since'],
+      ['no status at all', { since: '2026-01-01T00:00:00Z', statuses: [] }, '/statuses'],
+      ['succeeded ones', { since: '2026-01-01T00:00:00Z', statuses: ['succeeded'] }, '/statuses/0'],
+      ['a status that is no list', { since: '2026-01-01T00:00:00Z', statuses: 'held' }, '/statuses'],
+      ['an unknown member', { since: '2026-01-01T00:00:00Z', until: 1 }, '/until'],
+    ] as const) {
+      it(`with ${title} is refused`, async () => {
+        const received = await recover(await webhook(), body);
+        assertProblem(received, 422, 'validation_failed');
+        assert.equal(received.json.errors[0].pointer, pointer);
+      });
+    }
+  });
+});
