@@ -1,6 +1,6 @@
 import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
 import type { DeliveryStatus } from '../src/domain/delivery.ts';
-import { type Cell, duration, fields, printable, styled, table } from './output.ts';
+import { type Cell, duration, fields, printable, printableLines, styled, table } from './output.ts';
 import type { Delivery, DeliveryAttempt, DeliveryDetail } from './shapes.ts';
 
 const COLOURS = {
@@ -98,8 +98,8 @@ export function describeAttempt(attempt: DeliveryAttempt): string {
   ].join('\n');
 }
 
-/** One line on an attempt, for the test button. */
-export function outcomeOf(status: number | null, failure: string | null): string {
+/** What came back, in a word: the status, what failed, or both. */
+function outcomeOf(status: number | null, failure: string | null): string {
   if (failure === null || failure === 'status') return status === null ? '-' : String(status);
   return status === null ? failure : `${status} ${failure}`;
 }
@@ -116,11 +116,9 @@ function headerLines(headers: Record<string, string>): string[] {
   return Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`);
 }
 
-/** Line by line, so that nothing in it can steer a terminal. */
 function bodyText(body: string | null): string {
   if (body === null) return styled('dim', '(not kept any more)');
-  return body
-    .split('\n')
-    .map((line) => `  ${printable(line)}`)
+  return printableLines(body)
+    .map((line) => `  ${line}`)
     .join('\n');
 }

@@ -70,7 +70,10 @@ function statusCell(status: WebhookStatus): Cell {
 }
 
 function figuresOf(stats: Stats): (readonly [string, Cell])[] {
-  const counted = stats.total === 0 ? 'no attempts' : `${stats.total} attempts, ${rateOf(stats)} went well`;
+  const counted =
+    stats.total === 0
+      ? 'no attempts'
+      : `${stats.total} attempt${stats.total === 1 ? '' : 's'}, ${rateOf(stats)} went well`;
   return [
     ['Last delivery', stats.last_delivery_at ?? 'none'],
     ['Last 24 hours', { drawn: `${sparkline(stats.hours)}  ${counted}` }],

@@ -46,7 +46,16 @@ export function styled(style: Style, text: string): string {
 
 /** Text from elsewhere without what would steer a terminal; line ends become spaces. */
 export function printable(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '\uFFFD');
+  return unsteering(text.replaceAll(/\s+/g, ' '));
+}
+
+/** The same, line by line and with all its spaces. */
+export function printableLines(text: string): string[] {
+  return text.split(/\r?\n/).map((line) => unsteering(line.replaceAll('\t', '  ')));
+}
+
+function unsteering(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '\uFFFD');
 }
 
 /** Text of our own that may hold colours. */

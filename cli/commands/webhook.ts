@@ -23,6 +23,7 @@ type ChangeOptions = EventOptions & {
   active?: true;
   inactive?: true;
 };
+type TestAttempt = DeliveryAttempt & { delivery_id: string };
 type SecretOptions = { secret: boolean; secretFile?: string };
 
 /** `baton webhook …` */
@@ -157,8 +158,9 @@ function addTest(webhook: Command): void {
       const context = contextOf(command);
       const api = context.api();
       const event = options.event ?? (await api.call<Webhook>('GET', pathOf(id))).events[0]?.event;
-      const attempt = await api.call<DeliveryAttempt>('POST', `${pathOf(id)}/test`, { body: { event } });
+      const attempt = await api.call<TestAttempt>('POST', `${pathOf(id)}/test`, { body: { event } });
       context.output.document(attempt);
+      context.output.line(fields([['Delivery', attempt.delivery_id]]));
       context.output.line(describeAttempt(attempt));
       process.exitCode = attempt.failure === null ? EXIT.ok : EXIT.failed;
     });
