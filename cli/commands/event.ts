@@ -44,6 +44,6 @@ export function addEventCommands(program: Command): void {
       output.document(type);
       output.line(`${styled('bold', type.event)}  ${type.description}`);
       output.line(`\nA sample of what a webhook receives\n${JSON.stringify(type.sample, null, 2)}`);
-      output.line(`\nThe schema of its data\n${JSON.stringify(type.schema, null, 2)}`);
+      output.line(`\nIts schema\n${JSON.stringify(type.schema, null, 2)}`);
     });
 }
