@@ -6,6 +6,7 @@ export const ENDPOINT_BACKLOG_WORKFLOW = 'endpointBacklog';
 export const WEBHOOK_DELIVERY_WORKFLOW = 'webhookDelivery';
 export const WEBHOOK_ATTEMPT_WORKFLOW = 'webhookAttempt';
 export const NOTIFY_ADMINS_WORKFLOW = 'notifyAdmins';
+export const MAINTENANCE_WORKFLOW = 'maintenance';
 
 /** Tells a backlog that there is more. */
 export const BACKLOG_SIGNAL = 'more';
@@ -20,6 +21,8 @@ export type DeliveryInput = { deliveryId: string; generation: number };
 export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string };
 /** A webhook's disabling that admins are to be mailed about; `disabledAt` is ISO 8601. */
 export type NotifyInput = { webhookId: string; disabledAt: string };
+/** `settleSeconds`: how long attempts that are under way may take to be recorded. */
+export type MaintenanceInput = { settleSeconds: number };
 
 export const dispatchWorkflowId = (groupId: string): string => `events:${groupId}`;
 export const backlogWorkflowId = (webhookId: string): string => `backlog:${webhookId}`;
@@ -28,3 +31,5 @@ export const deliveryWorkflowId = ({ deliveryId, generation }: DeliveryInput): s
 export const attemptWorkflowId = (token: string): string => `attempt:${token}`;
 export const notifyWorkflowId = ({ webhookId, disabledAt }: NotifyInput): string =>
   `notify:${webhookId}:${disabledAt}`;
+/** The Schedule that starts the maintenance; its executions are named by it and their time. */
+export const retentionScheduleId = (taskQueue: string): string => `${taskQueue}-retention`;
