@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import type { EntityManager } from './audit.ts';
-import type { Database } from './connect.ts';
+import { statements, type Database } from './connect.ts';
 import { Notification } from './entities.ts';
 
 export type NoticeRow = InferEntity<typeof Notification>;
@@ -57,7 +57,7 @@ export type UnmailedNotice = {
 };
 
 /** The kind of notice that tells of a webhook disabled by its failures. */
-export const WEBHOOK_DISABLED = 'webhook.disabled';
+const WEBHOOK_DISABLED = 'webhook.disabled';
 
 /**
  * Hands the next notice of a disabling that was not mailed to `mail`, and notes that it was mailed once that
@@ -98,4 +98,20 @@ async function lockUnmailed(
     for update of n skip locked
   `.execute(em.getKysely());
   return rows[0] ?? null;
+}
+
+/** Disablings of this span about which somebody was not mailed. */
+export async function disablingsUnmailed(
+  database: Database,
+  { after, before }: { after: Date; before: Date },
+): Promise<{ webhookId: string; disabledAt: Date }[]> {
+  const { rows } = await sql<{ subject: string; created_at: string }>`
+    select distinct subject, created_at from notifications
+    where created_at > ${after.toISOString()}::timestamptz and created_at < ${before.toISOString()}::timestamptz
+      and kind = ${WEBHOOK_DISABLED} and emailed_at is null
+  `.execute(statements(database));
+  return rows.map(({ subject, created_at }) => ({
+    webhookId: subject.replace('webhook:', ''),
+    disabledAt: new Date(created_at),
+  }));
 }

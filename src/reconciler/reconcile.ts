@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
 import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
 import { recordChange } from '../database/feed.ts';
+import { disablingsUnmailed } from '../database/notices.ts';
 import {
   findRun,
   noteEnginePause,
@@ -29,13 +30,15 @@ export type Needs = {
   database: Database;
   engine: Engine;
   control: TaskControl;
-  deliveryControl: Pick<DeliveryControl, 'dispatch'>;
+  deliveryControl: Pick<DeliveryControl, 'dispatch' | 'notify'>;
   clock: () => Date;
   log: Logger;
 };
 
 /** A submission is left alone for so long: its own request is still starting it. */
 const SUBMISSION_MS = 3_000;
+/** How far back disablings are looked for whose admins nobody was told to mail. */
+const NOTICE_MS = 3_600_000;
 /** A callback is looked at only when it is older than all its attempts take. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
@@ -68,6 +71,16 @@ export async function dispatchForgotten(needs: Needs): Promise<void> {
     await deliveryControl.dispatch(id);
     await noteGroupStarted(database, [id]);
     log.warn({ group_id: id }, 'started a group of events whose request was cut off');
+  }
+}
+
+/** Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that. */
+export async function notifyForgotten({ database, deliveryControl, clock }: Needs): Promise<void> {
+  const now = clock().getTime();
+  const span = { after: new Date(now - NOTICE_MS), before: new Date(now - SUBMISSION_MS) };
+  // Those that are being mailed, or are not to be, are started already: then this does nothing.
+  for (const { webhookId, disabledAt } of await disablingsUnmailed(database, span)) {
+    await deliveryControl.notify(webhookId, disabledAt);
   }
 }
 

@@ -2,6 +2,7 @@ import { Client as PostgresClient } from 'pg';
 import {
   dispatchForgotten,
   followEngine,
+  notifyForgotten,
   removeExpired,
   startForgotten,
   sweep,
@@ -33,6 +34,7 @@ export function startReconciler(needs: Needs & { databaseUrl: string }): Reconci
     await dispatchForgotten(needs);
     if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
       await sweep(needs);
+      await notifyForgotten(needs);
       await removeExpired(needs);
       sweptAt = performance.now();
     }
