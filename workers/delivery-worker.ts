@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { createAttempts } from '../src/activities/deliveries/attempts.ts';
+import { createAttempts, type EngineTime } from '../src/activities/deliveries/attempts.ts';
 import { createDispatchActivities } from '../src/activities/deliveries/dispatch.ts';
 import { createEndpointBook } from '../src/activities/deliveries/endpoint-book.ts';
 import { createGate } from '../src/activities/deliveries/gate.ts';
@@ -9,7 +9,6 @@ import { createLedger } from '../src/activities/deliveries/ledger.ts';
 import { createRetryActivities } from '../src/activities/deliveries/retries.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
-import { startNotifications } from '../src/database/notifications.ts';
 import { ATTEMPTS_AT_ONCE } from '../src/domain/limits.ts';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createSender } from '../src/outbound/attempt.ts';
@@ -20,6 +19,7 @@ import { workflowBundle } from './bundle.ts';
 import { runningWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
 import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
+import { createUpkeep, scheduleRetention } from './upkeep.ts';
 
 /** A delivery worker that works until it is closed. */
 export type DeliveryWorker = { close(): Promise<void>; stopped: Promise<unknown> };
@@ -39,13 +39,12 @@ const DATABASE_POOL = 10;
 export async function startDeliveryWorker(
   configuration: Configuration,
   log: Logger,
-  engine?: Engine,
+  engine?: Engine & { time: EngineTime },
 ): Promise<DeliveryWorker> {
   const { databaseUrl, taskQueue } = configuration;
-  const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
-  const notifications = await startNotifications(databaseUrl, log);
   const { connection, client, namespace } = engine ?? (await connectTemporal());
+  const engineTime = engine?.time ?? (async () => Date.now());
   const control = createDeliveryControl({ client, taskQueue });
   const sealing = createSealing(configuration.sealingKeys);
   const sender = createSender({
@@ -55,7 +54,7 @@ export async function startDeliveryWorker(
       : { ca: readFileSync(configuration.outboundCaFile, 'utf8') }),
     ...(configuration.outboundProxy === null ? {} : { proxy: configuration.outboundProxy }),
   });
-  const book = createEndpointBook(database, notifications, clock);
+  const book = createEndpointBook(database);
   const attempt = createAttempts({
     database,
     book,
@@ -79,8 +78,8 @@ export async function startDeliveryWorker(
       taskQueue: taskQueues(taskQueue).deliveries,
       workflowBundle: await workflowBundle(Runtime.instance().logger),
       activities: {
-        ...createDispatchActivities({ database, book, attempt, control }),
-        ...createRetryActivities({ database, attempt }),
+        ...createDispatchActivities({ database, book, attempt, control, engineTime }),
+        ...createRetryActivities({ database, attempt, engineTime }),
       },
       maxConcurrentWorkflowTaskExecutions: SLOTS,
       maxConcurrentLocalActivityExecutions: SLOTS,
@@ -95,7 +94,6 @@ export async function startDeliveryWorker(
     async close() {
       await worker.shutdown();
       await sender.close();
-      await notifications.close();
       await database.close();
       if (!engine) await connection.close();
     },

@@ -31,13 +31,17 @@ const COLUMNS = sql.raw(
    standard_webhooks, active, consecutive_failures, disabled_at, deleted_at`,
 );
 
-/** All webhooks of a workspace that are not deleted, oldest first. */
-export async function endpointsOf(database: Database, workspaceId: string): Promise<Endpoint[]> {
+/** All webhooks of these workspaces that are not deleted, by workspace, oldest first. */
+export async function endpointsOf(
+  database: Database,
+  workspaceIds: readonly string[],
+): Promise<Map<string, Endpoint[]>> {
   const statement = sql<Row>`
-    select ${COLUMNS} from webhooks where workspace_id = ${workspaceId}::uuid and deleted_at is null order by id
+    select ${COLUMNS} from webhooks
+    where workspace_id = any(${workspaceIds}::uuid[]) and deleted_at is null order by id
   `.compile(statements(database));
   const { rows } = await runPrepared(database, statement);
-  return rows.map(endpointOf);
+  return Map.groupBy(rows.map(endpointOf), ({ workspace_id: id }) => id);
 }
 
 /** These webhooks as they are now, the deleted ones among them, by id. */

@@ -3,10 +3,9 @@ import type { Logger } from 'pino';
 
 /**
  * What the database tells its listeners, each a channel with ids as its messages: `baton_feed` the id of a run
- * whose feed has grown, `baton_keys` that of an API key that may be used otherwise than before,
- * `baton_webhooks` that of a workspace one of whose webhooks has changed.
+ * whose feed has grown, `baton_keys` that of an API key that may be used otherwise than before.
  */
-export const CHANNELS = { feed: 'baton_feed', keys: 'baton_keys', webhooks: 'baton_webhooks' } as const;
+export const CHANNELS = { feed: 'baton_feed', keys: 'baton_keys' } as const;
 
 type Channel = keyof typeof CHANNELS;
 

@@ -71,7 +71,9 @@ describe('first attempts', function () {
     const to = (path: string) => requests.find(({ url }) => url === path);
     assert.equal(to('/plain')?.headers['x-service-signature'], undefined);
     assert.equal(to('/open')?.headers['x-webhook-secret'], 'tell-it');
-    const previous = createHmac('sha256', 'old-one').update(to('/open')?.body ?? '').digest('hex');
+    const previous = createHmac('sha256', 'old-one')
+      .update(to('/open')?.body ?? '')
+      .digest('hex');
     assert.equal(to('/open')?.headers['x-service-signature-previous'], `sha256=${previous}`);
     await settled(plain, 1);
     const [row] = await settled(open, 1);
@@ -108,7 +110,8 @@ describe('first attempts', function () {
     await settled(webhookId, 100);
     // Ten at once: a request may be overtaken by those under way beside it, by no later one.
     const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
-    for (const [at, place] of places.entries()) assert.ok(Math.abs(place - at) < 20, `${place} came at ${at}`);
+    for (const [at, place] of places.entries())
+      assert.ok(Math.abs(place - at) < 20, `${place} came at ${at}`);
   });
 
   it('to a receiver that hangs hold up nobody, and leave what it can not take to its backlog', async () => {
@@ -129,7 +132,9 @@ describe('first attempts', function () {
     await world.changeWebhook(hanging, { deleted_at: new Date() });
     await slow.close();
     await eventually('all ended', async () =>
-      (await world.deliveries(hanging)).every(({ status }) => status === 'cancelled' || status === 'retrying'),
+      (await world.deliveries(hanging)).every(
+        ({ status }) => status === 'cancelled' || status === 'retrying',
+      ),
     );
   });
 
@@ -143,7 +148,10 @@ describe('first attempts', function () {
     const [attempt] = await world.attempts(row?.id ?? '');
     const failedAt = (attempt?.attempted_at.getTime() ?? 0) + (attempt?.response_ms ?? 0);
     assert.ok(Math.abs((row?.next_attempt_at?.getTime() ?? 0) - failedAt - 60_000) < 500);
-    await eventually('the retry stands', async () => (await world.deliveries(webhookId))[0]?.retry_started ?? false);
+    await eventually(
+      'the retry stands',
+      async () => (await world.deliveries(webhookId))[0]?.retry_started ?? false,
+    );
     const { status } = await world.client.workflow.getHandle(`delivery:${row?.id}:0`).describe();
     assert.equal(status.name, 'RUNNING');
     assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 1);

@@ -37,7 +37,11 @@ export type Deliveries = Awaited<ReturnType<typeof startDeliveries>>;
 
 /** `engine`: another one than the run's own, for example one that skips time. */
 export async function startDeliveries(
-  options: { engine?: Engine; workers?: number; environment?: Record<string, string> } = {},
+  options: {
+    engine?: Engine & { time: () => Promise<number> };
+    workers?: number;
+    environment?: Record<string, string>;
+  } = {},
 ) {
   const fresh = await freshDatabase();
   const lines: string[] = [];
@@ -134,7 +138,8 @@ export async function startDeliveries(
     attempts: (deliveryId: string) =>
       em().find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } }),
     webhookRow: (id: string) => em().findOneOrFail(Webhook, { id }),
-    changeWebhook: (id: string, change: Record<string, unknown>) => em().nativeUpdate(Webhook, { id }, change),
+    changeWebhook: (id: string, change: Record<string, unknown>) =>
+      em().nativeUpdate(Webhook, { id }, change),
     notices: () => em().find(Notification, {}),
 
     async restartWorkers(): Promise<void> {

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { Database } from '../../database/connect.ts';
 import { noteRetriesStarted, putAside } from '../../database/dispatch.ts';
 import type { RecordedResult } from '../../database/delivery-results.ts';
@@ -46,14 +45,16 @@ export function createAttempts(means: AttemptMeans) {
     if (leave === null) return { kind: 'no_room' };
     let result: RecordedResult | null;
     try {
-      const endpoint = await book.current(delivery.webhook_id, delivery.workspace_id);
+      // The attempt's time is before the look-up: one that passes it began before any later disabling.
+      const begun = wish.now();
+      const endpoint = await book.current(delivery.webhook_id);
       const refusal = wish.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
       if (refusal || !endpoint) {
         const [status, reason] = refusal ?? DELETED;
         if (wish.trigger !== 'manual') await putAside(database, [delivery.id], status, reason, wish.now());
         return { kind: 'put_aside' };
       }
-      const done = await post(means, endpoint, delivery, wish);
+      const done = await post(means, endpoint, delivery, { ...wish, begun });
       // A failure holds its place until it is written: else ten could fail where the count stands at one.
       const recording = ledger.record(done);
       if (done.succeeded) leave();
@@ -92,11 +93,11 @@ export function refusalOf(
   return null;
 }
 
-/**
- * The engine's clock inside an activity: the machine's own, unless the engine is ahead, as where time is skipped.
- */
-export function engineClock(): () => Date {
-  const { currentAttemptScheduledTimestampMs } = Context.current().info;
-  const ahead = Math.max(0, currentAttemptScheduledTimestampMs - Date.now());
+/** The engine's present time, in milliseconds since 1970: the machine's own, except where a test skips time. */
+export type EngineTime = () => Promise<number>;
+
+/** A clock that goes on from the engine's present time. */
+export async function engineClock(engineTime: EngineTime): Promise<() => Date> {
+  const ahead = (await engineTime()) - Date.now();
   return () => new Date(Date.now() + ahead);
 }

@@ -15,7 +15,7 @@ import { derivedUuid } from '../../ids/derived-uuid.ts';
 import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
 import type { DispatchInput } from '../../workflows/delivery-messages.ts';
 import { keepBeating } from '../heartbeat.ts';
-import { engineClock, refusalOf, type Attempt } from './attempts.ts';
+import { engineClock, refusalOf, type Attempt, type EngineTime } from './attempts.ts';
 import type { EndpointBook } from './endpoint-book.ts';
 import type { Post } from './post.ts';
 
@@ -26,6 +26,7 @@ export type DispatchMeans = {
   book: EndpointBook;
   attempt: Attempt;
   control: Pick<DeliveryControl, 'drainBacklog'>;
+  engineTime: EngineTime;
 };
 
 /** An attempt that its webhook's limit does not admit within this time leaves its group for the backlog. */
@@ -93,7 +94,7 @@ export function createDispatchActivities(means: DispatchMeans) {
      * moment, for {@link finishGroup}.
      */
     async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
-      const now = engineClock();
+      const now = await engineClock(means.engineTime);
       const events = await eventsOfGroup(database, groupId);
       const planned = await plan(means.book, events);
       const waiting = await storeDeliveries(database, planned, now());
@@ -110,7 +111,7 @@ export function createDispatchActivities(means: DispatchMeans) {
     async finishGroup({ groupId, ids }: DispatchInput & { ids: string[] }): Promise<void> {
       const stopBeating = keepBeating();
       try {
-        const now = engineClock();
+        const now = await engineClock(means.engineTime);
         await Promise.all(ids.map((id) => underWay.get(id)));
         for (;;) {
           const waiting = await waitingAmong(database, ids);
@@ -132,8 +133,9 @@ export function createDispatchActivities(means: DispatchMeans) {
 /** Every delivery that the events come to: to be sent, held or skipped, in the order of the events. */
 async function plan(book: EndpointBook, events: readonly GroupEvent[]): Promise<PlannedDelivery[]> {
   const planned: PlannedDelivery[] = [];
+  const known = await book.ofWorkspaces([...new Set(events.map(({ workspace_id: id }) => id))]);
   for (const event of events) {
-    const endpoints = await book.ofWorkspace(event.workspace_id);
+    const endpoints = known.get(event.workspace_id) ?? [];
     if (endpoints.length === 0) continue;
     const { data } = JSON.parse(event.body) as { data: Record<string, unknown> };
     for (const endpoint of endpoints) {

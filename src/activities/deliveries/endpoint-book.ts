@@ -1,76 +1,42 @@
-import { endpointsNow, endpointsOf, type Endpoint } from '../../database/endpoints.ts';
 import type { Database } from '../../database/connect.ts';
-import type { Notifications } from '../../database/notifications.ts';
+import { endpointsNow, endpointsOf, type Endpoint } from '../../database/endpoints.ts';
 
-/** The webhooks of workspaces, as far as possible without asking the database. */
+/** The webhooks that events are matched with, and how they are at the moment of an attempt. */
 export type EndpointBook = {
-  /** All webhooks of a workspace that are not deleted. */
-  ofWorkspace(workspaceId: string): Promise<readonly Endpoint[]>;
-  /** A webhook as it is now, to be asked right before each attempt; null where it is deleted. */
-  current(webhookId: string, workspaceId: string): Promise<Endpoint | null>;
+  /**
+   * All webhooks of workspaces that are not deleted, by workspace, oldest first. Looked up for each group: a webhook
+   * that was made before an event came in gets it.
+   */
+  ofWorkspaces(workspaceIds: readonly string[]): Promise<Map<string, Endpoint[]>>;
+  /**
+   * A webhook as it is now, looked up for each attempt, so that none starts after a disabling is committed; null
+   * where it is deleted.
+   */
+  current(webhookId: string): Promise<Endpoint | null>;
 };
 
-/** For how long a workspace is believed to be unchanged when nothing is heard of it, in milliseconds. */
-const BELIEVED_MS = 30_000;
-const MOST = 5_000;
+/** The book over a database. Look-ups of single webhooks run one at a time, each for all who came meanwhile. */
+export function createEndpointBook(database: Database): EndpointBook {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: { ids: Set<string>; found: Promise<Map<string, Endpoint>> } | null = null;
 
-/**
- * Remembers the webhooks of workspaces; the database tells, by a trigger, when one has changed. A webhook with a
- * failure behind it is looked up for every attempt, since its disabling may be on the way here: then no attempt
- * starts after the disabling is committed. While the database can not be heard, every webhook is.
- */
-export function createEndpointBook(
-  database: Database,
-  notifications: Notifications,
-  clock: () => Date,
-): EndpointBook {
-  const known = new Map<string, { endpoints: Promise<Endpoint[]>; until: number }>();
-  const forget = notifications.subscribe('webhooks', null, (id) => {
-    if (id === '*') known.clear();
-    else known.delete(id);
-  });
-  void forget;
-  const lookUps = createLookUps(database);
-
-  async function ofWorkspace(workspaceId: string): Promise<readonly Endpoint[]> {
-    const now = clock().getTime();
-    const page = known.get(workspaceId);
-    if (page && now < page.until && notifications.isHearing()) return await page.endpoints;
-    if (known.size >= MOST) known.clear();
-    const endpoints = endpointsOf(database, workspaceId);
-    known.set(workspaceId, { endpoints, until: now + BELIEVED_MS });
-    // One that failed, or that may have been told of while it was under way, is not to be believed.
-    endpoints.catch(() => known.delete(workspaceId));
-    return await endpoints;
+  function lookUp(): NonNullable<typeof next> {
+    const ids = new Set<string>();
+    const found = running.then(() => {
+      next = null;
+      return endpointsNow(database, [...ids]);
+    });
+    running = found.catch(() => {});
+    return { ids, found };
   }
 
   return {
-    ofWorkspace,
-    async current(webhookId, workspaceId) {
-      const listed = (await ofWorkspace(workspaceId)).find(({ id }) => id === webhookId);
-      const isSound = listed?.consecutive_failures === 0 && listed.disabled_at === null;
-      if (listed && isSound && notifications.isHearing()) return listed;
-      const now = await lookUps.find(webhookId);
-      return now && now.deleted_at === null ? now : null;
-    },
-  };
-}
-
-/** Look-ups of single webhooks, those asked for at the same moment in one statement. */
-function createLookUps(database: Database) {
-  let next: { ids: Set<string>; found: Promise<Map<string, Endpoint>> } | null = null;
-  return {
-    async find(id: string): Promise<Endpoint | null> {
-      if (next === null) {
-        const ids = new Set<string>();
-        const found = Promise.resolve().then(() => {
-          next = null;
-          return endpointsNow(database, [...ids]);
-        });
-        next = { ids, found };
-      }
-      next.ids.add(id);
-      return (await next.found).get(id) ?? null;
+    ofWorkspaces: (workspaceIds) => endpointsOf(database, workspaceIds),
+    async current(webhookId) {
+      next ??= lookUp();
+      next.ids.add(webhookId);
+      const endpoint = (await next.found).get(webhookId);
+      return endpoint && endpoint.deleted_at === null ? endpoint : null;
     },
   };
 }

@@ -29,9 +29,9 @@ export async function post(
   means: PostMeans,
   endpoint: Endpoint,
   delivery: Post,
-  attempt: { trigger: AttemptTrigger; now: () => Date; signal?: AbortSignal },
+  attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal?: AbortSignal },
 ): Promise<AttemptResult> {
-  const begun = attempt.now();
+  const { begun } = attempt;
   const message = {
     deliveryId: delivery.id,
     event: delivery.event,

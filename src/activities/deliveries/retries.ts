@@ -3,10 +3,12 @@ import type { Database } from '../../database/connect.ts';
 import { backlogOf, deliveriesToSend, putAside, type DeliveryToSend } from '../../database/dispatch.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../workflows/delivery-messages.ts';
 import { keepBeating } from '../heartbeat.ts';
-import { engineClock, type Attempt } from './attempts.ts';
+import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
 import { asPost } from './dispatch.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
+
+type RetryMeans = { database: Database; attempt: Attempt; engineTime: EngineTime };
 
 /** How much of a backlog one call takes up, and for how long it begins new attempts, in milliseconds. */
 const BACKLOG_BATCH = 200;
@@ -15,7 +17,7 @@ const BACKLOG_MS = 20_000;
 const NEAR_MS = 1_000;
 
 /** Every attempt that is not a first one in its group. */
-export function createRetryActivities({ database, attempt }: { database: Database; attempt: Attempt }) {
+export function createRetryActivities({ database, attempt, engineTime }: RetryMeans) {
   return {
     /**
      * One attempt of a delivery's schedule. One whose delivery has succeeded, was held, or has begun anew since does
@@ -37,7 +39,7 @@ export function createRetryActivities({ database, attempt }: { database: Databas
       const stopBeating = keepBeating();
       try {
         const delivery = await find(deliveryId);
-        const now = engineClock();
+        const now = await engineClock(engineTime);
         for (const one of delivery ? asPost(delivery) : []) {
           await attempt(one, { trigger, waitMs: null, now, startsRetries: false, signal: signal() });
         }
@@ -67,7 +69,7 @@ export function createRetryActivities({ database, attempt }: { database: Databas
   async function attemptOfSchedule({ deliveryId, generation }: DeliveryInput): Promise<void> {
     const delivery = await find(deliveryId);
     if (delivery?.status !== 'retrying' || delivery.generation !== generation) return;
-    const now = engineClock();
+    const now = await engineClock(engineTime);
     // A worker that died after its attempt was recorded left the next one to the policy's short wait.
     const early = (delivery.next_attempt_at?.getTime() ?? 0) - now().getTime();
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
@@ -84,7 +86,7 @@ export function createRetryActivities({ database, attempt }: { database: Databas
   }
 
   async function drain(webhookId: string, width: number): Promise<{ isMore: boolean; isWell: boolean }> {
-    const now = engineClock();
+    const now = await engineClock(engineTime);
     const begun = performance.now();
     const batch = (await backlogOf(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
     let next = 0;

@@ -25,14 +25,6 @@ export class M0003Webhooks extends Migration {
         deleted_at timestamptz(3)
       );
       create index webhooks_by_workspace on webhooks (workspace_id, id) where deleted_at is null;
-      create function tell_of_webhook() returns trigger language plpgsql as $$
-      begin
-        perform pg_notify('baton_webhooks', coalesce(new.workspace_id, old.workspace_id)::text);
-        return null;
-      end
-      $$;
-      create trigger webhooks_tell after insert or update or delete on webhooks
-        for each row execute function tell_of_webhook();
 
       -- A group of events that came in together and is dispatched by one workflow.
       create table event_groups (

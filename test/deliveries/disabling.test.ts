@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+
+/** `disabled_at` is set before the transaction of the disabling is committed; it takes some milliseconds. */
+const COMMIT_MS = 30;
+
+describe('a webhook whose attempts fail', function () {
+  this.timeout(90_000);
+  let world: Deliveries;
+  let receiver: Receiver;
+  before(async () => {
+    world = await startDeliveries({ workers: 3 });
+  });
+  after(() => world.close());
+  beforeEach(async () => {
+    receiver = await startReceiver({ tls: services().tls });
+  });
+  afterEach(() => receiver.close());
+
+  it('ten times in a row is disabled once, by whatever number of workers; nothing starts afterwards', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    // Fifty events in groups for three workers, so that attempts are under way everywhere.
+    await Promise.all(Array.from({ length: 25 }, () => world.publish([{}, {}])));
+    const row = await eventually('disabled', async () => {
+      const now = await world.webhookRow(webhookId);
+      return now.disabled_at ? now : null;
+    });
+    await eventually('nothing waits', async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows.length === 50 && rows.every(({ status }) => status === 'held');
+    });
+    const disabledAt = row.disabled_at?.getTime() ?? 0;
+    const attempts = (
+      await Promise.all((await world.deliveries(webhookId)).map(({ id }) => world.attempts(id)))
+    ).flat();
+    assert.ok(attempts.length >= 10);
+    for (const { attempted_at: at } of attempts)
+      assert.ok(at.getTime() <= disabledAt + COMMIT_MS, 'an attempt came after');
+    assert.match(row.disabled_reason ?? '', /^10 attempts in a row failed; the last one: .*500/);
+    const notices = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);
+    assert.equal(notices.length, 1, 'one admin, one notice');
+    const told = receiver.requests.length;
+    await world.publish([{}]);
+    await eventually('held', async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows.length === 51 && rows[50]?.status === 'held';
+    });
+    assert.equal(receiver.requests.length, told);
+  });
+
+  it('is not disabled when one success comes between', async () => {
+    let count = 0;
+    receiver.answering(() => (++count === 10 ? 200 : 500));
+    const webhookId = await world.webhook({ url: receiver.url });
+    for (let number = 1; number <= 18; number += 1) {
+      await world.publish([{}]);
+      await eventually(`attempt ${number}`, async () => {
+        const rows = await world.deliveries(webhookId);
+        return rows.length === number && rows.every(({ status }) => status !== 'pending');
+      });
+    }
+    const row = await world.webhookRow(webhookId);
+    assert.equal(row.disabled_at, null);
+    assert.equal(row.consecutive_failures, 8);
+  });
+
+  it('keeps its retries from sending twice what was held and sent again', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    const [first] = await eventually('retrying', async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows[0]?.retry_started ? rows : null;
+    });
+    const id = first?.id ?? '';
+    await world.database.em
+      .fork()
+      .execute(
+        "update deliveries set status = 'pending', in_backlog = true, generation = generation + 1, failures = 0 where id = ?",
+        [id],
+      );
+    receiver.answering(200);
+    await world.control.drainBacklog(webhookId);
+    await eventually('sent', async () => (await world.deliveries(webhookId))[0]?.status === 'succeeded');
+    const sent = receiver.requests.length;
+    // The retry of the first schedule comes due early, as if its minute were over.
+    await world.control.startRetries({ deliveryId: id, generation: 7 }, 0);
+    await world.client.workflow.getHandle(`delivery:${id}:7`).result();
+    await wait(100);
+    assert.equal(receiver.requests.length, sent);
+  });
+
+  it('gets its backlog gently at first, all of it, in the order of the events', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish(Array.from({ length: 60 }, () => ({})));
+    await eventually('sent', async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows.length === 60 && rows.every(({ status }) => status === 'succeeded');
+    });
+    const before = receiver.requests.length;
+    await world.database.em
+      .fork()
+      .execute(
+        "update deliveries set status = 'pending', in_backlog = true, generation = generation + 1 where webhook_id = ?",
+        [webhookId],
+      );
+    await world.control.drainBacklog(webhookId);
+    await eventually('sent again', async () =>
+      (await world.deliveries(webhookId)).every(
+        ({ status, in_backlog }) => status === 'succeeded' && !in_backlog,
+      ),
+    );
+    const again = receiver.requests.slice(before).map(({ headers }) => headers['x-service-delivery']);
+    assert.equal(again.length, 60);
+    assert.deepEqual(
+      again.slice(0, 5),
+      (await world.deliveries(webhookId)).slice(0, 5).map(({ id }) => id),
+    );
+  });
+
+  it('can be tried by hand beside the schedule, which ends with the first success', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    const row = await eventually('retrying', async () =>
+      (await world.deliveries(webhookId))[0]?.retry_started
+        ? ((await world.deliveries(webhookId))[0] ?? null)
+        : null,
+    );
+    await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: `a-${row.id}` });
+    const [still] = await world.deliveries(webhookId);
+    assert.equal(still?.status, 'retrying');
+    assert.deepEqual(still?.next_attempt_at, row.next_attempt_at);
+    assert.equal(still?.failures, 1);
+    receiver.answering(200);
+    await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: `b-${row.id}` });
+    const [done] = await world.deliveries(webhookId);
+    assert.equal(done?.status, 'succeeded');
+    assert.equal(done?.attempts_count, 3);
+    assert.deepEqual(
+      (await world.attempts(row.id)).map(({ trigger }) => trigger),
+      ['automatic', 'manual', 'manual'],
+    );
+  });
+});

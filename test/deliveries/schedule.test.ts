@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { pino } from 'pino';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useRuntime } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+
+const WAITS_S = [60, 300, 1_800, 7_200, 43_200];
+
+/** The whole schedule, on a server whose clock jumps to the next timer. */
+describe('the schedule of a delivery', function () {
+  this.timeout(90_000);
+  let environment: TestWorkflowEnvironment;
+  let world: Deliveries;
+  let receiver: Receiver;
+  before(async () => {
+    useRuntime(pino({ level: 'silent' }));
+    const path = await services().testServerPath();
+    environment = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path } },
+    });
+    world = await startDeliveries({
+      engine: {
+        connection: environment.nativeConnection,
+        client: environment.client,
+        namespace: environment.namespace ?? 'default',
+        time: () => environment.currentTimeMs(),
+      },
+    });
+  });
+  after(async () => {
+    await world?.close();
+    await environment?.teardown();
+  });
+  beforeEach(async () => {
+    receiver = await startReceiver({ tls: services().tls });
+  });
+  afterEach(() => receiver.close());
+
+  /** Publishes one event and lets time run until nothing is left to do. */
+  async function deliver(webhookId: string, betweenAttempts: () => Promise<void> = async () => {}) {
+    await world.publish([{}]);
+    const [first] = await until(async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows[0] && rows[0].status !== 'pending' ? rows : null;
+    });
+    assert.ok(first);
+    if (first.status === 'retrying') {
+      await until(async () => ((await world.deliveries(webhookId))[0]?.retry_started ? true : null));
+      await betweenAttempts();
+      await environment.client.workflow.getHandle(`delivery:${first.id}:0`).result();
+    }
+    const [row] = await world.deliveries(webhookId);
+    assert.ok(row);
+    return { row, attempts: await world.attempts(row.id) };
+  }
+
+  it('is 1 min, 5 min, 30 min, 2 h and 12 h after each failure, to the second; then it has failed', async () => {
+    receiver.answering(503);
+    const webhookId = await world.webhook({ url: receiver.url });
+    const { row, attempts } = await deliver(webhookId);
+    assert.equal(row.status, 'failed');
+    assert.equal(row.failures, 6);
+    assert.equal(row.next_attempt_at, null);
+    assert.deepEqual(
+      attempts.map(({ number }) => number),
+      [1, 2, 3, 4, 5, 6],
+    );
+    const gaps = attempts.slice(1).map(({ attempted_at: at }, index) => {
+      const before = attempts[index];
+      return Math.round(
+        (at.getTime() - (before?.attempted_at.getTime() ?? 0) - (before?.response_ms ?? 0)) / 1_000,
+      );
+    });
+    assert.deepEqual(gaps, WAITS_S);
+    assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-service-delivery'])).size, 1);
+    assert.equal(new Set(receiver.requests.map(({ body }) => body.toString())).size, 1);
+  });
+
+  it('ends when the receiver is back, here at the fourth attempt', async () => {
+    let requests = 0;
+    receiver.answering(() => (++requests < 4 ? 500 : 200));
+    const webhookId = await world.webhook({ url: receiver.url });
+    const { row, attempts } = await deliver(webhookId);
+    assert.equal(row.status, 'succeeded');
+    assert.equal(attempts.length, 4);
+    assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 0);
+  });
+
+  it('goes on when the workers are restarted between two attempts', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    const { row, attempts } = await deliver(webhookId, () => world.restartWorkers());
+    assert.equal(row.status, 'failed');
+    assert.equal(attempts.length, 6);
+  });
+
+  it('honours edits at the next attempt: another address, another secret', async () => {
+    receiver.answering(500);
+    const other = await startReceiver({ tls: services().tls });
+    const webhookId = await world.webhook({ url: receiver.url, secret: 'one' });
+    const { attempts, row } = await deliver(webhookId, async () => {
+      await world.changeWebhook(webhookId, { url: other.url, secret: null });
+    });
+    await other.close();
+    assert.equal(row.status, 'succeeded');
+    assert.deepEqual(
+      attempts.map(({ url }) => url),
+      [receiver.url, other.url],
+    );
+    assert.equal(other.requests[0]?.headers['x-service-signature'], undefined);
+  });
+
+  for (const [what, change, status] of [
+    ['deleted', { deleted_at: new Date() }, 'cancelled'],
+    ['switched off', { active: false }, 'skipped'],
+    ['disabled', { disabled_at: new Date() }, 'held'],
+  ] as const) {
+    it(`ends as ${status} where the webhook is ${what} before the next attempt`, async () => {
+      receiver.answering(500);
+      const webhookId = await world.webhook({ url: receiver.url });
+      const { row, attempts } = await deliver(webhookId, async () => {
+        await world.changeWebhook(webhookId, change);
+      });
+      assert.equal(row.status, status);
+      assert.equal(attempts.length, 1);
+    });
+  }
+});
+
+async function until<T>(probe: () => Promise<T | null>): Promise<T> {
+  for (const end = Date.now() + 20_000; ; ) {
+    const found = await probe();
+    if (found !== null) return found;
+    if (Date.now() > end) throw new Error('not within 20 s');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
