@@ -54,6 +54,7 @@ export async function startDeliveryWorker(
       : { ca: readFileSync(configuration.outboundCaFile, 'utf8') }),
     ...(configuration.outboundProxy === null ? {} : { proxy: configuration.outboundProxy }),
   });
+  const upkeep = createUpkeep(configuration, database);
   const book = createEndpointBook(database);
   const attempt = createAttempts({
     database,
@@ -65,6 +66,10 @@ export async function startDeliveryWorker(
     }),
     ledger: createLedger(database, ({ webhookId, at }) => {
       log.warn({ webhook_id: webhookId, disabled_at: at }, 'a webhook was disabled after too many failures');
+      // One that can't be started now is found by the reconciler.
+      control
+        .notify(webhookId, at)
+        .catch((error: unknown) => log.warn({ err: error }, 'admins could not be told yet'));
     }),
     sender,
     openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
@@ -80,6 +85,7 @@ export async function startDeliveryWorker(
       activities: {
         ...createDispatchActivities({ database, book, attempt, control, engineTime }),
         ...createRetryActivities({ database, attempt, engineTime }),
+        ...upkeep.activities,
       },
       maxConcurrentWorkflowTaskExecutions: SLOTS,
       maxConcurrentLocalActivityExecutions: SLOTS,
@@ -89,10 +95,13 @@ export async function startDeliveryWorker(
       shutdownGraceTime: '5 s',
     }),
   );
+  const scheduled = scheduleRetention(client, taskQueue, log);
   return {
     stopped: worker.stopped,
     async close() {
       await worker.shutdown();
+      await scheduled;
+      upkeep.close();
       await sender.close();
       await database.close();
       if (!engine) await connection.close();
