@@ -193,3 +193,26 @@ export async function noteRetriesStarted(database: Database, ids: readonly strin
   `.compile(statements(database));
   await runPrepared(database, statement);
 }
+
+/** Deliveries that wait for a retry since before a time, but whose workflow is not known to be there; oldest first. */
+export async function retriesNeverStarted(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<{ id: string; generation: number; due: Date }[]> {
+  const { rows } = await sql<{ id: string; generation: number; next_attempt_at: string }>`
+    select id, generation, next_attempt_at from deliveries
+    where status = 'retrying' and not retry_started and updated_at < ${before}::timestamptz
+    order by next_attempt_at limit ${limit}
+  `.execute(statements(database));
+  return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
+}
+
+/** Webhooks whose backlog has something that waits since before a time. */
+export async function backlogsForgotten(database: Database, before: Date, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ webhook_id: string }>`
+    select distinct webhook_id from deliveries
+    where in_backlog and status = 'pending' and updated_at < ${before}::timestamptz limit ${limit}
+  `.execute(statements(database));
+  return rows.map(({ webhook_id: id }) => id);
+}

@@ -1,8 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
-import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
 import { recordChange } from '../database/feed.ts';
-import { disablingsUnmailed } from '../database/notices.ts';
 import {
   findRun,
   noteEnginePause,
@@ -18,7 +16,6 @@ import {
 import { endedByEngine, pausedByEngine } from '../domain/engine-news.ts';
 import { rehearsalSchema } from '../domain/rehearsal.ts';
 import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
-import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Engine, EngineState } from './engine.ts';
 
@@ -30,15 +27,12 @@ export type Needs = {
   database: Database;
   engine: Engine;
   control: TaskControl;
-  deliveryControl: Pick<DeliveryControl, 'dispatch' | 'notify'>;
   clock: () => Date;
   log: Logger;
 };
 
 /** A submission is left alone for so long: its own request is still starting it. */
 const SUBMISSION_MS = 3_000;
-/** How far back disablings are looked for whose admins nobody was told to mail. */
-const NOTICE_MS = 3_600_000;
 /** A callback is looked at only when it is older than all its attempts take. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
@@ -61,27 +55,6 @@ export async function followEngine(needs: Needs): Promise<void> {
 export async function startForgotten(needs: Needs): Promise<void> {
   const before = new Date(needs.clock().getTime() - SUBMISSION_MS);
   for (const row of await runsNeverStarted(needs.database, before, BATCH)) await settle(needs, row);
-}
-
-/** Has groups of events dispatched that were stored but never started: their process died between the two. */
-export async function dispatchForgotten(needs: Needs): Promise<void> {
-  const { database, deliveryControl, clock, log } = needs;
-  const before = new Date(clock().getTime() - SUBMISSION_MS);
-  for (const id of await groupsNeverStarted(database, before, BATCH)) {
-    await deliveryControl.dispatch(id);
-    await noteGroupStarted(database, [id]);
-    log.warn({ group_id: id }, 'started a group of events whose request was cut off');
-  }
-}
-
-/** Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that. */
-export async function notifyForgotten({ database, deliveryControl, clock }: Needs): Promise<void> {
-  const now = clock().getTime();
-  const span = { after: new Date(now - NOTICE_MS), before: new Date(now - SUBMISSION_MS) };
-  // Those that are being mailed, or are not to be, are started already: then this does nothing.
-  for (const { webhookId, disabledAt } of await disablingsUnmailed(database, span)) {
-    await deliveryControl.notify(webhookId, disabledAt);
-  }
 }
 
 /** Holds every run that has not ended against the engine, and every callback that nobody sends. */

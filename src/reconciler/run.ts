@@ -1,13 +1,12 @@
 import { Client as PostgresClient } from 'pg';
 import {
   dispatchForgotten,
-  followEngine,
+  drainForgotten,
   notifyForgotten,
-  removeExpired,
-  startForgotten,
-  sweep,
-  type Needs,
-} from './reconcile.ts';
+  retryForgotten,
+  type DeliveryNeeds,
+} from './forgotten-deliveries.ts';
+import { followEngine, removeExpired, startForgotten, sweep, type Needs } from './reconcile.ts';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
@@ -20,7 +19,7 @@ export type Reconciler = { stop(): Promise<void> };
  * Reconciles every second, in one process at a time: whoever holds the advisory lock of the database. Trouble is
  * logged and tried again with the next turn; a lost connection gives the lock to another process.
  */
-export function startReconciler(needs: Needs & { databaseUrl: string }): Reconciler {
+export function startReconciler(needs: Needs & DeliveryNeeds & { databaseUrl: string }): Reconciler {
   const { log, databaseUrl } = needs;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
@@ -32,8 +31,10 @@ export function startReconciler(needs: Needs & { databaseUrl: string }): Reconci
     await followEngine(needs);
     await startForgotten(needs);
     await dispatchForgotten(needs);
+    await retryForgotten(needs);
     if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
       await sweep(needs);
+      await drainForgotten(needs);
       await notifyForgotten(needs);
       await removeExpired(needs);
       sweptAt = performance.now();

@@ -83,7 +83,7 @@ export class M0003Webhooks extends Migration {
         where status <> 'succeeded';
       create index deliveries_by_event on deliveries (event_seq);
       create index deliveries_in_backlog on deliveries (webhook_id, event_seq) where in_backlog;
-      create index deliveries_due on deliveries (next_attempt_at) where status = 'retrying';
+      create index deliveries_due on deliveries (next_attempt_at) where status = 'retrying' and not retry_started;
       create index deliveries_renewed on deliveries (webhook_id, updated_at) where generation > 0;
       create index deliveries_by_age on deliveries using brin (created_at);
 

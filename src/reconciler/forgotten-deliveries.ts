@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import { backlogsForgotten, noteRetriesStarted, retriesNeverStarted } from '../database/dispatch.ts';
+import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
+import { disablingsUnmailed } from '../database/notices.ts';
+import type { DeliveryControl } from '../workflows/control-deliveries.ts';
+
+/** What takes up the work of webhooks that a process left between the database and Temporal when it died. */
+export type DeliveryNeeds = {
+  database: Database;
+  deliveryControl: DeliveryControl;
+  clock: () => Date;
+  log: Logger;
+};
+
+/** Whoever is still at it is left alone for so long, in milliseconds. */
+const AT_WORK_MS = 3_000;
+/** A backlog is drained within this time, or has a workflow that is at it. */
+const BACKLOG_MS = 15_000;
+/** How far back disablings are looked for whose admins nobody was told to mail. */
+const NOTICE_MS = 3_600_000;
+const BATCH = 500;
+
+/** Has groups of events dispatched that were stored but never started. */
+export async function dispatchForgotten({
+  database,
+  deliveryControl,
+  clock,
+  log,
+}: DeliveryNeeds): Promise<void> {
+  for (const id of await groupsNeverStarted(database, before(clock, AT_WORK_MS), BATCH)) {
+    await deliveryControl.dispatch(id);
+    await noteGroupStarted(database, [id]);
+    log.warn({ group_id: id }, 'started a group of events whose request was cut off');
+  }
+}
+
+/** Starts retries of deliveries whose failure was recorded, but whose workflow is not known to be there. */
+export async function retryForgotten({
+  database,
+  deliveryControl,
+  clock,
+  log,
+}: DeliveryNeeds): Promise<void> {
+  for (const { id, generation, due } of await retriesNeverStarted(
+    database,
+    before(clock, AT_WORK_MS),
+    BATCH,
+  )) {
+    await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
+    await noteRetriesStarted(database, [id]);
+    log.warn({ delivery_id: id }, 'started the retries of a delivery whose worker was cut off');
+  }
+}
+
+/** Has backlogs drained that wait for longer than they should; one that is being drained is only told again. */
+export async function drainForgotten({ database, deliveryControl, clock }: DeliveryNeeds): Promise<void> {
+  for (const webhookId of await backlogsForgotten(database, before(clock, BACKLOG_MS), BATCH)) {
+    await deliveryControl.drainBacklog(webhookId);
+  }
+}
+
+/** Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that. */
+export async function notifyForgotten({ database, deliveryControl, clock }: DeliveryNeeds): Promise<void> {
+  const span = { after: before(clock, NOTICE_MS), before: before(clock, AT_WORK_MS) };
+  // Those that are being mailed, or are not to be, are started already: then this does nothing.
+  for (const { webhookId, disabledAt } of await disablingsUnmailed(database, span)) {
+    await deliveryControl.notify(webhookId, disabledAt);
+  }
+}
+
+function before(clock: () => Date, ms: number): Date {
+  return new Date(clock().getTime() - ms);
+}
