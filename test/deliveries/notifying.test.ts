@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Member, Notification, User } from '../../src/database/entities.ts';
+import { notifyForgotten } from '../../src/reconciler/reconcile.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startMailServer, type MailServer } from '../support/mail-server.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+
+const ADMINS = ['admin@example.com', 'ann@example.com', 'bob@example.com'];
+
+describe('the disabling of a webhook', function () {
+  this.timeout(60_000);
+  let world: Deliveries;
+  let server: MailServer;
+  let receiver: Receiver;
+  before(async () => {
+    server = await startMailServer();
+    world = await startDeliveries({
+      workers: 3,
+      environment: {
+        SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+        MAIL_FROM: 'Baton <baton@example.com>',
+        BASE_URL: 'https://baton.example.com',
+      },
+    });
+    for (const email of ADMINS.slice(1)) await join(email, 'admin');
+    await join('viewer@example.com', 'viewer');
+    receiver = await startReceiver();
+    receiver.answering(503);
+  });
+  after(async () => {
+    await receiver.close();
+    await world.close();
+    await server.close();
+  });
+
+  async function join(email: string, role: 'admin' | 'viewer'): Promise<void> {
+    const [id, at, em] = [randomUUIDv7(), new Date(), world.database.em.fork()];
+    await em.insert(User, { id, email, name: email, created_at: at, password_hash: null });
+    const { workspace_id } = world.installation;
+    await em.insert(Member, { workspace_id, user_id: id, role, created_at: at });
+  }
+
+  async function disable(): Promise<string> {
+    const webhookId = await world.webhook({ url: receiver.url });
+    await Promise.all(Array.from({ length: 10 }, () => world.publish([{}, {}])));
+    await eventually('disabled', async () => (await world.webhookRow(webhookId)).disabled_at !== null);
+    return webhookId;
+  }
+
+  it('is told to every admin once, in the screens and by mail, and to nobody else', async () => {
+    const webhookId = await disable();
+    await server.receives(ADMINS.length, 20_000);
+    // Whatever else was on its way would be here by then.
+    await wait(500);
+    assert.deepEqual(server.mails.flatMap(({ to }) => to).toSorted(), ADMINS);
+    const notices = await eventually('noted as mailed', async () => {
+      const rows = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);
+      return rows.every((row) => row.emailed_at !== null) && rows;
+    });
+    assert.equal(notices.length, ADMINS.length);
+    assert.match(server.mails[0]?.text ?? '', /10 attempts in a row failed; the last one: .*503/);
+    assert.ok(
+      server.mails[0]?.text.includes(
+        `https://baton.example.com/settings/integrations/webhooks/${webhookId}\n`,
+      ),
+    );
+  });
+
+  it('is mailed by the reconciler where the worker died before it saw to that', async () => {
+    const [webhookId, at] = [randomUUIDv7(), new Date()];
+    const em = world.database.em.fork();
+    const admin = await em.findOneOrFail(User, { email: ADMINS[0] ?? '' });
+    await em.insert(Notification, {
+      id: randomUUIDv7(),
+      workspace_id: world.installation.workspace_id,
+      user_id: admin.id,
+      kind: 'webhook.disabled',
+      subject: `webhook:${webhookId}`,
+      detail: { name: 'Forgotten', reason: '10 attempts in a row failed' },
+      created_at: at,
+      read_at: null,
+      emailed_at: null,
+    });
+    const before = server.mails.length;
+    const { database, control: deliveryControl } = world;
+    const needs = { database, deliveryControl };
+    const turn = (later: number) =>
+      notifyForgotten({ ...needs, clock: () => new Date(at.getTime() + later) });
+    await turn(1_000);
+    assert.equal(server.mails.length, before, 'its own worker may still be at it');
+    await turn(5_000);
+    await turn(6_000);
+    await server.receives(before + 1);
+    await turn(7_000);
+    await wait(300);
+    assert.equal(server.mails.length, before + 1);
+    assert.equal(server.mails.at(-1)?.header('Subject'), 'Webhook Forgotten was disabled');
+  });
+});
