@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pino } from 'pino';
 import { Member, Notification, User } from '../../src/database/entities.ts';
-import { notifyForgotten } from '../../src/reconciler/reconcile.ts';
+import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -86,7 +87,7 @@ describe('the disabling of a webhook', function () {
     });
     const before = server.mails.length;
     const { database, control: deliveryControl } = world;
-    const needs = { database, deliveryControl };
+    const needs = { database, deliveryControl, log: pino({ level: 'silent' }) };
     const turn = (later: number) =>
       notifyForgotten({ ...needs, clock: () => new Date(at.getTime() + later) });
     await turn(1_000);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { MockActivityEnvironment } from '@temporalio/testing';
+import { MockActivityEnvironment, TestWorkflowEnvironment } from '@temporalio/testing';
 import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -13,6 +13,8 @@ import { retentionScheduleId } from '../../src/workflows/delivery-messages.ts';
 import { taskQueues } from '../../src/workflows/messages.ts';
 import { workflowBundle } from '../../workers/bundle.ts';
 import { connectTemporal } from '../../workers/temporal.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { eventually, useRuntime } from '../support/runs.ts';
 import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
 
@@ -218,6 +220,50 @@ describe('the Schedule of the retention', function () {
     assert.equal(policies.overlap, 'SKIP');
     assert.equal(action.type === 'startWorkflow' && action.workflowType, 'maintenance');
     assert.deepEqual([state.paused, state.note], [true, 'while we look']);
+  });
+});
+
+describe('a delivery worker', function () {
+  this.timeout(60_000);
+
+  it('whose Temporal has no Schedules says so and works on', async () => {
+    useRuntime(pino({ level: 'silent' }));
+    const path = await services().testServerPath();
+    const environment = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path } },
+    });
+    const world = await startDeliveries({
+      engine: {
+        connection: environment.nativeConnection,
+        client: environment.client,
+        namespace: environment.namespace ?? 'default',
+        time: () => environment.currentTimeMs(),
+      },
+    });
+    const receiver = await startReceiver();
+    try {
+      await world.webhook({ url: receiver.url });
+      await world.publish([{}]);
+      await receiver.receives(1);
+      await eventually('it was said', () =>
+        /the Schedule of the retention can not be set up/.test(world.logged()),
+      );
+    } finally {
+      await world.close();
+      await receiver.close();
+      await environment.teardown();
+    }
+  });
+
+  it('has its Schedule made', async () => {
+    const world = await startDeliveries();
+    try {
+      const handle = world.client.schedule.getHandle(retentionScheduleId(world.configuration.taskQueue));
+      await eventually('it is there', async () => await handle.describe().catch(() => null));
+      await handle.delete();
+    } finally {
+      await world.close();
+    }
   });
 });
 
