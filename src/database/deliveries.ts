@@ -12,6 +12,7 @@ export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
 
 /** Which deliveries of a webhook a list holds. */
 export type DeliveryFilter = {
+  workspaceId: string;
   webhookId: string;
   statuses?: readonly DeliveryStatus[] | undefined;
   events?: readonly EventKind[] | undefined;
@@ -24,40 +25,75 @@ export type DeliveryFilter = {
   limit: number;
 };
 
-/** How much later than its event's arrival, by which ids are in order, a delivery is made at most. */
-const LATEST_MS = 48 * 3_600_000;
-
 /** A page of a webhook's deliveries, those of the newest events first. */
 export async function listDeliveries(database: Database, filter: DeliveryFilter): Promise<DeliveryRow[]> {
-  const { rows } = await deliveriesStatement(filter).execute(statements(database));
+  const matching =
+    filter.text === undefined ? null : await matchingEvents(database, filter.workspaceId, filter.text);
+  const { rows } = await deliveriesStatement(filter, matching).execute(statements(database));
   const em = database.em.fork();
   return rows.map((row) => em.map(Delivery, row as object));
 }
 
+/** The `seq` of all events that have the words of a search; `'many'` where they are too many to name. */
+export type MatchingEvents = readonly string[] | 'many';
+
+const MOST_NAMED = 20_000;
+
+/** Finds the events first, by the index of their words: how many deliveries have a word can't be estimated well. */
+export async function matchingEvents(
+  database: Database,
+  workspaceId: string,
+  text: string,
+): Promise<MatchingEvents> {
+  const { rows } = await sql<{ seq: string }>`
+    with matching as materialized (
+      select seq from events where search @@ ${searchFor(text)} and workspace_id = ${workspaceId}::uuid
+    ) select seq from matching limit ${MOST_NAMED + 1}
+  `.execute(statements(database));
+  return rows.length > MOST_NAMED ? 'many' : rows.map(({ seq }) => seq);
+}
+
 /**
- * The statement of a page. Each status has a query of its own, since an index gives the newest of one status, and
+ * The statement of a page. Each status or kind has a query of its own, since an index gives the newest of one, and
  * not of several.
  */
-export function deliveriesStatement(filter: DeliveryFilter): RawBuilder<Record<string, unknown>> {
-  const { statuses, limit } = filter;
-  const branches = statuses
-    ? [...new Set(statuses)].map((status) => sql`d.status = ${sql.lit(status)}`)
-    : [sql`true`];
+export function deliveriesStatement(
+  filter: DeliveryFilter,
+  matching: MatchingEvents | null,
+): RawBuilder<Record<string, unknown>> {
+  const { webhookId, limit } = filter;
+  const { branches, rest } = branchesOf(filter);
+  const conditions = sql.join(
+    [...rest, ...spanConditions(filter), ...textConditions(filter, matching)],
+    sql` and `,
+  );
   const queries = branches.map(
     (branch) => sql`(
       select d.* from deliveries d
-      where d.webhook_id = ${filter.webhookId}::uuid and ${branch} and ${sql.join(conditions(filter), sql` and `)}
+      where d.webhook_id = ${webhookId}::uuid and ${branch} and ${conditions}
       order by d.id desc limit ${limit}
     )`,
   );
   return sql`select * from (${sql.join(queries, sql` union all `)}) found order by id desc limit ${limit}`;
 }
 
-function conditions(filter: DeliveryFilter): RawBuilder<unknown>[] {
-  const { events, createdAfter, createdBefore, text, cursor } = filter;
-  const all = [sql`true`];
+/** What splits the statement, and what each part has to look at. Nearly all deliveries have succeeded. */
+function branchesOf({ statuses, events }: DeliveryFilter) {
+  const byStatus = [...new Set(statuses)].map((status) => sql`d.status = ${sql.lit(status)}`);
+  const byKind = [...new Set(events)].map((event) => sql`d.event = ${sql.lit(event)}`);
+  const either = (conditions: RawBuilder<unknown>[]) =>
+    conditions.length === 0 ? [sql`true`] : [sql`(${sql.join(conditions, sql` or `)})`];
+  return statuses && !(events && statuses.includes('succeeded'))
+    ? { branches: byStatus, rest: either(byKind) }
+    : { branches: events ? byKind : [sql`true`], rest: either(byStatus) };
+}
+
+/** How much later than its event's arrival, by which ids are in order, a delivery is made at most. */
+const LATEST_MS = 48 * 3_600_000;
+
+function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter): RawBuilder<unknown>[] {
+  const all = [];
   if (cursor) all.push(sql`d.id < ${cursor}::uuid`);
-  if (events) all.push(sql`d.event = any(${[...new Set(events)]}::text[])`);
   if (createdAfter) {
     const earliest = new Date(Math.max(0, createdAfter.getTime() - LATEST_MS));
     all.push(
@@ -69,7 +105,6 @@ function conditions(filter: DeliveryFilter): RawBuilder<unknown>[] {
       sql`d.created_at < ${createdBefore.toISOString()}::timestamptz and d.id < ${idAt(createdBefore)}::uuid`,
     );
   }
-  if (text !== undefined) all.push(textCondition(text));
   return all;
 }
 
@@ -80,22 +115,27 @@ function idAt(time: Date): string {
 
 const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function textCondition(text: string): RawBuilder<unknown> {
-  const found = sql`d.event_seq in (
-    select seq from events where search @@ to_tsquery('simple', ${prefixQuery(text)}))`;
-  return UUID_FORM.test(text.trim()) ? sql`(d.id = ${text.trim()}::uuid or ${found})` : found;
+function textConditions(
+  { text = '' }: DeliveryFilter,
+  matching: MatchingEvents | null,
+): RawBuilder<unknown>[] {
+  if (matching === null) return [];
+  // As a value of its own the look-up stays one, row by row, and the newest are found without all the others.
+  const found =
+    matching === 'many'
+      ? sql`(select e.search @@ ${searchFor(text)} from events e where e.seq = d.event_seq)`
+      : sql`d.event_seq = any(${matching}::bigint[])`;
+  const id = text.trim();
+  return [UUID_FORM.test(id) ? sql`(d.id = ${id}::uuid or ${found})` : found];
 }
 
 /**
  * All words of a text, each as the beginning of one, in the form of `to_tsquery`. Between quotes nothing means
  * anything but quotes and backslashes, which words are split at.
  */
-export function prefixQuery(text: string): string {
-  return text
-    .split(/[\s'\\]+/)
-    .filter((word) => word !== '')
-    .map((word) => `'${word}':*`)
-    .join(' & ');
+function searchFor(text: string): RawBuilder<unknown> {
+  const words = text.split(/[\s'\\]+/).filter((word) => word !== '');
+  return sql`to_tsquery('simple', ${words.map((word) => `'${word}':*`).join(' & ')})`;
 }
 
 /** One delivery of a workspace, or null. */

@@ -36,6 +36,7 @@ function list(deps: Dependencies): Route {
       if (!webhook) throw notFound('webhook');
       const limit = query.limit ?? DEFAULT_PAGE;
       const found = await listDeliveries(deps.database, {
+        workspaceId,
         webhookId: id,
         statuses: query.status,
         events: query.event,

@@ -81,6 +81,7 @@ export class M0003Webhooks extends Migration {
       create index deliveries_by_webhook on deliveries (webhook_id, id desc);
       create index deliveries_by_status on deliveries (webhook_id, status, id desc)
         where status <> 'succeeded';
+      create index deliveries_by_kind on deliveries (webhook_id, event, id desc);
       create index deliveries_by_event on deliveries (event_seq);
       create index deliveries_in_backlog on deliveries (webhook_id, event_seq) where in_backlog;
       create index deliveries_due on deliveries (next_attempt_at) where status = 'retrying' and not retry_started;
