@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** p50, p95 and the mean of samples, in the samples' unit. */
-export type Summary = { p50: number; p95: number; mean: number };
+/** p50, p95, p99 and the mean of samples, in the samples' unit. */
+export type Summary = { p50: number; p95: number; p99: number; mean: number };
 
 export function summarise(samples: readonly number[]): Summary {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
-  return { p50: at(0.5), p95: at(0.95), mean: sorted.reduce((sum, value) => sum + value, 0) / sorted.length };
+  const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), mean };
 }
 
 /** Milliseconds of `work`. */
