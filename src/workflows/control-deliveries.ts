@@ -44,7 +44,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     type: string,
     workflowId: string,
     input: object,
-    options: Partial<WorkflowStartOptions> = {},
+    options: Pick<WorkflowStartOptions, 'startDelay'> = {},
   ): Promise<void> {
     try {
       await within(START_LIMIT_MS, () =>
@@ -54,7 +54,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
           args: [input],
           workflowIdReusePolicy: 'REJECT_DUPLICATE',
           ...options,
-        } as WorkflowStartOptions),
+        }),
       );
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { verify } from '@octokit/webhooks-methods';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -44,9 +45,11 @@ describe('first attempts', function () {
       assert.equal(request.headers['x-service-delivery'], row?.id);
       assert.equal(request.headers['x-service-timestamp'], JSON.parse(body).timestamp);
       assert.equal(request.headers['x-webhook-secret'], undefined);
+      const signature = request.headers['x-service-signature'] ?? '';
+      assert.ok(typeof signature === 'string');
       const hex = createHmac('sha256', secret).update(request.body).digest('hex');
-      assert.equal(request.headers['x-service-signature'], `sha256=${hex}`);
-      assert.ok(await verify(secret, body, String(request.headers['x-service-signature'])));
+      assert.equal(signature, `sha256=${hex}`);
+      assert.ok(await verify(secret, body, signature));
       assert.equal(row?.status, 'succeeded');
       assert.equal(row?.response_status, 204);
     }
@@ -80,6 +83,24 @@ describe('first attempts', function () {
     const [attempt] = await world.attempts(row?.id ?? '');
     assert.equal(attempt?.request_headers['x-webhook-secret'], '********');
     assert.ok(!world.logged().includes('tell-it'));
+  });
+
+  it('carry the Standard Webhooks headers on request, which their own library verifies', async () => {
+    const secret = 'any text at all';
+    const webhookId = await world.webhook({ url: receiver.url, secret, standardWebhooks: true });
+    const [body = ''] = await world.publish([{}]);
+    const [request] = await receiver.receives(1);
+    await settled(webhookId, 1);
+    const headers = Object.fromEntries(
+      ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => [
+        name,
+        String(request?.headers[name]),
+      ]),
+    );
+    const verifier = new StandardWebhook(`whsec_${Buffer.from(secret).toString('base64')}`);
+    assert.deepEqual(verifier.verify(body, headers), JSON.parse(body));
+    assert.throws(() => verifier.verify(`${body} `, headers));
+    assert.equal(headers['webhook-id'], request?.headers['x-service-delivery']);
   });
 
   it('are not made where a filter says no, the webhook is off, or it is disabled; the log says why', async () => {

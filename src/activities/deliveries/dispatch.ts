@@ -112,7 +112,7 @@ export function createDispatchActivities(means: DispatchMeans) {
       const stopBeating = keepBeating();
       try {
         const now = await engineClock(means.engineTime);
-        await Promise.all(ids.map((id) => underWay.get(id)));
+        await Promise.all(ids.flatMap((id) => underWay.get(id) ?? []));
         for (;;) {
           const waiting = await waitingAmong(database, ids);
           const deliveries = await deliveriesToSend(database, [...waiting]);
