@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import { webhookStatus } from '../../domain/webhook.ts';
 import { bodyOf, findDelivery, notePlannedAttempt, type DeliveryRow } from '../../database/deliveries.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
 import { EngineUncertain } from '../../workflows/control.ts';
+import type { AttemptInput } from '../../workflows/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
@@ -31,22 +32,30 @@ export async function retryDelivery(
   if ((await bodyOf(deps.database, delivery)) === null) {
     throw new Problem('invalid_state', 'The payload of this delivery is no longer kept.');
   }
-  const token = claim ? idOfClaim(claim) : randomUUID();
-  const start = () => deps.deliveryControl.attempt({ deliveryId: id, trigger: 'manual', token }, delayMs);
-  // The same token again starts nothing twice.
-  await start()
-    .catch((error: unknown) => {
-      if (error instanceof EngineUncertain) return start();
-      throw error;
-    })
-    .catch((error: unknown) => {
-      throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
-    });
+  await deps.control.ready();
+  await startAttempt(
+    deps,
+    { deliveryId: id, trigger: 'manual', token: claim ? idOfClaim(claim) : randomUUIDv7() },
+    delayMs,
+  );
   if (delayMs > 0) await notePlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
   return {
     status: 202,
     body: presentDelivery((await findDelivery(deps.database, { workspaceId, id })) ?? delivery),
   };
+}
+
+/** Starts an attempt, in doubt a second time: the same token starts nothing twice. */
+async function startAttempt(deps: Dependencies, wish: AttemptInput, delayMs: number): Promise<void> {
+  for (const isLast of [false, true]) {
+    try {
+      await deps.deliveryControl.attempt(wish, delayMs);
+      return;
+    } catch (error) {
+      if (!(error instanceof EngineUncertain)) throw error;
+      if (isLast) throw unavailable('Temporal', error);
+    }
+  }
 }
 
 /** @throws Problem `invalid_state` where nothing is sent to the webhook at present */

@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { EventKind } from '../../domain/event-kinds.ts';
 import { payloadText, wordsOf } from '../../domain/event-payload.ts';
 import { sampleData } from '../../domain/event-samples.ts';
 import { attemptsOf, giveUpTest, insertTestDelivery } from '../../database/deliveries.ts';
 import { insertTestEvent, workspaceName } from '../../database/events.ts';
 import { findWebhook } from '../../database/webhooks.ts';
+import { EngineUncertain } from '../../workflows/control.ts';
 import { presentAttempt } from '../deliveries/presenter.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { notFound, Problem } from '../http/problem.ts';
+import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { Answer } from '../http/route.ts';
 
 type Wish = { workspaceId: string; id: string; event: EventKind };
@@ -22,10 +23,10 @@ export async function testWebhook(deps: Dependencies, { workspaceId, id, event }
   await deps.control.ready();
   const { deliveryId, body } = await insertTest(deps, { workspaceId, id, event });
   try {
-    await deps.deliveryControl.attemptAndWait({ deliveryId, trigger: 'test', token: randomUUID() });
+    await deps.deliveryControl.attemptAndWait({ deliveryId, trigger: 'test', token: randomUUIDv7() });
   } catch (error) {
     await giveUpTest(deps.database, deliveryId, 'the test could not be sent in time', deps.clock());
-    throw error;
+    throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
   const [attempt] = await attemptsOf(deps.database, deliveryId);
   if (!attempt) throw new Problem('invalid_state', 'The webhook was deleted before the test was sent.');
