@@ -2,60 +2,55 @@ import type { NewEvent } from '../../database/events.ts';
 import { EngineUnavailable } from '../../workflows/control.ts';
 import { Problem, unavailable } from '../http/problem.ts';
 import type { GroupStore } from './group-store.ts';
+import { createPace } from './pace.ts';
 
 /** When a group is full; a request larger than that is a group of its own. */
 const FULL_EVENTS = 100;
 const FULL_BYTES = 512 * 1_024;
-/** Groups that are being stored and started. */
-const MOST_UNDER_WAY = 4;
-/** While another group is under way the next one waits so long for company, in milliseconds. */
-const COMPANY_MS = 8;
 /** What may wait in all; more is refused, since whoever sends is faster than we are. */
 const MOST_WAITING_BYTES = 128 * 1_024 * 1_024;
 
 type Request = {
   events: readonly NewEvent[];
   bytes: number;
-  arrived: number;
+  arrivedAt: number;
   promise: PromiseWithResolvers<ReadonlySet<string>>;
 };
 
 /**
- * Gathers requests as a database gathers commits: at rest a request goes at once; while a group is under way the next
- * one grows, until it is full, or has waited a moment, or the one before it is done. A request is never split.
+ * Gathers requests as a database gathers commits: at rest a request goes at once; while groups are under way the next
+ * one grows, at the pace of `pace.ts`. A request is never split.
  */
 export function createGatherer(store: GroupStore) {
   let waiting: Request[] = [];
   let waitingBytes = 0;
-  let underWay = 0;
+  const pace = createPace();
   let timer: NodeJS.Timeout | null = null;
   const runs = new Set<Promise<void>>();
 
-  function mayLeave(now: number): boolean {
-    const [oldest] = waiting;
-    if (!oldest || underWay >= MOST_UNDER_WAY) return false;
-    return underWay === 0 || now - oldest.arrived >= COMPANY_MS || isFull(waiting);
+  function pump(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    for (;;) {
+      const now = performance.now();
+      const oldestAt = waiting[0]?.arrivedAt ?? now;
+      const at = pace.leavesAt({ requests: waiting.length, isFull: isFull(waiting), oldestAt }, now);
+      if (at !== 0) {
+        if (at !== null) timer = setTimeout(pump, Math.ceil(at - now));
+        return;
+      }
+      leave(nextGroup(), now);
+    }
   }
 
-  function pump(): void {
-    while (mayLeave(performance.now())) {
-      const run = send(nextGroup()).finally(() => {
-        runs.delete(run);
-        underWay -= 1;
-        pump();
-      });
-      underWay += 1;
-      runs.add(run);
-    }
-    const [oldest] = waiting;
-    if (!oldest || timer !== null || underWay >= MOST_UNDER_WAY) return;
-    timer = setTimeout(
-      () => {
-        timer = null;
-        pump();
-      },
-      Math.max(0, oldest.arrived + COMPANY_MS - performance.now()),
-    );
+  function leave(group: readonly Request[], now: number): void {
+    pace.left(group.length, now);
+    const run = send(group).finally(() => {
+      runs.delete(run);
+      pace.done(group.length, waiting.length, performance.now());
+      pump();
+    });
+    runs.add(run);
   }
 
   /** As many as fit, in their order. One with an id that is in the group already begins the next. */
@@ -112,7 +107,7 @@ export function createGatherer(store: GroupStore) {
       const bytes = events.reduce((sum, { body }) => sum + body.length, 0);
       if (waitingBytes + bytes > MOST_WAITING_BYTES) throw tooMany();
       const promise = Promise.withResolvers<ReadonlySet<string>>();
-      waiting.push({ events, bytes, arrived: performance.now(), promise });
+      waiting.push({ events, bytes, arrivedAt: performance.now(), promise });
       waitingBytes += bytes;
       pump();
       return promise.promise;
@@ -150,5 +145,5 @@ function keyOf({ workspaceId, id }: NewEvent): string {
 }
 
 function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, COMPANY_MS));
+  return new Promise((resolve) => setTimeout(resolve, 10));
 }
