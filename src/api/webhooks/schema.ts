@@ -64,7 +64,6 @@ const plan = {
 
 /** A webhook to be (specification 2.5). */
 export const webhookPlan = z.strictObject({ ...plan, secret: secret.optional() }).meta({ id: 'WebhookPlan' });
-export type WebhookPlan = z.output<typeof webhookPlan>;
 
 /** What changes of one; what is not given stays. */
 export const webhookEdit = z
