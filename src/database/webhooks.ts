@@ -174,8 +174,8 @@ export async function rotateSecret(
 const TRIES = 3;
 
 /**
- * Runs `work` in a transaction that holds the webhook; null where there is none. Attempts that end meanwhile lock
- * deliveries before their webhook, so the two may be in each other's way: then it is done again.
+ * Runs `work` in a transaction that holds the webhook; null where there is none. Attempts that end meanwhile may lock
+ * the same deliveries in another order, and each wait for the other: then it is done again.
  */
 export async function inLockedTransaction<T>(
   database: Database,
