@@ -65,11 +65,14 @@ async function serve(
   const bundle = await workflowBundle(Runtime.instance().logger);
   const worker = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
   const stopping = new AbortController();
+  const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const deliveryControl = createDeliveryControl({ client, taskQueue });
-  const gatherer = createGatherer(createGroupStore({ database, control: deliveryControl, clock, log }));
+  const gatherer = createGatherer(
+    createGroupStore({ database, control: deliveryControl, engineReady: control.ready, clock, log }),
+  );
   const app = createApp({
     database,
-    control: createTaskControl({ client, taskQueue, eagerStart, searchable }),
+    control,
     deliveryControl,
     gatherer,
     notifications,

@@ -7,6 +7,7 @@ import { Problem } from '../../src/api/http/problem.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import type { NewEvent } from '../../src/database/events.ts';
 import { EngineUncertain, EngineUnavailable } from '../../src/workflows/control.ts';
+import { eventually } from '../support/runs.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
@@ -18,6 +19,8 @@ class Engine implements Control {
   started: string[] = [];
   answering: (groupId: string) => Promise<void> = async () => {};
   settling: () => Promise<'started' | 'absent'> = async () => 'absent';
+  ready: () => Promise<void> = async () => {};
+  asked = 0;
 
   async dispatch(groupId: string): Promise<void> {
     this.started.push(groupId);
@@ -36,9 +39,18 @@ describe('events that are gathered', () => {
   let gatherer: Gatherer;
   let count = 0;
 
-  const gathererOf = (control: Control) =>
+  const gathererOf = (control: Engine) =>
     createGatherer(
-      createGroupStore({ database, control, clock: () => new Date(), log: pino({ level: 'silent' }) }),
+      createGroupStore({
+        database,
+        control,
+        engineReady: async () => {
+          control.asked += 1;
+          await control.ready();
+        },
+        clock: () => new Date(),
+        log: pino({ level: 'silent' }),
+      }),
     );
   const rows = async (sql: string, values: unknown[] = []): Promise<Rows> => {
     const pool = await database.em.getConnection().getNativeClient();
@@ -217,6 +229,30 @@ describe('events that are gathered', () => {
       };
       assert.equal((await gatherer.take([event('lucky')])).size, 0);
       assert.equal((await stored('lucky')).length, 1);
+    });
+
+    it('takes long are given up only when the engine is not there any more', async () => {
+      const held = Promise.withResolvers<void>();
+      engine.answering = () => held.promise;
+      const slow = gatherer.take([event('slow')]);
+      await eventually('it is asked whether it is there', () => engine.asked > 0);
+      held.resolve();
+      assert.equal((await slow).size, 0);
+      engine.answering = () => new Promise(() => {});
+      engine.ready = () => Promise.reject(new EngineUnavailable('no'));
+      await assert.rejects(gatherer.take([event('hopeless')]), refused);
+      assert.deepEqual(await stored('hopeless'), []);
+    });
+
+    it('failed make one ask first the next time', async () => {
+      engine.answering = () => Promise.reject(new EngineUnavailable('no'));
+      engine.ready = () => Promise.reject(new EngineUnavailable('no'));
+      await assert.rejects(gatherer.take([event('first-out')]), refused);
+      await assert.rejects(gatherer.take([event('second-out')]), refused);
+      assert.equal(engine.started.length, 1);
+      engine.answering = async () => {};
+      engine.ready = async () => {};
+      assert.equal((await gatherer.take([event('back')])).size, 0);
     });
 
     it('failed let go those that wait behind them', async () => {

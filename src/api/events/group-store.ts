@@ -20,26 +20,46 @@ export type Promised = Promise<ReadonlySet<string>>;
 export type StoreMeans = {
   database: Database;
   control: Pick<DeliveryControl, 'dispatch' | 'settleDispatch'>;
+  /** Resolves when the engine answers. @throws EngineUnavailable */
+  engineReady: () => Promise<void>;
   clock: () => Date;
   log: Logger;
 };
 
+/** A start that takes longer than this makes one ask whether the engine is there at all. */
+const DOUBT_MS = 2_000;
+
 /** Stores groups of requests and has them dispatched. */
-export function createGroupStore({ database, control, clock, log }: StoreMeans) {
+export function createGroupStore({ database, control, engineReady, clock, log }: StoreMeans) {
   /** Starts of groups by this process that are under way. */
   const starting = new Map<string, Promise<void>>();
+  /** Whether the engine failed of late: then it is asked first, which fails sooner. */
+  let isDoubtful = false;
   const notes = createStartNotes((ids) => noteGroupStarted(database, ids), log);
 
   /** @throws EngineUnavailable where the group is not sure to be dispatched */
   async function dispatched(groupId: string): Promise<void> {
     try {
-      await control.dispatch(groupId);
+      if (isDoubtful) await engineReady();
+      isDoubtful = false;
+      await asLongAsReady(control.dispatch(groupId));
     } catch (error) {
+      isDoubtful = true;
       if (!(error instanceof EngineUncertain)) throw error;
       if ((await control.settleDispatch(groupId)) === 'absent') {
         throw new EngineUnavailable('Temporal did not take the group', { cause: error });
       }
     }
+  }
+
+  /** Waits for a start while the engine is there: a busy one may take its time. @throws EngineUncertain */
+  async function asLongAsReady(starts: Promise<void>): Promise<void> {
+    while (!(await isSettledWithin(starts, DOUBT_MS))) {
+      await engineReady().catch((error: unknown) => {
+        throw new EngineUncertain('Temporal does not answer', { cause: error });
+      });
+    }
+    await starts;
   }
 
   /** Starts a group of ours; one that does not start is taken back. */
@@ -112,6 +132,16 @@ export function createGroupStore({ database, control, clock, log }: StoreMeans) 
 }
 
 export type GroupStore = ReturnType<typeof createGroupStore>;
+
+async function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  return await Promise.race([settled, late.promise]).finally(() => clearTimeout(timer));
+}
 
 function canBeStored(known: readonly KnownEvent[] = []): boolean {
   return known.every(({ isSame }) => isSame);
