@@ -13,7 +13,8 @@ import {
 import { type Exchange, exchange } from './exchange.ts';
 import { OutboundFailure } from './failure.ts';
 import { firstToOpen } from './first-to-open.ts';
-import { allowedAddresses, type Lookup, lookupBySystem, shared } from './resolve.ts';
+import { createLookup } from './names.ts';
+import { allowedAddresses, type Lookup, shared } from './resolve.ts';
 import { limitOf, orAborted, type Stage } from './time-limit.ts';
 
 export type SenderOptions = {
@@ -24,7 +25,7 @@ export type SenderOptions = {
   proxy?: string;
   /** Milliseconds since 1970, for `started_at`. */
   clock?: () => number;
-  /** Asked for names; the system's resolver unless given. */
+  /** Asked for names; see {@link createLookup} for what it is unless given. */
   lookup?: Lookup;
 };
 
@@ -51,7 +52,7 @@ type Means = {
 export function createSender(options: SenderOptions): Sender {
   const means: Means = {
     guard: options.guard,
-    lookup: shared(options.lookup ?? lookupBySystem),
+    lookup: shared(options.lookup ?? createLookup()),
     route: { secureContext: trusting(options.ca), proxy: proxyUrl(options.proxy) },
     idle: createIdleConnections(),
     clock: options.clock ?? Date.now,

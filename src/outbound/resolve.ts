@@ -1,4 +1,3 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
 import { lookupFailure, OutboundFailure } from './failure.ts';
@@ -6,15 +5,8 @@ import { lookupFailure, OutboundFailure } from './failure.ts';
 /** All addresses of a name, in the order to try them. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
-/** The system's own resolver, hosts file included. */
-export const lookupBySystem: Lookup = async (hostname) => {
-  const found = await systemLookup(hostname, { all: true, order: 'verbatim' });
-  return found.map(({ address }) => address);
-};
-
 /**
- * Lets attempts that ask for the same name at the same time share one look-up, since the system's resolver has
- * only a few threads. Nothing is kept once it is answered.
+ * Lets attempts that ask for the same name at the same time share one look-up. Nothing is kept once it is answered.
  */
 export function shared(lookup: Lookup): Lookup {
   const underWay = new Map<string, Promise<readonly string[]>>();
