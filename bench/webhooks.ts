@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from '@temporalio/worker';
@@ -11,7 +11,7 @@ import { sampleData } from '../src/domain/event-samples.ts';
 import { services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../workers/temporal.ts';
 import { prepareBaton } from './support/baton.ts';
-import { cpuSecondsAround, sideBySide, summarise, table, timed } from './support/figures.ts';
+import { processesAround, sideBySide, summarise, table, timed } from './support/figures.ts';
 import type { Arrival } from './support/webhook-receiver.ts';
 
 /*
@@ -26,6 +26,14 @@ const SLOW_EVERY_MS = 50;
 const WIDE_EVENTS = 500;
 const WIDE = 10;
 const HANGING_EVENTS = 200;
+
+const PARTS: readonly (readonly [string, RegExp])[] = [
+  ['API', /src\/api\/server/],
+  ['delivery worker', /workers\/delivery/],
+  ['Temporal', /temporal.*start-dev/],
+  ['PostgreSQL', /postgres/],
+  ['receiver', /webhook-receiver/],
+];
 
 process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
 installRuntime(pino({ level: 'warn' }, pino.destination(2)));
@@ -142,13 +150,18 @@ await drop(first);
 say(`${EVENTS} events by ${PUBLISHERS} publishers, one webhook`);
 const one = await webhook('/one');
 const published: Published[] = [];
-const cpuBefore = cpuSecondsAround();
+const cpuBefore = byPart(({ cpuSeconds }) => cpuSeconds);
 const begun = performance.timeOrigin + performance.now();
 const publishing = await timed(() =>
   sideBySide(EVENTS, PUBLISHERS, async () => void published.push(await publish())),
 );
 const arrivals = await arrived(EVENTS, '/one');
-const cpu = cpuSecondsAround() - cpuBefore;
+const cpu = new Map(
+  [...byPart(({ cpuSeconds }) => cpuSeconds)].map(([part, seconds]) => [
+    part,
+    (1_000_000 * (seconds - (cpuBefore.get(part) ?? 0))) / EVENTS,
+  ]),
+);
 const lastAt = arrivals.reduce((last, [, , at]) => Math.max(last, at), 0);
 const oneRate = (1_000 * EVENTS) / (lastAt - begun);
 const oneWay = waysOf(published, arrivals);
@@ -158,7 +171,6 @@ say(`${WIDE_EVENTS} events, ${WIDE} webhooks each`);
 const wide = await Promise.all(Array.from({ length: WIDE }, (_, number) => webhook(`/wide${number}`)));
 const wideBegun = performance.timeOrigin + performance.now();
 await sideBySide(WIDE_EVENTS, PUBLISHERS, async () => void (await publish()));
-await Promise.all(wide.map((_, number) => wait(number * 7).then(() => 0)));
 let wideLast = 0;
 for (const [number] of wide.entries()) {
   for (const [, , at] of await arrived(WIDE_EVENTS, `/wide${number}`)) wideLast = Math.max(wideLast, at);
@@ -178,7 +190,7 @@ await sideBySide(HANGING_EVENTS, PUBLISHERS, async () => void (await publish('sp
 const beside = await atRest(SLOW_EVENTS / 2, '/good', 'user.joined', userData);
 await Promise.all([drop(good), drop(hanging)]);
 
-const memory = residentMegabytes();
+const memory = byPart(memoryOf);
 say('bare signed POSTs, and bare workflows');
 const bareRate = await barePosts();
 const workflowRate = await bareWorkflows();
@@ -217,8 +229,8 @@ one webhook ÷ bare POSTs         ${ratio(oneRate / bareRate)}   wanted ≥ 0.08
 ${WIDE} webhooks ÷ bare POSTs        ${ratio(wideRate / bareRate)}   wanted ≥ 0.17
 neighbour's p95 ÷ alone          ${ratio(beside.arrival.p95 / alone.arrival.p95)}   wanted ≤ 1.5
 at rest, p50 and p95             ${ms(rest.arrival.p50)} and ${ms(rest.arrival.p95)}   wanted ≤ 20 and 35 ms
-CPU per event, one webhook       ${((1_000_000 * cpu) / EVENTS).toFixed(0)} µs, all processes
-memory of all processes          ${memory.total} MB (${memory.parts})   wanted ≤ 700 MB`);
+CPU per event, one webhook       ${total(cpu).toFixed(0)} µs (${inWords(cpu)})
+memory of all processes          ${total(memory).toFixed(0)} MB (${inWords(memory)})   wanted ≤ 700 MB`);
 
 child.disconnect();
 await dispatcher.close();
@@ -228,29 +240,31 @@ await connection.close();
 await baton.fresh.drop();
 process.exit(0);
 
-/** Of our two processes, Temporal and PostgreSQL (proportional shares, since PostgreSQL's processes share pages). */
-function residentMegabytes(): { total: number; parts: string } {
-  const kinds = new Map<string, number>();
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+/** What each part of the service has used: a figure per process, added up by part. */
+function byPart(figure: (one: { pid: number; cpuSeconds: number }) => number): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const one of processesAround()) {
     try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      const kind = /src\/api\/server/.test(words)
-        ? 'API'
-        : /workers\/delivery/.test(words)
-          ? 'delivery worker'
-          : /temporal.*start-dev/.test(words)
-            ? 'Temporal'
-            : /postgres/.test(words)
-              ? 'PostgreSQL'
-              : null;
-      const kilobytes = Number(
-        /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0,
-      );
-      if (kind) kinds.set(kind, (kinds.get(kind) ?? 0) + kilobytes / 1_024);
+      const words = readFileSync(`/proc/${one.pid}/cmdline`, 'utf8');
+      const part = PARTS.find(([, form]) => form.test(words))?.[0];
+      if (part) sums.set(part, (sums.get(part) ?? 0) + figure(one));
     } catch {
       // It has ended meanwhile, or there is no such file on this system.
     }
   }
-  const parts = [...kinds].map(([kind, size]) => `${kind} ${Math.round(size)}`).join(', ');
-  return { total: Math.round([...kinds.values()].reduce((sum, size) => sum + size, 0)), parts };
+  return sums;
+}
+
+/** Megabytes; proportional shares, since PostgreSQL's processes share pages. */
+function memoryOf({ pid }: { pid: number }): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1_024;
+}
+
+function inWords(parts: ReadonlyMap<string, number>): string {
+  return [...parts].map(([part, value]) => `${part} ${Math.round(value)}`).join(', ');
+}
+
+function total(parts: ReadonlyMap<string, number>): number {
+  return [...parts.values()].reduce((sum, value) => sum + value, 0);
 }

@@ -4,6 +4,11 @@ import type { Child } from './supervisor.ts';
 
 /** Calls into the workflow sandbox go without a watchdog, see the file. */
 const NODE_OPTIONS = ['--import', inCheckout('workers', 'sandbox-preload.ts')];
+/**
+ * Temporal's core has dozens of threads, and glibc gives each a heap of its own unless told otherwise: that is 100 MB
+ * and more for each process.
+ */
+const MEMORY = { MALLOC_ARENA_MAX: '2' };
 const READY_LIMIT_MS = 90_000;
 
 /**
@@ -22,7 +27,7 @@ export async function startNodeService(plan: {
     command: process.execPath,
     args: [...(plan.nodeOptions ?? NODE_OPTIONS), plan.root],
     logFile: plan.logFile,
-    env: plan.environment,
+    env: { ...MEMORY, ...plan.environment },
     cwd: checkout,
     ipc: true,
   });

@@ -31,11 +31,11 @@ export async function sideBySide(
 }
 
 /**
- * CPU-seconds that all processes started by this one's parent have used so far, this one left out: the servers and
- * the processes under test (Linux; 0 elsewhere).
+ * The processes started by this one's parent, this one left out: the servers and the processes under test (Linux;
+ * none elsewhere).
  */
-export function cpuSecondsAround(): number {
-  if (!existsSync('/proc')) return 0;
+export function processesAround(): { pid: number; cpuSeconds: number }[] {
+  if (!existsSync('/proc')) return [];
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => statOf(Number(pid)));
@@ -48,7 +48,12 @@ export function cpuSecondsAround(): number {
   };
   return processes
     .filter(({ pid }) => pid !== process.pid && pid !== process.ppid && isAround(pid))
-    .reduce((sum, { seconds }) => sum + seconds, 0);
+    .map(({ pid, seconds }) => ({ pid, cpuSeconds: seconds }));
+}
+
+/** CPU-seconds that all of them have used so far. */
+export function cpuSecondsAround(): number {
+  return processesAround().reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
 }
 
 function statOf(pid: number): { pid: number; parent: number; seconds: number }[] {

@@ -139,17 +139,20 @@ export type DeliveryToSend = {
   in_backlog: boolean;
   next_attempt_at: Date | null;
   created_at: Date;
+  /** When it last changed, for example by a result. */
+  updated_at: Date;
 };
 
-type RawDelivery = Omit<DeliveryToSend, 'timestamp' | 'next_attempt_at' | 'created_at'> & {
+type RawDelivery = Omit<DeliveryToSend, 'timestamp' | 'next_attempt_at' | 'created_at' | 'updated_at'> & {
   timestamp: string;
   next_attempt_at: string | null;
   created_at: string;
+  updated_at: string;
 };
 
 const WITH_EVENT = sql.raw(`
   select d.id, d.webhook_id, d.workspace_id, d.event, e."timestamp", e.body, d.status, d.test, d.generation,
-    d.failures, d.in_backlog, d.next_attempt_at, d.created_at
+    d.failures, d.in_backlog, d.next_attempt_at, d.created_at, d.updated_at
   from deliveries d join events e on e.seq = d.event_seq`);
 
 /** These deliveries, in the order of their events. */
@@ -183,6 +186,7 @@ function deliveryOf(row: RawDelivery): DeliveryToSend {
     timestamp: new Date(row.timestamp),
     next_attempt_at: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
     created_at: new Date(row.created_at),
+    updated_at: new Date(row.updated_at),
   };
 }
 

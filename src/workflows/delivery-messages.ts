@@ -17,7 +17,7 @@ export type DispatchInput = { groupId: string };
 export type BacklogInput = { webhookId: string };
 /** The retries of one delivery that failed; work of another generation does nothing. */
 export type DeliveryInput = { deliveryId: string; generation: number };
-/** One attempt beside the schedule; `token` is the id of the wish for it, a UUID. */
+/** One attempt beside the schedule; `token` is the id of the wish for it, a UUID of version 7. */
 export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string };
 /** A webhook's disabling that admins are to be mailed about; `disabledAt` is ISO 8601. */
 export type NotifyInput = { webhookId: string; disabledAt: string };

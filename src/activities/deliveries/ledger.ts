@@ -1,3 +1,4 @@
+import { isDeadlock } from '../../database/outage.ts';
 import type { Database } from '../../database/connect.ts';
 import {
   recordResults,
@@ -15,6 +16,7 @@ export type Ledger = {
 /** At most so many results in one transaction, and a success waits so many milliseconds for others. */
 const BATCH = 50;
 const LINGER_MS = 5;
+const DEADLOCKS = 5;
 
 type Entry = {
   result: AttemptResult;
@@ -42,14 +44,22 @@ export function createLedger(database: Database, onDisabled: (disabled: Disabled
 
   async function writeBatch(batch: Entry[]): Promise<void> {
     try {
-      const { recorded, disabled } = await recordResults(
-        database,
-        batch.map(({ result }) => result),
-      );
+      const { recorded, disabled } = await recordUntilDone(batch.map(({ result }) => result));
       for (const { result, resolve } of batch) resolve(recorded.get(result.delivery_id) ?? null);
       for (const one of disabled) onDisabled(one);
     } catch (error) {
       for (const { reject } of batch) reject(error);
+    }
+  }
+
+  /** Two transactions that waited for each other: one was thrown out whole, and is done again. */
+  async function recordUntilDone(results: AttemptResult[]): ReturnType<typeof recordResults> {
+    for (let turn = 1; ; turn += 1) {
+      try {
+        return await recordResults(database, results);
+      } catch (error) {
+        if (!isDeadlock(error) || turn === DEADLOCKS) throw error;
+      }
     }
   }
 

@@ -34,13 +34,17 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryMe
       }
     },
 
-    /** One attempt beside the schedule, made by hand or as a test. */
-    async attemptOnce({ deliveryId, trigger }: AttemptInput): Promise<void> {
+    /**
+     * One attempt beside the schedule, made by hand or as a test. A delivery that was cancelled meanwhile is left
+     * alone, and so is one that has succeeded since the attempt was wished for.
+     */
+    async attemptOnce({ deliveryId, trigger, token }: AttemptInput): Promise<void> {
       const stopBeating = keepBeating();
       try {
         const delivery = await find(deliveryId);
         const now = await engineClock(engineTime);
-        for (const one of delivery ? asPost(delivery) : []) {
+        if (!delivery || isSettledSince(delivery, token)) return;
+        for (const one of asPost(delivery)) {
           await attempt(one, { trigger, waitMs: null, now, startsRetries: false, signal: signal() });
         }
       } finally {
@@ -103,6 +107,13 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryMe
     const isMore = (await backlogOf(database, webhookId, 1)).length > 0;
     return { isMore, isWell };
   }
+}
+
+/** `token` is a UUID of version 7, so it tells when the attempt was wished for. */
+function isSettledSince({ status, updated_at: at }: DeliveryToSend, token: string): boolean {
+  if (status === 'cancelled') return true;
+  const wishedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);
+  return status === 'succeeded' && at.getTime() > wishedAt;
 }
 
 function signal(): AbortSignal {
