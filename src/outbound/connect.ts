@@ -58,8 +58,9 @@ async function shakeHands(
   const secured = connectTls({
     socket,
     host: hostname,
-    // An address is no name for SNI (RFC 6066); the certificate is still checked against it.
-    servername: isIP(hostname) === 0 ? hostname : '',
+    // An address is no name for SNI, and names go without a dot at their end (RFC 6066); the certificate is checked
+    // against either.
+    servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : '',
     secureContext,
     ALPNProtocols: ['http/1.1'],
     // Said outright, since NODE_TLS_REJECT_UNAUTHORIZED must not switch it off.

@@ -40,8 +40,17 @@ export function saying(answer: string | Buffer, { andClose = false } = {}) {
   };
 }
 
-/** A forward proxy that knows only CONNECT; `asked` are the authorities it was asked for, with their headers. */
-export async function startProxy({ status = 200 } = {}) {
+/**
+ * A forward proxy that knows only CONNECT; `asked` are the authorities it was asked for, with their headers. `status` is
+ * its answer, or what gives one for an authority; `answer` is sent in place of it all, as it is.
+ */
+export async function startProxy({
+  status = 200,
+  answer,
+}: {
+  status?: number | ((authority: string) => number);
+  answer?: string;
+} = {}) {
   const { createServer: createHttp } = await import('node:http');
   const { connect } = await import('node:net');
   const asked: { authority: string; authorization: string | undefined }[] = [];
@@ -51,7 +60,9 @@ export async function startProxy({ status = 200 } = {}) {
   server.on('connect', (request, socket) => {
     const { hostname, port } = new URL(`http://${request.url}`);
     asked.push({ authority: request.url ?? '', authorization: request.headers['proxy-authorization'] });
-    if (status !== 200) return socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+    const code = typeof status === 'number' ? status : status(request.url ?? '');
+    if (answer !== undefined) return socket.end(answer);
+    if (code !== 200) return socket.end(`HTTP/1.1 ${code} No\r\n\r\n`);
     const onward = connect(Number(port), hostname.replace(/[[\]]/g, ''), () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       socket.pipe(onward).pipe(socket);
