@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
@@ -26,8 +26,8 @@ export async function workflowBundle(logger: Logger): Promise<{ codePath: string
     logger,
   });
   await mkdir(CACHE, { recursive: true });
-  // Several processes may do this at once: each writes a file of its own, and the last rename stands.
-  const draft = `${codePath}.${process.pid}`;
+  // Several workers may do this at once: each writes a file of its own, and the last rename stands.
+  const draft = `${codePath}.${randomUUID()}`;
   await writeFile(draft, PREAMBLE + code);
   await rename(draft, codePath);
   return { codePath };

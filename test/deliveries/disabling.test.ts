@@ -15,7 +15,7 @@ describe('a webhook whose attempts fail', function () {
   before(async () => {
     world = await startDeliveries({ workers: 3 });
   });
-  after(() => world.close());
+  after(() => world?.close());
   beforeEach(async () => {
     receiver = await startReceiver({ tls: services().tls });
   });

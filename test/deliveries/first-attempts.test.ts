@@ -15,7 +15,7 @@ describe('first attempts', function () {
   before(async () => {
     world = await startDeliveries();
   });
-  after(() => world.close());
+  after(() => world?.close());
   beforeEach(async () => {
     receiver = await startReceiver({ tls: services().tls });
   });
