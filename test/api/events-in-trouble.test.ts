@@ -8,6 +8,7 @@ import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
 import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { eventually } from '../support/runs.ts';
+import { keyWith } from './keys.ts';
 import { assertProblem } from './problems.ts';
 import { startWorld, type Received, type World } from './world.ts';
 
@@ -18,12 +19,6 @@ async function countOf(world: World, where: string): Promise<number> {
   const pool = await world.database.em.getConnection().getNativeClient();
   const { rows } = await pool.query<{ n: number }>(`select count(*)::int as n from ${where}`);
   return rows[0]?.n ?? -1;
-}
-
-async function keyFor(world: World): Promise<string> {
-  const cookie = await world.signIn();
-  const body = { name: 'events', project_id: world.installation.project_id, scopes: ['events:write'] };
-  return (await world.send('POST', '/api/v1/keys', { ...world.as(cookie), body })).json.key;
 }
 
 describe('events that come in', () => {
@@ -59,7 +54,7 @@ describe('events that come in', () => {
         database: { url: postgres.url(), drop: async () => {} },
         temporalAddress: temporal.address,
       });
-      key = await keyFor(world);
+      key = await keyWith(world, ['events:write']);
     }).timeout(60_000);
     after(async () => {
       await world.close();
@@ -110,7 +105,7 @@ describe('events that come in', () => {
     before(async () => {
       world = await startWorld();
       second = await bootstrap(world.configuration, pino({ level: 'silent' }));
-      key = await keyFor(world);
+      key = await keyWith(world, ['events:write']);
     });
     after(async () => {
       await second.close();

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import { eventually } from '../support/runs.ts';
+import { keyWith } from './keys.ts';
+import { addWorkspace } from './people.ts';
 import { assertProblem } from './problems.ts';
 import { startWorld, type Received, type World } from './world.ts';
 
@@ -242,18 +244,14 @@ describe('sending events', () => {
     });
 
     it('is nothing to another workspace', async () => {
-      const { rows } = await query(world, `select count(*)::int as n from events where id = 'same'`);
-      assert.equal(rows[0]?.['n'], 1);
-      await query(
-        world,
-        `insert into workspaces (id, name, created_at) values ('00000000-0000-7000-8000-000000000001', 'Other', now())`,
-      );
-      await query(
-        world,
-        `insert into events (workspace_id, id, event, "timestamp", content_hash, body, received_at)
-         values ('00000000-0000-7000-8000-000000000001', 'elsewhere', 'issue.created', now(), '\\x00', '{}', now())`,
-      );
-      assert.equal((await post(event('elsewhere'))).json.duplicate, false);
+      const key2 = await addWorkspace(world);
+      await post(event('ours'));
+      const body = event('ours', { event: 'issue.deleted' });
+      const { json } = await world.send('POST', PATH, { key: key2, body });
+      assert.deepEqual(json, { id: 'ours', duplicate: false });
+      const { rows } = await query(world, "select body from events where id = 'ours' order by seq");
+      const workspaces = rows.map(({ body: payload }) => JSON.parse(String(payload)).workspace.name);
+      assert.deepEqual(workspaces, ['Test', 'Another']);
     });
   });
 
@@ -568,16 +566,6 @@ describe('what there is to know about events', () => {
     assert.ok(seconds >= 1 && seconds <= 4, String(seconds));
   });
 });
-
-/** An API key of the installation's project with these scopes. */
-export async function keyWith(world: World, scopes: string[]): Promise<string> {
-  const cookie = await world.signIn();
-  const { json } = await world.send('POST', '/api/v1/keys', {
-    ...world.as(cookie),
-    body: { name: 'events', project_id: world.installation.project_id, scopes },
-  });
-  return json.key;
-}
 
 type Row = Record<string, unknown>;
 

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { keyWith } from './keys.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('an event that came in', () => {
+  let world: World;
+  let receiver: Receiver;
+  let key: string;
+  before(async () => {
+    world = await startWorld({ worker: false, deliveryWorker: true });
+    receiver = await startReceiver();
+    key = await keyWith(world, ['events:write', 'webhooks:write']);
+    const events = EVENT_KINDS.map((event) => ({ event, filters: [] }));
+    const body = { name: 'All', url: receiver.url, events, active: true };
+    assert.equal((await world.send('POST', '/api/v1/webhooks', { key, body })).status, 201);
+  });
+  after(async () => {
+    await receiver.close();
+    await world.close();
+  });
+
+  it('arrives with the text of its data to the byte, of every kind, in the order of the request', async () => {
+    const datas = EVENT_KINDS.map((kind, index) => {
+      const plain = JSON.stringify(sampleData(kind), null, index % 3);
+      return plain.replace(/\}$/, `, "odd" : [ 1.50, -0, 1E+2, "\\u00e9é\\ud83d/\\/" ],"__proto__":{}}`);
+    });
+    const events = EVENT_KINDS.map(
+      (kind, index) => `{"data":${datas[index]}, "event":"${kind}","id":"arrive-${index}"}`,
+    );
+    const headers = { 'Content-Type': 'application/json' };
+    const sent = { key, raw: `{"events":[${events.join(' ,\n')}]}`, headers };
+    assert.equal((await world.send('POST', '/api/v1/events', sent)).status, 202);
+    const requests = await receiver.receives(EVENT_KINDS.length);
+    const bodies = new Map(requests.map(({ body }) => [JSON.parse(body.toString()).id as string, body]));
+    for (const [index, kind] of EVENT_KINDS.entries()) {
+      const body = bodies.get(`arrive-${index}`)?.toString() ?? '';
+      assert.ok(body.endsWith(`,"data":${datas[index]}}`), body);
+      assert.equal(JSON.parse(body).event, kind);
+    }
+    const seqs = await world.database.em
+      .getConnection()
+      .execute<{ id: string }[]>(`select id from events where id like 'arrive-%' order by seq`);
+    assert.deepEqual(
+      seqs.map(({ id }) => id),
+      EVENT_KINDS.map((_, index) => `arrive-${index}`),
+    );
+  });
+
+  it('arrives once, however often it was sent', async () => {
+    const before = receiver.requests.length;
+    const body = { id: 'once', event: 'user.joined', data: { user: { id: '1' } } };
+    await Promise.all(Array.from({ length: 10 }, () => world.send('POST', '/api/v1/events', { key, body })));
+    await receiver.receives(before + 1);
+    await receiver.staysQuiet(500);
+    assert.equal(receiver.requests.length, before + 1);
+  });
+});

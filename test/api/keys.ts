@@ -1,0 +1,11 @@
+import type { World } from './world.ts';
+
+/** An API key of the installation's project with these scopes, made by its owner. */
+export async function keyWith(world: World, scopes: string[]): Promise<string> {
+  const cookie = await world.signIn();
+  const { json } = await world.send('POST', '/api/v1/keys', {
+    ...world.as(cookie),
+    body: { name: 'events', project_id: world.installation.project_id, scopes },
+  });
+  return json.key;
+}
