@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { startProxy } from '../outbound/raw-server.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+
+describe('deliveries on their way out', function () {
+  this.timeout(60_000);
+  let world: Deliveries;
+  afterEach(() => world.close());
+
+  const settled = (webhookId: string) =>
+    eventually('attempted', async () => {
+      const [row] = await world.deliveries(webhookId);
+      return row && row.attempts_count > 0 ? row : null;
+    });
+
+  it('reach no special address, by the first attempt, by hand or as a test, whatever a webhook names', async () => {
+    world = await startDeliveries({ environment: { OUTBOUND_ALLOW: '' } });
+    const receiver = await startReceiver();
+    const webhookId = await world.webhook({ url: `http://localhost:${receiver.port}/` });
+    await world.publish([{}]);
+    const { id } = await settled(webhookId);
+    for (const trigger of ['manual', 'test'] as const) {
+      await world.control.attemptAndWait({ deliveryId: id, trigger, token: randomUUIDv7() });
+    }
+    const attempts = await world.attempts(id);
+    assert.deepEqual(
+      attempts.map(({ trigger, failure }) => [trigger, failure]),
+      [
+        ['automatic', 'address_refused'],
+        ['manual', 'address_refused'],
+        ['test', 'address_refused'],
+      ],
+    );
+    assert.match(attempts[0]?.message ?? '', /loopback/);
+    assert.equal(receiver.connections(), 0);
+    await receiver.close();
+  });
+
+  it('go through the configured proxy, to the address that was judged', async () => {
+    const proxy = await startProxy();
+    world = await startDeliveries({
+      environment: { OUTBOUND_PROXY: proxy.url.replace('//', '//user:password@') },
+    });
+    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const webhookId = await world.webhook({ url: `${receiver.url}/hook` });
+    await world.publish([{}]);
+    const row = await settled(webhookId);
+    const [attempt] = await world.attempts(row.id);
+    assert.deepEqual([row.status, attempt?.address], ['succeeded', '127.0.0.1']);
+    assert.deepEqual(
+      proxy.asked.map(({ authority }) => authority),
+      [`127.0.0.1:${receiver.port}`],
+    );
+    assert.equal(proxy.asked[0]?.authorization, `Basic ${Buffer.from('user:password').toString('base64')}`);
+    assert.equal(receiver.requests[0]?.headers.host, `localhost:${receiver.port}`);
+    await Promise.all([receiver.close(), proxy.close()]);
+  });
+});
