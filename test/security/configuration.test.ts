@@ -59,6 +59,25 @@ describe('the configuration', () => {
     }
   });
 
+  it('takes single addresses as those that deliveries come from', () => {
+    const rangesOf = (SOURCE_ADDRESSES: string) =>
+      readConfiguration({ ...NEEDED, SOURCE_ADDRESSES }).sourceAddresses;
+    assert.deepEqual(rangesOf(''), []);
+    assert.deepEqual(rangesOf('203.0.113.7'), ['203.0.113.7/32']);
+    assert.deepEqual(rangesOf(' 2001:DB8::7 ,203.0.113.8/32'), ['2001:db8::7/128', '203.0.113.8/32']);
+    const wrong = [
+      '203.0.113.0/24',
+      'baton.example.com',
+      '203.0.113.7,',
+      '203.0.113',
+      'fe80::1%eth0',
+      '::1/32',
+    ];
+    for (const addresses of [...wrong, '203.0.113.7/32/32']) {
+      assert.throws(() => rangesOf(addresses), { message: /^SOURCE_ADDRESSES must be single addresses/ });
+    }
+  });
+
   it('names every bad variable in a sentence, and shows no secret', () => {
     const bad = {
       PORT: '70000',
