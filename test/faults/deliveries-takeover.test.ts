@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { dispatchWorkflowId } from '../../src/workflows/delivery-messages.ts';
+import { eventually } from '../support/runs.ts';
+import type { Service } from '../support/service.ts';
+import { assertBooksAgree, duplicatesIn, pairsOf } from './delivery-books.ts';
+import { sayFigures, seconds } from './figures.ts';
+import { eventOf } from './publishers.ts';
+import {
+  groupsOf,
+  logOf,
+  makeEndpoints,
+  openWork,
+  useDeliveringService,
+  type Endpoint,
+} from './webhooks-of-service.ts';
+import { workersAtWork } from './workers-at-work.ts';
+
+/** More than the ten that are sent to one webhook at once. */
+const EVENTS = 30;
+const AT_ONCE = 10;
+/** The dead worker is missed after 8 s; an attempt of its is made again once it can't be under way any more, after 36 s. */
+const TAKES_OVER_WITHIN_MS = 45_000;
+
+describe('a delivery worker that is killed while a receiver hangs', function () {
+  this.timeout(90_000);
+  const deliveringService = useDeliveringService();
+  let service: Service;
+  let endpoints: Endpoint[];
+  beforeEach(async () => {
+    service = await deliveringService();
+    endpoints = await makeEndpoints(service, 2);
+  });
+  afterEach(() => Promise.all(endpoints.map(({ receiver }) => receiver.close())));
+
+  it('is taken over by another one, which makes its attempts again as the same deliveries', async () => {
+    const { deliveryWorker, secondDeliveryWorker } = service;
+    const [hanging, good] = endpoints.map(({ receiver }) => receiver);
+    assert.ok(hanging && good);
+    hanging.hanging();
+    const prefix = 'takeover-';
+    const events = Array.from({ length: EVENTS }, (_, index) => eventOf(`${prefix}${index}`));
+    const { status } = await service.send('POST', '/api/v1/events', { body: { events } });
+    assert.equal(status, 202);
+    await Promise.all([hanging.receives(AT_ONCE, 20_000), good.receives(EVENTS, 20_000)]);
+    await untilWaitedForBy(deliveryWorker.pid(), prefix);
+    await secondDeliveryWorker.start();
+
+    await deliveryWorker.kill();
+    const killedAt = Date.now();
+    hanging.answering(204);
+    await hanging.receives(AT_ONCE + 1, TAKES_OVER_WITHIN_MS);
+    const firstAt = Date.now();
+    await hanging.receives(AT_ONCE + EVENTS, TAKES_OVER_WITHIN_MS);
+    await eventually(
+      'everything is recorded',
+      async () => {
+        const { groups, pending } = await openWork(service, prefix);
+        return groups === 0 && pending === 0;
+      },
+      10_000,
+    );
+    const tookMs = Date.now() - killedAt;
+    assertBooksAgree(endpoints, await logOf(service, endpoints));
+    assert.deepEqual(duplicatesIn(endpoints), { pairs: 2 * EVENTS, duplicates: AT_ONCE });
+    const twice = [...pairsOf(endpoints).values()].filter(({ requests }) => requests.length > 1);
+    assert.equal(twice.length, AT_ONCE);
+    assert.ok(twice.every(({ webhookId }) => webhookId === endpoints[0]?.id));
+    sayFigures({
+      'the backlog goes on after': seconds(firstAt - killedAt),
+      'all attempts of the dead worker are made again after': seconds(tookMs),
+    });
+    assert.ok(tookMs <= TAKES_OVER_WITHIN_MS, `it took ${tookMs} ms`);
+  });
+
+  /** The group's attempts are waited for by an activity of this process. */
+  async function untilWaitedForBy(pid: number, prefix: string): Promise<void> {
+    const ids = (await groupsOf(service, prefix)).map(dispatchWorkflowId);
+    assert.equal(ids.length, 1);
+    await eventually(
+      'the worker waits for the attempts',
+      async () => (await workersAtWork(service, ids)).get(ids[0] ?? '') === pid,
+      10_000,
+    );
+  }
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import type { ReceivedRequest } from '../support/receiver.ts';
+import type { Published } from './publishers.ts';
+import type { Endpoint, Logged } from './webhooks-of-service.ts';
+
+/** What one receiver got of one event. */
+type Pair = { webhookId: string; eventId: string; requests: ReceivedRequest[] };
+
+/** What arrived, by webhook and event. */
+export function pairsOf(endpoints: readonly Endpoint[]): Map<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const { id: webhookId, receiver } of endpoints) {
+    for (const request of receiver.requests) {
+      const { id: eventId } = JSON.parse(request.body.toString()) as { id: string };
+      const key = pairKey(webhookId, eventId);
+      const pair = pairs.get(key) ?? { webhookId, eventId, requests: [] };
+      pair.requests.push(request);
+      pairs.set(key, pair);
+    }
+  }
+  return pairs;
+}
+
+/** The pairs of taken events of which nothing has arrived. */
+export function missing(endpoints: readonly Endpoint[], { taken }: Published): string[] {
+  const pairs = pairsOf(endpoints);
+  return endpoints.flatMap(({ id }) =>
+    [...taken].map((eventId) => pairKey(id, eventId)).filter((key) => !pairs.has(key)),
+  );
+}
+
+/**
+ * Holds what arrived against the log: nothing arrived that is not in it, nothing is in it that did not arrive, and
+ * whatever came twice came as the same delivery with the same bytes.
+ */
+export function assertBooksAgree(endpoints: readonly Endpoint[], log: readonly Logged[]): void {
+  const pairs = pairsOf(endpoints);
+  const logged = new Map(log.map((row) => [pairKey(row.webhook_id, row.event_id), row]));
+  assert.equal(logged.size, log.length, 'no pair has two deliveries');
+  for (const [key, pair] of pairs) {
+    const row = logged.get(key);
+    assert.ok(row, `${key} arrived and is not in the log`);
+    for (const { headers, body } of pair.requests) {
+      assert.equal(headers['x-service-delivery'], row.id, `${key} came under another delivery`);
+      assert.equal(body.toString(), row.body, key);
+    }
+  }
+  for (const [key, row] of logged) {
+    const seen = pairs.get(key)?.requests.length ?? 0;
+    const told = `${key}, seen ${seen} times: ${JSON.stringify({ ...row, body: undefined })}`;
+    const isWaitingWithReason = row.status === 'retrying' && row.failure !== null;
+    assert.ok(row.status === 'succeeded' || isWaitingWithReason, told);
+    assert.deepEqual(
+      row.attempts.map(({ number }) => number),
+      row.attempts.map((_, index) => index + 1),
+      told,
+    );
+    assert.equal(row.attempts_count, row.attempts.length, told);
+    const answered = row.attempts.filter(({ response_status: status }) => status === 204).length;
+    assert.ok(answered <= seen, `the log knows of more than came; ${told}`);
+    assert.equal(row.status === 'succeeded', answered > 0, told);
+  }
+}
+
+/** How many requests were repeats of one that had arrived already. */
+export function duplicatesIn(endpoints: readonly Endpoint[]): { pairs: number; duplicates: number } {
+  const pairs = [...pairsOf(endpoints).values()];
+  const requests = pairs.reduce((sum, pair) => sum + pair.requests.length, 0);
+  return { pairs: pairs.length, duplicates: requests - pairs.length };
+}
+
+function pairKey(webhookId: string, eventId: string): string {
+  return `${webhookId} ${eventId}`;
+}
