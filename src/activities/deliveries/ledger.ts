@@ -15,7 +15,7 @@ export type Ledger = {
 
 /** At most so many results in one transaction, and a success waits so many milliseconds for others. */
 const BATCH = 50;
-const LINGER_MS = 5;
+const LINGER_MS = 20;
 const DEADLOCKS = 5;
 
 type Entry = {
