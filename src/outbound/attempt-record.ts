@@ -54,6 +54,7 @@ const DEFAULT_HEADERS: Readonly<Record<string, string>> = {
  * case, our defaults where the caller gives none. For whoever records a request before it is sent.
  */
 export function requestHeaders(own: Readonly<Record<string, string>>): Record<string, string> {
-  const lowered = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
-  return { ...DEFAULT_HEADERS, ...Object.fromEntries(lowered) };
+  const headers: Record<string, string> = { ...DEFAULT_HEADERS };
+  for (const [name, value] of Object.entries(own)) headers[name.toLowerCase()] = value;
+  return headers;
 }
