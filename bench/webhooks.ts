@@ -241,13 +241,13 @@ await baton.fresh.drop();
 process.exit(0);
 
 /** What each part of the service has used: a figure per process, added up by part. */
-function byPart(figure: (one: { pid: number; cpuSeconds: number }) => number): Map<string, number> {
+function byPart(figure: (around: { pid: number; cpuSeconds: number }) => number): Map<string, number> {
   const sums = new Map<string, number>();
-  for (const one of processesAround()) {
+  for (const around of processesAround()) {
     try {
-      const words = readFileSync(`/proc/${one.pid}/cmdline`, 'utf8');
+      const words = readFileSync(`/proc/${around.pid}/cmdline`, 'utf8');
       const part = PARTS.find(([, form]) => form.test(words))?.[0];
-      if (part) sums.set(part, (sums.get(part) ?? 0) + figure(one));
+      if (part) sums.set(part, (sums.get(part) ?? 0) + figure(around));
     } catch {
       // It has ended meanwhile, or there is no such file on this system.
     }

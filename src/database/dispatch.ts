@@ -15,7 +15,10 @@ export type GroupEvent = {
   received_at: Date;
 };
 
-/** The events of a group in the order they came in; those whose payload is past its retention are left out. */
+/**
+ * Claims a group and answers its events in the order they came in; those whose payload is past its retention are left
+ * out. A claimed group is not taken back any more, and one that was taken back has no events.
+ */
 export async function eventsOfGroup(database: Database, groupId: string): Promise<GroupEvent[]> {
   const statement = sql<{
     seq: string;
@@ -26,8 +29,11 @@ export async function eventsOfGroup(database: Database, groupId: string): Promis
     body: string;
     received_at: string;
   }>`
+    with claimed as (
+      update event_groups set started_at = coalesce(started_at, now()) where id = ${groupId}::uuid returning id
+    )
     select seq, workspace_id, id, event, "timestamp", body, received_at
-    from events where group_id = ${groupId}::uuid and body is not null order by seq
+    from events where group_id in (select id from claimed) and body is not null order by seq
   `.compile(statements(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map((row) => ({
@@ -118,7 +124,7 @@ export async function putAside(
 /** Notes that every delivery of a group has had its first attempt, or waits elsewhere. */
 export async function noteGroupDone(database: Database, groupId: string, now: Date): Promise<void> {
   const statement = sql`
-    update event_groups set done_at = ${now}::timestamptz, started_at = coalesce(started_at, created_at)
+    update event_groups set done_at = ${now}::timestamptz
     where id = ${groupId}::uuid and done_at is null
   `.compile(statements(database));
   await runPrepared(database, statement);

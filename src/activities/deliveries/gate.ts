@@ -42,8 +42,9 @@ export function createGate(limits: GateLimits): Gate {
       add(webhooks, comer.webhookId, -1);
       add(workspaces, comer.workspaceId, -1);
       admit(comer.webhookId);
-      // Where an outer limit was the obstacle, the others come by turns.
-      if (wasFull) for (const webhookId of [...queues.keys()]) admit(webhookId);
+      // Where an outer limit was the obstacle, the others come by turns. Who is admitted goes to the end of the row.
+      const others = wasFull ? Array.from(queues.keys()) : [];
+      for (const webhookId of others) admit(webhookId);
     };
   }
 
