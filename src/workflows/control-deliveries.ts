@@ -116,9 +116,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
      * @throws EngineUnavailable | EngineUncertain
      */
     async attempt(input: AttemptInput, delayMs = 0): Promise<void> {
-      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, {
-        ...(delayMs > 0 ? { startDelay: Math.round(delayMs) } : {}),
-      });
+      const options = delayMs > 0 ? { startDelay: Math.round(delayMs) } : {};
+      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
     },
 
     /** The same now, answered when the attempt is recorded. @throws EngineUnavailable | EngineUncertain */
