@@ -45,6 +45,9 @@ export type RecordedResult = {
 /** Whom the results have disabled. */
 export type Disabled = { webhookId: string; at: Date };
 
+/** What became of results: where their deliveries stand, by id, and whom they have disabled. */
+export type Recorded = { recorded: Map<string, RecordedResult>; disabled: Disabled[] };
+
 /** A database in or outside a transaction. */
 type Builder = Kysely<never>;
 
@@ -56,7 +59,7 @@ type Builder = Kysely<never>;
 export async function recordResults(
   database: Database,
   results: readonly AttemptResult[],
-): Promise<{ recorded: Map<string, RecordedResult>; disabled: Disabled[] }> {
+): Promise<Recorded> {
   const db = statements(database) as unknown as Builder;
   if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
     const { rows } = await runPrepared(database, resultsStatement(results).compile(db));
@@ -75,6 +78,22 @@ export async function recordResults(
     }
     return { recorded, disabled };
   });
+}
+
+/** Those of the results whose attempts are written already, with where their deliveries stand now. */
+export async function resultsThere(
+  database: Database,
+  results: readonly AttemptResult[],
+): Promise<Map<string, RecordedResult>> {
+  const { rows } = await sql<Row>`
+    select d.id, a.number, d.status, d.generation, d.failures, d.next_attempt_at
+    from json_to_recordset(${JSON.stringify(results)}::json) as r
+      (delivery_id uuid, attempted_at timestamptz(3), "trigger" text)
+    join delivery_attempts a
+      on a.delivery_id = r.delivery_id and a.attempted_at = r.attempted_at and a."trigger" = r."trigger"
+    join deliveries d on d.id = a.delivery_id
+  `.execute(statements(database));
+  return byDelivery(rows);
 }
 
 /** Locks the webhooks, counts, and disables those whose count comes to the limit. */

@@ -1,22 +1,19 @@
-import { isDeadlock } from '../../database/outage.ts';
 import type { Database } from '../../database/connect.ts';
-import {
-  recordResults,
-  type AttemptResult,
-  type Disabled,
-  type RecordedResult,
-} from '../../database/delivery-results.ts';
+import type { AttemptResult, Disabled, RecordedResult } from '../../database/delivery-results.ts';
+import { recordUntilDone } from './recording.ts';
 
 /** Writes the results of attempts down. */
 export type Ledger = {
-  /** Resolves once the result is committed; null where the delivery is gone. @throws what the database throws */
+  /**
+   * Resolves once the result is committed, which waits for a database that is away; null where the delivery is gone.
+   * @throws what the database throws
+   */
   record(result: AttemptResult): Promise<RecordedResult | null>;
 };
 
 /** At most so many results in one transaction, and a success waits so many milliseconds for others. */
 const BATCH = 50;
 const LINGER_MS = 20;
-const DEADLOCKS = 5;
 
 type Entry = {
   result: AttemptResult;
@@ -44,22 +41,14 @@ export function createLedger(database: Database, onDisabled: (disabled: Disabled
 
   async function writeBatch(batch: Entry[]): Promise<void> {
     try {
-      const { recorded, disabled } = await recordUntilDone(batch.map(({ result }) => result));
+      const { recorded, disabled } = await recordUntilDone(
+        database,
+        batch.map(({ result }) => result),
+      );
       for (const { result, resolve } of batch) resolve(recorded.get(result.delivery_id) ?? null);
       for (const one of disabled) onDisabled(one);
     } catch (error) {
       for (const { reject } of batch) reject(error);
-    }
-  }
-
-  /** Two transactions that waited for each other: one was thrown out whole, and is done again. */
-  async function recordUntilDone(results: AttemptResult[]): ReturnType<typeof recordResults> {
-    for (let turn = 1; ; turn += 1) {
-      try {
-        return await recordResults(database, results);
-      } catch (error) {
-        if (!isDeadlock(error) || turn === DEADLOCKS) throw error;
-      }
     }
   }
 
