@@ -45,23 +45,24 @@ export function createDispatchActivities(means: DispatchMeans) {
   /** First attempts of this process that are under way, by delivery. */
   const underWay = new Map<string, Promise<void>>();
 
-  /** Sends side by side; answers when every attempt is recorded, or left to the backlog. */
-  async function send(deliveries: readonly Post[], now: () => Date): Promise<void> {
+  /**
+   * Begins to send side by side, in order; what is under way in this process already is not sent again. Each resolves
+   * when its attempt is recorded, or left to the backlog.
+   */
+  function begin(deliveries: readonly Post[], now: () => Date): Map<string, Promise<void>> {
     const leave = createLeaving(now);
     const sendOne = async (delivery: Post): Promise<void> => {
       const wish = { trigger: 'automatic', waitMs: ADMISSION_MS, now, startsRetries: true } as const;
       const outcome = await attempt(delivery, wish);
       if (outcome.kind === 'no_room') await leave(delivery);
     };
-    const settled = await Promise.allSettled(
-      deliveries.map((delivery) => {
-        const sending = sendOne(delivery).finally(() => underWay.delete(delivery.id));
-        underWay.set(delivery.id, sending);
-        return sending;
-      }),
-    );
-    const broken = settled.find((one) => one.status === 'rejected');
-    if (broken) throw broken.reason;
+    const begun = deliveries.map((delivery) => {
+      const { id } = delivery;
+      const sending = underWay.get(id) ?? sendOne(delivery).finally(() => underWay.delete(id));
+      underWay.set(id, sending);
+      return [id, sending] as const;
+    });
+    return new Map(begun);
   }
 
   /** Leaves deliveries to the backlogs of their webhooks, those of the same moment together. */
@@ -87,6 +88,15 @@ export function createDispatchActivities(means: DispatchMeans) {
     };
   }
 
+  function underWayAmong(planned: readonly PlannedDelivery[]): Map<string, Promise<void>> {
+    return new Map(
+      planned.flatMap(({ id }) => {
+        const sending = underWay.get(id);
+        return sending ? [[id, sending] as const] : [];
+      }),
+    );
+  }
+
   return {
     /**
      * Matches the events of a group with the webhooks of their workspaces, stores the deliveries and makes their
@@ -97,14 +107,21 @@ export function createDispatchActivities(means: DispatchMeans) {
       const now = await engineClock(means.engineTime);
       const events = await eventsOfGroup(database, groupId);
       const planned = await plan(means.book, events);
+      // Looked at before the rows: what ends between the two looks is not taken for one that waits.
+      const attempts = underWayAmong(planned);
       const waiting = await storeDeliveries(database, planned, now());
-      const posts = postsOf(planned, events, waiting);
-      const sending = send(posts, now).then(() => noteGroupDone(database, groupId, now()));
-      const isDone = await Promise.race([sending.then(() => true), after(BRIEF_MS)]);
+      const posts = postsOf(planned, events, waiting).filter(({ id }) => !attempts.has(id));
+      for (const [id, sending] of begin(posts, now)) attempts.set(id, sending);
+      const broken: unknown[] = [];
+      for (const sending of attempts.values()) sending.catch((error: unknown) => broken.push(error));
+      const ending = allEnded(attempts.values()).then(() => noteGroupDone(database, groupId, now()));
+      const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
       if (isDone) return { unfinished: [] };
       // Its end is waited for by the long activity, if that comes to this process; nobody else must.
-      sending.catch(() => {});
-      return { unfinished: posts.map(({ id }) => id).filter((id) => underWay.has(id)) };
+      ending.catch(() => {});
+      // What came to nothing is begun again by a repeat of this one, which joins those that are under way.
+      if (broken.length > 0) throw broken[0];
+      return { unfinished: [...attempts.keys()].filter((id) => underWay.has(id)) };
     },
 
     /** Waits until the deliveries that a group left under way are recorded, and makes up for a process that died. */
@@ -118,7 +135,7 @@ export function createDispatchActivities(means: DispatchMeans) {
           const deliveries = await deliveriesToSend(database, [...waiting]);
           if (deliveries.length === 0) break;
           const over = deliveries.filter(({ created_at: at }) => now().getTime() - at.getTime() > OVER_MS);
-          await send(over.flatMap(asPost), now);
+          await allEnded(begin(over.flatMap(asPost), now).values());
           if (over.length < deliveries.length) await after(LOOK_MS);
           Context.current().cancellationSignal.throwIfAborted();
         }
@@ -177,6 +194,13 @@ function postsOf(
 /** A stored delivery as it is posted; none where its payload is past its retention. */
 export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): Post[] {
   return delivery.body === null ? [] : [{ ...delivery, body: Buffer.from(delivery.body) }];
+}
+
+/** Waits until all have ended. @throws what the first broken one has thrown */
+async function allEnded(attempts: Iterable<Promise<void>>): Promise<void> {
+  const settled = await Promise.allSettled(attempts);
+  const broken = settled.find((one) => one.status === 'rejected');
+  if (broken) throw broken.reason;
 }
 
 function after(ms: number): Promise<false> {
