@@ -45,9 +45,8 @@ export function createAttempts(means: AttemptMeans) {
     if (leave === null) return { kind: 'no_room' };
     let result: RecordedResult | null;
     try {
-      // The attempt's time is before the look-up: one that passes it began before any later disabling.
-      const begun = wish.now();
-      const endpoint = await book.current(delivery.webhook_id);
+      // The attempt's time is that of the look: one that passes it began before any later disabling.
+      const { endpoint, at: begun } = await book.current(delivery.webhook_id, wish.now);
       const refusal = wish.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
       if (refusal || !endpoint) {
         const [status, reason] = refusal ?? DELETED;
@@ -59,6 +58,7 @@ export function createAttempts(means: AttemptMeans) {
       const recording = ledger.record(done);
       if (done.succeeded) leave();
       result = await recording;
+      if (!done.succeeded) book.forget(delivery.webhook_id);
     } finally {
       leave();
     }

@@ -1,6 +1,9 @@
 import type { Database } from '../../database/connect.ts';
 import { endpointsNow, endpointsOf, type Endpoint } from '../../database/endpoints.ts';
 
+/** A webhook as it was at a moment; null where it was deleted. */
+export type Sight = { endpoint: Endpoint | null; at: Date };
+
 /** The webhooks that events are matched with, and how they are at the moment of an attempt. */
 export type EndpointBook = {
   /**
@@ -9,34 +12,62 @@ export type EndpointBook = {
    */
   ofWorkspaces(workspaceIds: readonly string[]): Promise<Map<string, Endpoint[]>>;
   /**
-   * A webhook as it is now, looked up for each attempt, so that none starts after a disabling is committed; null
-   * where it is deleted.
+   * A webhook as it is now, to be asked for each attempt, whose time is that of the sight. `now` is the time by the
+   * engine's clock.
    */
-  current(webhookId: string): Promise<Endpoint | null>;
+  current(webhookId: string, now: () => Date): Promise<Sight>;
+  /** Has it looked up anew for the next attempt: something happened that may have changed it. */
+  forget(webhookId: string): void;
 };
 
-/** The book over a database. Look-ups of single webhooks run one at a time, each for all who came meanwhile. */
+/** Attempts that begin within so many milliseconds share a look. */
+const FRESH_MS = 5;
+
+type Look = { since: number; at: Date; endpoints: Promise<Map<string, Endpoint>>; ids: Set<string> };
+
+/** The book over a database. Looks run one at a time, each for all who came meanwhile. */
 export function createEndpointBook(database: Database): EndpointBook {
   let running: Promise<unknown> = Promise.resolve();
-  let next: { ids: Set<string>; found: Promise<Map<string, Endpoint>> } | null = null;
+  let next: PromiseWithResolvers<Look> | null = null;
+  const wanted = new Set<string>();
+  const fresh = new Map<string, Look>();
 
-  function lookUp(): NonNullable<typeof next> {
-    const ids = new Set<string>();
-    const found = running.then(() => {
+  function lookSoon(now: () => Date): PromiseWithResolvers<Look> {
+    const soon = Promise.withResolvers<Look>();
+    running = running.then(async () => {
+      const ids = new Set(wanted);
+      wanted.clear();
       next = null;
-      return endpointsNow(database, [...ids]);
+      const look = { since: performance.now(), at: now(), endpoints: endpointsNow(database, [...ids]), ids };
+      soon.resolve(look);
+      for (const id of ids) fresh.set(id, look);
+      await look.endpoints.catch(() => {});
     });
-    running = found.catch(() => {});
-    return { ids, found };
+    return soon;
+  }
+
+  function freshLook(webhookId: string): Look | null {
+    const look = fresh.get(webhookId);
+    if (!look) return null;
+    if (performance.now() - look.since < FRESH_MS) return look;
+    for (const id of look.ids) if (fresh.get(id) === look) fresh.delete(id);
+    return null;
   }
 
   return {
     ofWorkspaces: (workspaceIds) => endpointsOf(database, workspaceIds),
-    async current(webhookId) {
-      next ??= lookUp();
-      next.ids.add(webhookId);
-      const endpoint = (await next.found).get(webhookId);
-      return endpoint && endpoint.deleted_at === null ? endpoint : null;
+    async current(webhookId, now) {
+      let look = freshLook(webhookId);
+      if (!look) {
+        wanted.add(webhookId);
+        next ??= lookSoon(now);
+        look = await next.promise;
+      }
+      const endpoint = (await look.endpoints).get(webhookId);
+      return { endpoint: endpoint && endpoint.deleted_at === null ? endpoint : null, at: look.at };
+    },
+    forget(webhookId) {
+      fresh.delete(webhookId);
     },
   };
 }
