@@ -56,7 +56,7 @@ export function createAttempts(means: AttemptMeans) {
       const done = await post(means, endpoint, delivery, { ...wish, begun });
       // A failure holds its place until it is written: else ten could fail where the count stands at one.
       const recording = ledger.record(done);
-      if (done.succeeded) leave();
+      if (done.succeeded && !ledger.isCrowded()) leave();
       result = await recording;
       if (!done.succeeded) book.forget(delivery.webhook_id);
     } finally {

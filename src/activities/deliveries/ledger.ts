@@ -9,11 +9,14 @@ export type Ledger = {
    * @throws what the database throws
    */
   record(result: AttemptResult): Promise<RecordedResult | null>;
+  /** More results are not committed yet than a crash should repeat: whoever has one more waits for it. */
+  isCrowded(): boolean;
 };
 
 /** At most so many results in one transaction, and a success waits so many milliseconds for others. */
 const BATCH = 50;
 const LINGER_MS = 20;
+const CROWD = 100;
 
 type Entry = {
   result: AttemptResult;
@@ -27,6 +30,7 @@ type Entry = {
  */
 export function createLedger(database: Database, onDisabled: (disabled: Disabled) => void): Ledger {
   const waiting: Entry[] = [];
+  let open = 0;
   let writing = false;
   let timer: NodeJS.Timeout | null = null;
 
@@ -50,16 +54,19 @@ export function createLedger(database: Database, onDisabled: (disabled: Disabled
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
+    open -= batch.length;
   }
 
   return {
     record(result) {
       const { promise, resolve, reject } = Promise.withResolvers<RecordedResult | null>();
       waiting.push({ result, resolve, reject });
+      open += 1;
       if (!result.succeeded || waiting.length >= BATCH) void write();
       else if (!writing) timer ??= setTimeout(() => void write(), LINGER_MS);
       return promise;
     },
+    isCrowded: () => open >= CROWD,
   };
 }
 
