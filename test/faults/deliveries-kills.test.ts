@@ -35,12 +35,17 @@ describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing
   });
   afterEach(() => Promise.all(endpoints.map(({ receiver }) => receiver.close())));
 
-  it('of the delivery worker', () => killInTheMiddle('worker', service.deliveryWorker));
-  it('of the Temporal server', () => killInTheMiddle('temporal', service.temporal));
-  it('of PostgreSQL', () => killInTheMiddle('postgres', service.postgres));
-  it('of the API', () => killInTheMiddle('api', service.api));
+  it('of the delivery worker', () => killInTheMiddle('worker', [service.deliveryWorker]));
+  it('of the Temporal server', () => killInTheMiddle('temporal', [service.temporal]));
+  it('of PostgreSQL', () => killInTheMiddle('postgres', [service.postgres]));
+  it('of the API', () => killInTheMiddle('api', [service.api]));
+  it('of all of them at once', async () => {
+    const { postgres, temporal, api, worker, deliveryWorker } = service;
+    await killInTheMiddle('all', [postgres, temporal, api, worker, deliveryWorker]);
+  });
 
-  async function killInTheMiddle(name: string, part: Part): Promise<void> {
+  /** The parts come back in the order given: what others need to start comes first. */
+  async function killInTheMiddle(name: string, parts: readonly Part[]): Promise<void> {
     const prefix = `kill-${name}-`;
     const arrived = () => endpoints.reduce((sum, { receiver }) => sum + receiver.requests.length, 0);
     const began = Date.now();
@@ -51,9 +56,9 @@ describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing
       30_000,
     );
     const atKill = { taken: publishing.taken(), arrived: arrived(), at: Date.now() };
-    await part.kill();
+    await Promise.all(parts.map((part) => part.kill()));
     await wait(AWAY_MS);
-    await part.start();
+    for (const part of parts) await part.start();
     const readyAt = Date.now();
     const published = await publishing.done;
     const publishedAt = Date.now();
