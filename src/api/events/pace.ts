@@ -2,14 +2,14 @@
 export type Waiting = { requests: number; isFull: boolean; oldestAt: number };
 
 /** Groups that are being stored and started at once. */
-const MOST_UNDER_WAY = 4;
+const MOST_UNDER_WAY = 2;
 /** So long the next group waits for company, once it has reason to. */
-const COMPANY_MS = 10;
+const COMPANY_MS = 25;
 /** After so long without anything under way nobody is expected any more. */
 const QUIET_MS = 50;
 /** So many requests at a time are a crowd, of which the next group wants most. */
 const CROWD = 8;
-const MOST_OF_IT = 0.8;
+const MOST_OF_IT = 0.9;
 
 /**
  * When the next group of requests may leave. A group costs the engine about the same whatever its size, so senders
