@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { recordUntilDone } from '../../src/activities/deliveries/recording.ts';
+import type { Database } from '../../src/database/connect.ts';
+import type { AttemptResult } from '../../src/database/delivery-results.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+
+describe('the result of an attempt', function () {
+  this.timeout(60_000);
+  let world: Deliveries;
+  let receiver: Receiver;
+  before(async () => {
+    world = await startDeliveries();
+    receiver = await startReceiver();
+  });
+  after(async () => {
+    await receiver.close();
+    await world.close();
+  });
+
+  for (const moment of ['before', 'after'] as const) {
+    it(`is recorded once when the connection breaks ${moment} the commit`, async () => {
+      receiver.answering(500);
+      const webhookId = await world.webhook({ url: receiver.url });
+      await world.publish([{}]);
+      const row = await eventually('a failed delivery', async () => {
+        const [found] = await world.deliveries(webhookId);
+        return found?.status === 'retrying' && found;
+      });
+      const result = successOf(row);
+      const { recorded } = await recordUntilDone(breaking(world.database, moment), [result]);
+      assert.equal(recorded.get(row.id)?.status, 'succeeded');
+      assert.equal(recorded.get(row.id)?.number, 2);
+      assert.deepEqual(
+        (await world.attempts(row.id)).map(({ number, response_status: status }) => [number, status]),
+        [
+          [1, 500],
+          [2, 204],
+        ],
+      );
+      assert.equal((await world.deliveries(webhookId))[0]?.attempts_count, 2);
+    });
+  }
+});
+
+/** The database, whose first prepared statement loses its connection at that moment. */
+function breaking(database: Database, moment: 'before' | 'after'): Database {
+  let isBroken = false;
+  const lost = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+  const connection = {
+    async getNativeClient() {
+      const pool = await database.em.getConnection().getNativeClient();
+      return {
+        async query(statement: { text: string }) {
+          const breaks = !isBroken;
+          isBroken = true;
+          if (breaks && moment === 'before') throw lost();
+          const answer = await pool.query(statement);
+          if (breaks) throw lost();
+          return answer;
+        },
+      };
+    },
+  };
+  const em = { getConnection: () => connection, fork: () => database.em.fork() };
+  return { em } as unknown as Database;
+}
+
+function successOf(row: { id: string; webhook_id: string; workspace_id: string }): AttemptResult {
+  const now = new Date().toISOString();
+  return {
+    delivery_id: row.id,
+    webhook_id: row.webhook_id,
+    workspace_id: row.workspace_id,
+    generation: 0,
+    trigger: 'manual',
+    succeeded: true,
+    attempted_at: now,
+    completed_at: now,
+    url: 'http://localhost',
+    request_headers: {},
+    response_status: 204,
+    response_headers: {},
+    response_body: '',
+    response_truncated: false,
+    failure: null,
+    message: null,
+    address: null,
+    timings: { total_ms: 1 } as AttemptResult['timings'],
+    response_ms: 1,
+  };
+}
