@@ -191,6 +191,7 @@ const beside = await atRest(SLOW_EVENTS / 2, '/good', 'user.joined', userData);
 await Promise.all([drop(good), drop(hanging)]);
 
 const memory = byPart(memoryOf);
+memory.delete('receiver');
 say('bare signed POSTs, and bare workflows');
 const bareRate = await barePosts();
 const workflowRate = await bareWorkflows();

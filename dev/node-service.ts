@@ -2,11 +2,8 @@ import { inWords, startProcess, tailOf } from './processes.ts';
 import { checkout, inCheckout } from './paths.ts';
 import type { Child } from './supervisor.ts';
 
-/**
- * Calls into the workflow sandbox go without a watchdog, see the file. A young generation of 4 MB for each thread
- * saves 100 MB a process under load, and costs nothing that could be measured.
- */
-const NODE_OPTIONS = ['--max-semi-space-size=4', '--import', inCheckout('workers', 'sandbox-preload.ts')];
+/** Calls into the workflow sandbox go without a watchdog, see the file. */
+const NODE_OPTIONS = ['--import', inCheckout('workers', 'sandbox-preload.ts')];
 /**
  * Temporal's core has dozens of threads, and glibc gives each a heap of its own unless told otherwise: that is 100 MB
  * and more for each process.

@@ -29,7 +29,7 @@ export type DispatchMeans = {
   engineTime: EngineTime;
 };
 
-/** An attempt that its webhook's limit does not admit within this time leaves its group for the backlog. */
+/** An attempt leaves its group for the backlog when its webhook's limit admits nobody for so long. */
 const ADMISSION_MS = 1_000;
 /** The group's short activity ends after this time; what is still under way goes on in a long one. */
 const BRIEF_MS = 2_500;

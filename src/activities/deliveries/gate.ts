@@ -7,8 +7,9 @@ export type GateLimits = { perWebhook: number; perWorkspace: number; overall: nu
 /** Lets attempts through, as many at once as the limits allow; waiting ones of a webhook in the order they came. */
 export type Gate = {
   /**
-   * Resolves with the way out once there is room, or with null when there is none within `waitMs` (null: waits for as
-   * long as it takes).
+   * Resolves with the way out once there is room. With `waitMs` it resolves with null where it has waited so long and
+   * nobody of its webhook has come out meanwhile, and after five times as long in any case: a burst for a receiver
+   * that answers is waited for, one that hangs is not. With null it waits for as long as it takes.
    */
   enter(comer: Comer, waitMs: number | null): Promise<(() => void) | null>;
   /** How many are inside. */
@@ -17,11 +18,15 @@ export type Gate = {
 
 type Waiting = { comer: Comer; enter: (leave: (() => void) | null) => void; timer: NodeJS.Timeout | null };
 
+const LONGEST_WAITS = 5;
+
 /** A gate; a webhook that is full holds up nobody else, whoever came first. */
 export function createGate(limits: GateLimits): Gate {
   const webhooks = new Map<string, number>();
   const workspaces = new Map<string, number>();
   const queues = new Map<string, Waiting[]>();
+  /** When somebody of a webhook came out last, for those that somebody waits for. */
+  const lastOut = new Map<string, number>();
   let inside = 0;
 
   const isRoom = ({ webhookId, workspaceId }: Comer) =>
@@ -41,6 +46,7 @@ export function createGate(limits: GateLimits): Gate {
       inside -= 1;
       add(webhooks, comer.webhookId, -1);
       add(workspaces, comer.workspaceId, -1);
+      if (queues.has(comer.webhookId)) lastOut.set(comer.webhookId, performance.now());
       admit(comer.webhookId);
       // Where an outer limit was the obstacle, the others come by turns. Who is admitted goes to the end of the row.
       const others = wasFull ? Array.from(queues.keys()) : [];
@@ -59,6 +65,29 @@ export function createGate(limits: GateLimits): Gate {
     // Whoever was served goes to the end of the row.
     queues.delete(webhookId);
     if (queue.length > 0) queues.set(webhookId, queue);
+    else lastOut.delete(webhookId);
+  }
+
+  function giveUp(waiting: Waiting): void {
+    const { webhookId } = waiting.comer;
+    const own = queues.get(webhookId) ?? [];
+    const place = own.indexOf(waiting);
+    if (place >= 0) own.splice(place, 1);
+    if (own.length === 0) {
+      queues.delete(webhookId);
+      lastOut.delete(webhookId);
+    }
+    waiting.enter(null);
+  }
+
+  /** Looks after each wait whether it is worth another one. */
+  function watch(waiting: Waiting, waitMs: number, left: number): void {
+    waiting.timer = setTimeout(() => {
+      const isMoving =
+        performance.now() - (lastOut.get(waiting.comer.webhookId) ?? Number.NEGATIVE_INFINITY) < waitMs;
+      if (isMoving && left > 0) watch(waiting, waitMs, left - 1);
+      else giveUp(waiting);
+    }, waitMs);
   }
 
   return {
@@ -67,15 +96,7 @@ export function createGate(limits: GateLimits): Gate {
       if (!queue && isRoom(comer)) return letIn(comer);
       const { promise, resolve } = Promise.withResolvers<(() => void) | null>();
       const waiting: Waiting = { comer, enter: resolve, timer: null };
-      if (waitMs !== null) {
-        waiting.timer = setTimeout(() => {
-          const own = queues.get(comer.webhookId) ?? [];
-          const place = own.indexOf(waiting);
-          if (place >= 0) own.splice(place, 1);
-          if (own.length === 0) queues.delete(comer.webhookId);
-          resolve(null);
-        }, waitMs);
-      }
+      if (waitMs !== null) watch(waiting, waitMs, LONGEST_WAITS - 1);
       if (queue) queue.push(waiting);
       else queues.set(comer.webhookId, [waiting]);
       return await promise;

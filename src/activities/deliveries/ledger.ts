@@ -14,12 +14,13 @@ export type Ledger = {
 };
 
 /** At most so many results in one transaction, and a success waits so many milliseconds for others. */
-const BATCH = 50;
-const LINGER_MS = 20;
-const CROWD = 100;
+const BATCH = 60;
+const LINGER_MS = 15;
+const CROWD = 120;
 
 type Entry = {
   result: AttemptResult;
+  since: number;
   resolve: (recorded: RecordedResult | null) => void;
   reject: (error: unknown) => void;
 };
@@ -31,19 +32,28 @@ type Entry = {
 export function createLedger(database: Database, onDisabled: (disabled: Disabled) => void): Ledger {
   const waiting: Entry[] = [];
   let open = 0;
+  let failures = 0;
   let writing = false;
   let timer: NodeJS.Timeout | null = null;
+
+  /** A failure, a full batch and an old success are written at once. */
+  function isUrgent(): boolean {
+    const oldest = waiting[0]?.since ?? Number.POSITIVE_INFINITY;
+    return failures > 0 || waiting.length >= BATCH || performance.now() - oldest >= LINGER_MS;
+  }
 
   async function write(): Promise<void> {
     if (writing) return;
     writing = true;
     if (timer) clearTimeout(timer);
     timer = null;
-    while (waiting.length > 0) await writeBatch(takeBatch(waiting));
+    while (isUrgent()) await writeBatch(takeBatch(waiting));
     writing = false;
+    if (waiting.length > 0) timer = setTimeout(() => void write(), LINGER_MS);
   }
 
   async function writeBatch(batch: Entry[]): Promise<void> {
+    failures -= batch.filter(({ result }) => !result.succeeded).length;
     try {
       const { recorded, disabled } = await recordUntilDone(
         database,
@@ -60,9 +70,10 @@ export function createLedger(database: Database, onDisabled: (disabled: Disabled
   return {
     record(result) {
       const { promise, resolve, reject } = Promise.withResolvers<RecordedResult | null>();
-      waiting.push({ result, resolve, reject });
+      waiting.push({ result, since: performance.now(), resolve, reject });
       open += 1;
-      if (!result.succeeded || waiting.length >= BATCH) void write();
+      if (!result.succeeded) failures += 1;
+      if (isUrgent()) void write();
       else if (!writing) timer ??= setTimeout(() => void write(), LINGER_MS);
       return promise;
     },
