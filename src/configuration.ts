@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { MAX_WEBHOOKS } from './domain/limits.ts';
+import { ATTEMPTS_AT_ONCE, MAX_WEBHOOKS } from './domain/limits.ts';
 import { MAX_EVENTS_PER_REQUEST } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
 
@@ -31,6 +31,8 @@ export type Configuration = {
   keptDays: { payloads: number; deliveries: number; skipped: number; notifications: number };
   /** The most webhooks of a workspace. */
   webhooksPerWorkspace: number;
+  /** Attempts of deliveries at once, in each delivery worker. */
+  attemptsAtOnce: { perWebhook: number; overall: number };
   /** Requests of one credential. */
   rateLimit: { perSecond: number; burst: number };
   /** Events of one credential. */
@@ -105,6 +107,8 @@ const environmentSchema = z.object({
   SKIPPED_KEPT_DAYS: wholeNumber(1, 36_500).default(7),
   NOTIFICATIONS_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
   WEBHOOKS_PER_WORKSPACE: wholeNumber(1, 100_000).default(MAX_WEBHOOKS),
+  ATTEMPTS_AT_ONCE_PER_WEBHOOK: wholeNumber(1, 1_000).default(ATTEMPTS_AT_ONCE),
+  ATTEMPTS_AT_ONCE: wholeNumber(1, 10_000).default(1_000),
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
@@ -157,6 +161,10 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
       notifications: values.NOTIFICATIONS_KEPT_DAYS,
     },
     webhooksPerWorkspace: values.WEBHOOKS_PER_WORKSPACE,
+    attemptsAtOnce: {
+      perWebhook: values.ATTEMPTS_AT_ONCE_PER_WEBHOOK,
+      overall: values.ATTEMPTS_AT_ONCE,
+    },
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     eventsRateLimit: eventsRateOf(values.EVENTS_RATE_LIMIT_PER_SECOND),
     sourceAddresses: values.SOURCE_ADDRESSES,

@@ -9,7 +9,6 @@ import { createLedger } from '../src/activities/deliveries/ledger.ts';
 import { createRetryActivities } from '../src/activities/deliveries/retries.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
-import { ATTEMPTS_AT_ONCE } from '../src/domain/limits.ts';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createSender } from '../src/outbound/attempt.ts';
 import { createSealing, webhookSecretPlace } from '../src/security/sealing.ts';
@@ -18,15 +17,15 @@ import { taskQueues } from '../src/workflows/messages.ts';
 import { workflowBundle } from './bundle.ts';
 import { runningWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
+import { checkSealedSecrets } from './sealed-secrets.ts';
 import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
 import { createUpkeep, scheduleRetention } from './upkeep.ts';
 
 /** A delivery worker that works until it is closed. */
 export type DeliveryWorker = { close(): Promise<void>; stopped: Promise<unknown> };
 
-/** Attempts at once in one process: overall, and of one workspace, so that none takes all the room. */
-const ATTEMPTS_OVERALL = 1_000;
-const ATTEMPTS_OF_WORKSPACE = 400;
+/** Of the attempts at once, so much may be one workspace's, so that none takes all the room. */
+const WORKSPACE_SHARE = 0.4;
 /** Groups, retries and backlogs at once. They wait for receivers most of the time. */
 const SLOTS = 500;
 const DATABASE_POOL = 10;
@@ -41,12 +40,13 @@ export async function startDeliveryWorker(
   log: Logger,
   engine?: Engine & { time: EngineTime },
 ): Promise<DeliveryWorker> {
-  const { databaseUrl, taskQueue } = configuration;
+  const { databaseUrl, taskQueue, attemptsAtOnce } = configuration;
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
+  const sealing = createSealing(configuration.sealingKeys);
+  await checkSealedSecrets(database, sealing);
   const { connection, client, namespace } = engine ?? (await connectTemporal());
   const engineTime = engine?.time ?? (async () => Date.now());
   const control = createDeliveryControl({ client, taskQueue });
-  const sealing = createSealing(configuration.sealingKeys);
   const sender = createSender({
     guard: createAddressGuard(configuration.outboundAllow),
     ...(configuration.outboundCaFile === null
@@ -60,9 +60,9 @@ export async function startDeliveryWorker(
     database,
     book,
     gate: createGate({
-      perWebhook: ATTEMPTS_AT_ONCE,
-      perWorkspace: ATTEMPTS_OF_WORKSPACE,
-      overall: ATTEMPTS_OVERALL,
+      perWebhook: attemptsAtOnce.perWebhook,
+      perWorkspace: Math.max(attemptsAtOnce.perWebhook, Math.ceil(attemptsAtOnce.overall * WORKSPACE_SHARE)),
+      overall: attemptsAtOnce.overall,
     }),
     ledger: createLedger(database, ({ webhookId, at }) => {
       log.warn({ webhook_id: webhookId, disabled_at: at }, 'a webhook was disabled after too many failures');

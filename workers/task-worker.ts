@@ -18,6 +18,7 @@ import { taskQueues } from '../src/workflows/messages.ts';
 import { workflowBundle } from './bundle.ts';
 import { runningWorker, startRunWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
+import { checkSealedSecrets } from './sealed-secrets.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from './temporal.ts';
 
 /** A task worker that works until it is closed. */
@@ -35,12 +36,13 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const { databaseUrl, taskQueue } = configuration;
   const catalogue = loadCatalogue(configuration.agentsFile);
   const database = await connectDatabase(databaseUrl);
+  const sealing = createSealing(configuration.sealingKeys);
+  await checkSealedSecrets(database, sealing);
   const temporal = await connectTemporal();
   const { connection, client, namespace } = temporal;
   const bundle = await workflowBundle(Runtime.instance().logger);
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
-  const sealing = createSealing(configuration.sealingKeys);
   const runs = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
   const agents = runningWorker(
     await Worker.create({

@@ -3,6 +3,7 @@ import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { workflowBundle } from '../../workers/bundle.ts';
 import { runProcess } from '../../workers/process.ts';
+import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
 import { startRunWorker } from '../../workers/run-worker.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../workers/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
@@ -58,6 +59,7 @@ async function serve(
   const catalogue = loadCatalogue(configuration.agentsFile);
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
+  await checkSealedSecrets(database, createSealing(configuration.sealingKeys));
   const notifications = await startNotifications(databaseUrl, log);
   const temporal = await connectTemporal();
   const { connection, client, namespace } = temporal;

@@ -31,14 +31,16 @@ const COLUMNS = sql.raw(
    standard_webhooks, active, consecutive_failures, disabled_at, deleted_at`,
 );
 
-/** All webhooks of these workspaces that are not deleted, by workspace, oldest first. */
-export async function endpointsOf(
+/** All webhooks, except deleted ones, of the workspaces that a group of events is from; by workspace, oldest first. */
+export async function endpointsForGroup(
   database: Database,
-  workspaceIds: readonly string[],
+  groupId: string,
 ): Promise<Map<string, Endpoint[]>> {
   const statement = sql<Row>`
     select ${COLUMNS} from webhooks
-    where workspace_id = any(${workspaceIds}::uuid[]) and deleted_at is null order by id
+    where workspace_id in (select workspace_id from events where group_id = ${groupId}::uuid)
+      and deleted_at is null
+    order by id
   `.compile(statements(database));
   const { rows } = await runPrepared(database, statement);
   return Map.groupBy(rows.map(endpointOf), ({ workspace_id: id }) => id);

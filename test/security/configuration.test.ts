@@ -18,6 +18,7 @@ describe('the configuration', () => {
     assert.equal(configuration.eagerStart, true);
     assert.deepEqual(configuration.outboundAllow, []);
     assert.deepEqual(configuration.rateLimit, { perSecond: 200, burst: 1_000 });
+    assert.deepEqual(configuration.attemptsAtOnce, { perWebhook: 10, overall: 1_000 });
     assert.equal(configuration.identityProvider, null);
   });
 

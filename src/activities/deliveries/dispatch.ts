@@ -12,6 +12,7 @@ import {
 } from '../../database/dispatch.ts';
 import { judge } from '../../domain/matching.ts';
 import { derivedUuid } from '../../ids/derived-uuid.ts';
+import type { Endpoint } from '../../database/endpoints.ts';
 import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
 import type { DispatchInput } from '../../workflows/delivery-messages.ts';
 import { keepBeating } from '../heartbeat.ts';
@@ -105,8 +106,11 @@ export function createDispatchActivities(means: DispatchMeans) {
      */
     async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
       const now = await engineClock(means.engineTime);
-      const events = await eventsOfGroup(database, groupId);
-      const planned = await plan(means.book, events);
+      const [events, endpoints] = await Promise.all([
+        eventsOfGroup(database, groupId),
+        means.book.forGroup(groupId),
+      ]);
+      const planned = plan(events, endpoints);
       // Looked at before the rows: what ends between the two looks is not taken for one that waits.
       const attempts = underWayAmong(planned);
       const waiting = await storeDeliveries(database, planned, now());
@@ -148,9 +152,11 @@ export function createDispatchActivities(means: DispatchMeans) {
 }
 
 /** Every delivery that the events come to: to be sent, held or skipped, in the order of the events. */
-async function plan(book: EndpointBook, events: readonly GroupEvent[]): Promise<PlannedDelivery[]> {
+function plan(
+  events: readonly GroupEvent[],
+  known: ReadonlyMap<string, readonly Endpoint[]>,
+): PlannedDelivery[] {
   const planned: PlannedDelivery[] = [];
-  const known = await book.ofWorkspaces([...new Set(events.map(({ workspace_id: id }) => id))]);
   for (const event of events) {
     const endpoints = known.get(event.workspace_id) ?? [];
     if (endpoints.length === 0) continue;

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/connect.ts';
-import { endpointsNow, endpointsOf, type Endpoint } from '../../database/endpoints.ts';
+import { endpointsNow, endpointsForGroup, type Endpoint } from '../../database/endpoints.ts';
 
 /** A webhook as it was at a moment; null where it was deleted. */
 export type Sight = { endpoint: Endpoint | null; at: Date };
@@ -7,10 +7,10 @@ export type Sight = { endpoint: Endpoint | null; at: Date };
 /** The webhooks that events are matched with, and how they are at the moment of an attempt. */
 export type EndpointBook = {
   /**
-   * All webhooks of workspaces that are not deleted, by workspace, oldest first. Looked up for each group: a webhook
-   * that was made before an event came in gets it.
+   * The webhooks of the workspaces that a group of events is from, by workspace, oldest first. Looked up for each
+   * group: a webhook that was made before an event came in gets it.
    */
-  ofWorkspaces(workspaceIds: readonly string[]): Promise<Map<string, Endpoint[]>>;
+  forGroup(groupId: string): Promise<Map<string, Endpoint[]>>;
   /**
    * A webhook as it is now, to be asked for each attempt, whose time is that of the sight. `now` is the time by the
    * engine's clock.
@@ -55,7 +55,7 @@ export function createEndpointBook(database: Database): EndpointBook {
   }
 
   return {
-    ofWorkspaces: (workspaceIds) => endpointsOf(database, workspaceIds),
+    forGroup: (groupId) => endpointsForGroup(database, groupId),
     async current(webhookId, now) {
       let look = freshLook(webhookId);
       if (!look) {

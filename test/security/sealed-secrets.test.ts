@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { ConfigurationError } from '../../src/configuration.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { setUpInstallation } from '../../src/installation.ts';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
+import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
+import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+
+const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
+const sealingOf = (ring: string) => createSealing(parseKeyRing(ring));
+
+describe('the secrets in the database, at the start of a process', function () {
+  this.timeout(30_000);
+  let fresh: FreshDatabase;
+  let database: Database;
+  before(async () => {
+    fresh = await freshDatabase();
+    database = await connectDatabase(fresh.url, 2);
+    const { workspace_id } = await setUpInstallation(fresh.url, {
+      workspaceName: 'Test',
+      projectName: 'Test',
+      adminEmail: 'admin@example.com',
+    });
+    await checkSealedSecrets(database, sealingOf(`none:${key(9)}`));
+    for (const ring of [`first:${key(1)}`, `second:${key(2)}`]) {
+      const id = randomUUIDv7();
+      const secret = sealingOf(ring).seal('s', webhookSecretPlace(id));
+      await database.em.fork().execute(
+        `insert into webhooks (id, workspace_id, name, url, events, secret, created_by, created_at, updated_at)
+         values (?, ?, 'A', 'https://a.example', '[]', ?, 'test', now(), now())`,
+        [id, workspace_id, secret],
+      );
+    }
+  });
+  after(async () => {
+    await database.close();
+    await fresh.drop();
+  });
+
+  it('open with all keys that sealed them, in any order', async () => {
+    await checkSealedSecrets(database, sealingOf(`third:${key(3)},second:${key(2)},first:${key(1)}`));
+  });
+
+  for (const [what, ring] of [
+    ['is missing', `first:${key(1)}`],
+    ['is another one under its name', `first:${key(1)},second:${key(4)}`],
+  ] as const) {
+    it(`stop the start with a sentence where a key ${what}`, async () => {
+      await assert.rejects(checkSealedSecrets(database, sealingOf(ring)), (error: Error) => {
+        assert.ok(error instanceof ConfigurationError);
+        assert.match(error.message, /^BATON_SEALING_KEYS does not open the secrets of webhooks .*"second"/);
+        return true;
+      });
+    });
+  }
+});
