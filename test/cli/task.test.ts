@@ -133,7 +133,8 @@ describe('baton task', () => {
     const { stdout } = await cli.run(['task', 'get', id]);
     assert.match(stdout, /State +paused\n/);
     assert.match(stdout, /Paused +\S+ by key:/);
-    assert.match((await cli.run(['task', 'continue', id])).stdout, /is (initializing|planning|executing)\n/);
+    const continued = await cli.run(['task', 'continue', id]);
+    assert.match(continued.stdout + continued.stderr, /is (initializing|planning|executing)\n/);
     await world.reaches(id, 'completed');
     const refused = await cli.run(['task', 'pause', id]);
     assert.equal(refused.code, 5);

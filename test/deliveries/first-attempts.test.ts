@@ -60,6 +60,28 @@ describe('first attempts', function () {
     assert.ok((attempt?.timings.total_ms ?? -1) >= 0);
   });
 
+  it('go to whom the filters of each kind let them, to the byte, and to nobody else', async () => {
+    // A person who joins has none of the fields that filters know.
+    const kinds = EVENT_KINDS.filter((event) => event !== 'user.joined');
+    const filtered = (project: string) =>
+      kinds.map((event) => ({
+        event,
+        filters: [
+          { field: 'project' as const, values: ['another', project] },
+          ...(event === 'issue.updated' ? [{ field: 'status' as const, changed_to: 'In Progress' }] : []),
+        ],
+      }));
+    const wanting = await world.webhook({ url: receiver.url, events: filtered('Web shop') });
+    const others = await world.webhook({ url: receiver.url, events: filtered('No such project') });
+    const bodies = await world.publish(kinds.map((event) => ({ event })));
+    await settled(wanting, kinds.length);
+    const rows = await settled(others, kinds.length);
+    assert.deepEqual(receiver.requests.map(({ body }) => body.toString()).toSorted(), bodies.toSorted());
+    assert.ok(
+      rows.every(({ status, reason }) => status === 'skipped' && /^filter on project: /.test(reason ?? '')),
+    );
+  });
+
   it('go unsigned without a secret, and carry it masked in the log where that is wished', async () => {
     const plain = await world.webhook({ url: `${receiver.url}/plain` });
     const open = await world.webhook({
