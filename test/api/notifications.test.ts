@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { Notification } from '../../src/database/entities.ts';
+import { derivedUuid } from '../../src/ids/derived-uuid.ts';
 import { assertProblem } from './problems.ts';
 import { PASSWORD, startWorld, type World } from './world.ts';
 
@@ -24,9 +25,14 @@ describe('notifications', () => {
     await world.database.em.fork().nativeDelete(Notification, { kind: 'webhook.disabled' });
   });
 
+  /** Ids whose times differ, so that their order is that of their making. */
+  const begun = Date.now();
+  let made = 0;
+  const nextId = (): string => derivedUuid(new Date(begun + ++made), `notice ${made}`);
+
   /** Stores a notice as a disabling does, `age` minutes old. */
   const notify = async (userId: string, age = 0): Promise<string> => {
-    const id = randomUUIDv7();
+    const id = nextId();
     await world.database.em.fork().insert(Notification, {
       id,
       workspace_id: world.installation.workspace_id,
