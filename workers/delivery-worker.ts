@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAttempts, type EngineTime } from '../src/activities/deliveries/attempts.ts';
@@ -9,8 +8,6 @@ import { createLedger } from '../src/activities/deliveries/ledger.ts';
 import { createRetryActivities } from '../src/activities/deliveries/retries.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
-import { createAddressGuard } from '../src/outbound/address-guard.ts';
-import { createSender } from '../src/outbound/attempt.ts';
 import { createSealing, webhookSecretPlace } from '../src/security/sealing.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
@@ -18,6 +15,7 @@ import { workflowBundle } from './bundle.ts';
 import { runningWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
+import { senderOf } from './sender.ts';
 import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
 import { createUpkeep, scheduleRetention } from './upkeep.ts';
 
@@ -47,13 +45,7 @@ export async function startDeliveryWorker(
   const { connection, client, namespace } = engine ?? (await connectTemporal());
   const engineTime = engine?.time ?? (async () => Date.now());
   const control = createDeliveryControl({ client, taskQueue });
-  const sender = createSender({
-    guard: createAddressGuard(configuration.outboundAllow),
-    ...(configuration.outboundCaFile === null
-      ? {}
-      : { ca: readFileSync(configuration.outboundCaFile, 'utf8') }),
-    ...(configuration.outboundProxy === null ? {} : { proxy: configuration.outboundProxy }),
-  });
+  const sender = senderOf(configuration);
   const upkeep = createUpkeep(configuration, database);
   const book = createEndpointBook(database);
   const attempt = createAttempts({

@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createCallbackActivities } from '../src/activities/send-callback.ts';
@@ -7,8 +6,6 @@ import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { loadCatalogue } from '../src/agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
-import { createAddressGuard } from '../src/outbound/address-guard.ts';
-import { createSender, type Sender } from '../src/outbound/attempt.ts';
 import { createEngine } from '../src/reconciler/engine.ts';
 import { startReconciler } from '../src/reconciler/run.ts';
 import { callbackSecretPlace, createSealing } from '../src/security/sealing.ts';
@@ -19,6 +16,7 @@ import { workflowBundle } from './bundle.ts';
 import { runningWorker, startRunWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
+import { senderOf } from './sender.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from './temporal.ts';
 
 /** A task worker that works until it is closed. */
@@ -95,14 +93,6 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
       await connection.close();
     },
   };
-}
-
-function senderOf({ outboundAllow, outboundCaFile, outboundProxy }: Configuration): Sender {
-  return createSender({
-    guard: createAddressGuard(outboundAllow),
-    ...(outboundCaFile === null ? {} : { ca: readFileSync(outboundCaFile, 'utf8') }),
-    ...(outboundProxy === null ? {} : { proxy: outboundProxy }),
-  });
 }
 
 if (import.meta.main) {

@@ -4,7 +4,7 @@ import type { Database } from '../database/connect.ts';
 import type { FeedEntry } from '../domain/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
 import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
-import { requestHeaders, type AttemptRecord } from '../outbound/attempt-record.ts';
+import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/attempt-record.ts';
 import type { Sender } from '../outbound/attempt.ts';
 import { signature } from '../outbound/sign.ts';
 import { keepBeating } from './heartbeat.ts';
@@ -131,8 +131,7 @@ function endedAttempt(record: AttemptRecord, completedAt: Date, nextAttemptAt: D
   return {
     response_status: record.response?.status ?? null,
     response_headers: record.response?.headers ?? null,
-    // PostgreSQL's text can't hold a NUL, and an answer may be anything.
-    response_body: record.response?.body.toString('utf8').replaceAll('\u0000', '\uFFFD') ?? null,
+    response_body: storableBody(record.response),
     failure: record.failure,
     message: record.message,
     address: record.address,

@@ -58,3 +58,10 @@ export function requestHeaders(own: Readonly<Record<string, string>>): Record<st
   for (const [name, value] of Object.entries(own)) headers[name.toLowerCase()] = value;
   return headers;
 }
+
+/**
+ * The body of an answer as text that can be stored: PostgreSQL's text can't hold a NUL, and an answer may be anything.
+ */
+export function storableBody(response: AttemptResponse | null): string | null {
+  return response?.body.toString('utf8').replaceAll('\u0000', '\uFFFD') ?? null;
+}

@@ -3,7 +3,7 @@ import type { AttemptResult } from '../../database/delivery-results.ts';
 import type { Endpoint } from '../../database/endpoints.ts';
 import type { AttemptTrigger } from '../../domain/delivery.ts';
 import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/limits.ts';
-import { requestHeaders, type AttemptRecord } from '../../outbound/attempt-record.ts';
+import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
 import type { Sender } from '../../outbound/attempt.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
 
@@ -77,8 +77,7 @@ function outcomeOf({ outcome, response, failure, message, address, timings, dura
     succeeded: outcome === 'succeeded',
     response_status: response?.status ?? null,
     response_headers: response?.headers ?? null,
-    // PostgreSQL's text can't hold a NUL, and an answer may be anything.
-    response_body: response?.body.toString('utf8').replaceAll('\u0000', '\uFFFD') ?? null,
+    response_body: storableBody(response),
     response_truncated: response?.truncated ?? null,
     failure,
     message,

@@ -71,6 +71,18 @@ export function integerParameter(least: number, most: number) {
     .meta(shownAs({ type: 'integer', minimum: least, maximum: most }));
 }
 
+/** For how many hours something that is replaced stays good beside the new one. */
+export function overlapHours(most: number) {
+  return z
+    .number()
+    .superRefine((hours, context) => {
+      if (hours < 0 || hours > most) {
+        context.addIssue(memberProblem('not_allowed', `must be from 0 to ${most}`));
+      }
+    })
+    .meta({ minimum: 0, maximum: most });
+}
+
 /** One value or several of a closed list: repeated, or separated by commas. */
 export function listParameter<const T extends string>(values: readonly T[]) {
   return z

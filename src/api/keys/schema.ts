@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../domain/access.ts';
 import {
-  memberProblem,
+  overlapHours,
   pageOf,
   pageParameters,
   shownAs,
@@ -59,14 +59,7 @@ export const newKey = keyView
 
 export const rotation = z
   .strictObject({
-    overlap_hours: z
-      .number()
-      .superRefine((hours, context) => {
-        if (hours < 0 || hours > MAX_OVERLAP_HOURS) {
-          context.addIssue(memberProblem('not_allowed', `must be from 0 to ${MAX_OVERLAP_HOURS}`));
-        }
-      })
-      .meta({ minimum: 0, maximum: MAX_OVERLAP_HOURS })
+    overlap_hours: overlapHours(MAX_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
       .describe('How long the old key stays good beside the new one'),
   })

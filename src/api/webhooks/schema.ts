@@ -10,6 +10,7 @@ import { WEBHOOK_STATUSES } from '../../domain/webhook.ts';
 import { attempt } from '../deliveries/schema.ts';
 import {
   memberProblem,
+  overlapHours,
   pageOf,
   pageParameters,
   shownAs,
@@ -104,14 +105,7 @@ export const webhookPage = pageOf(webhookView).meta({ id: 'WebhookPage' });
 export const rotation = z
   .strictObject({
     secret: secret.optional().describe('The new one; made by us and shown once where it is not given'),
-    overlap_hours: z
-      .number()
-      .superRefine((hours, context) => {
-        if (hours < 0 || hours > MAX_SECRET_OVERLAP_HOURS) {
-          context.addIssue(memberProblem('not_allowed', `must be from 0 to ${MAX_SECRET_OVERLAP_HOURS}`));
-        }
-      })
-      .meta({ minimum: 0, maximum: MAX_SECRET_OVERLAP_HOURS })
+    overlap_hours: overlapHours(MAX_SECRET_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
       .describe('How long the old secret signs beside the new one'),
   })
