@@ -5,6 +5,7 @@ import { M0001Tasks } from './migrations/m0001-tasks.ts';
 import { M0002KeyNotices } from './migrations/m0002-key-notices.ts';
 import { M0003Webhooks } from './migrations/m0003-webhooks.ts';
 import { M0004Retention } from './migrations/m0004-retention.ts';
+import { M0005Channel } from './migrations/m0005-channel.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -28,6 +29,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
         { name: 'M0002KeyNotices', class: M0002KeyNotices },
         { name: 'M0003Webhooks', class: M0003Webhooks },
         { name: 'M0004Retention', class: M0004Retention },
+        { name: 'M0005Channel', class: M0005Channel },
       ],
       snapshot: false,
       tableName: 'migrations',

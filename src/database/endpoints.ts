@@ -18,17 +18,20 @@ export type Endpoint = {
   consecutive_failures: number;
   disabled_at: Date | null;
   deleted_at: Date | null;
+  /** Not null for one whose deliveries go to a listener on the channel. */
+  listening_until: Date | null;
 };
 
-type Row = Omit<Endpoint, 'previous_secret_until' | 'disabled_at' | 'deleted_at'> & {
+type Row = Omit<Endpoint, 'previous_secret_until' | 'disabled_at' | 'deleted_at' | 'listening_until'> & {
   previous_secret_until: string | null;
   disabled_at: string | null;
   deleted_at: string | null;
+  listening_until: string | null;
 };
 
 const COLUMNS = sql.raw(
   `id, workspace_id, url, events, secret, previous_secret, previous_secret_until, include_secret_header,
-   standard_webhooks, active, consecutive_failures, disabled_at, deleted_at`,
+   standard_webhooks, active, consecutive_failures, disabled_at, deleted_at, listening_until`,
 );
 
 /** All webhooks, except deleted ones, of the workspaces that a group of events is from; by workspace, oldest first. */
@@ -64,6 +67,7 @@ function endpointOf(row: Row): Endpoint {
     previous_secret_until: timeOf(row.previous_secret_until),
     disabled_at: timeOf(row.disabled_at),
     deleted_at: timeOf(row.deleted_at),
+    listening_until: timeOf(row.listening_until),
   };
 }
 

@@ -236,6 +236,8 @@ export const Webhook = defineEntity({
     updated_at: p.datetime(),
     /** Deleted ones stay for their log's sake, without secrets. */
     deleted_at: p.datetime().nullable(),
+    /** Not null for one whose deliveries go to a listener on the channel: until when there surely is one. */
+    listening_until: p.datetime().nullable(),
   },
 });
 

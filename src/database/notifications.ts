@@ -2,12 +2,24 @@ import { Client } from 'pg';
 import type { Logger } from 'pino';
 
 /**
- * What the database tells its listeners, each a channel with ids as its messages: `baton_feed` the id of a run
- * whose feed has grown, `baton_keys` that of an API key that may be used otherwise than before.
+ * What the database tells its listeners. A message is an id, and behind a space whatever else is to be known:
+ * - `feed`: a run whose feed has grown
+ * - `keys`: an API key that may be used otherwise than before
+ * - `deliveries`: a webhook, then the ids of its deliveries that have changed
+ * - `relay`: a webhook with a request that waits for its listener
+ * - `relayAnswers`: a relayed request whose answer is there
  */
-export const CHANNELS = { feed: 'baton_feed', keys: 'baton_keys' } as const;
+export const CHANNELS = {
+  feed: 'baton_feed',
+  keys: 'baton_keys',
+  deliveries: 'baton_deliveries',
+  relay: 'baton_relay',
+  relayAnswers: 'baton_relay_answers',
+} as const;
 
 type Channel = keyof typeof CHANNELS;
+/** `rest` is what stood behind the id; null where anything may have happened, since the connection was lost. */
+type OnChange = (id: string, rest: string | null) => void;
 
 /** Tells of what others have written. */
 export type Notifications = {
@@ -15,7 +27,7 @@ export type Notifications = {
    * Calls `onChange` whenever the thing of that id may have changed; the answer ends it. Without an id it is
    * called for every one.
    */
-  subscribe(channel: Channel, id: string | null, onChange: (id: string) => void): () => void;
+  subscribe(channel: Channel, id: string | null, onChange: OnChange): () => void;
   /** False while the connection is lost: what is told meanwhile is heard of only when it is back. */
   isHearing(): boolean;
   close(): Promise<void>;
@@ -34,14 +46,17 @@ const EVERY = '*';
  * @throws where the first connection fails
  */
 export async function startNotifications(url: string, log: Logger): Promise<Notifications> {
-  const subscribers = new Map<string, Set<(id: string) => void>>();
+  const subscribers = new Map<string, Set<OnChange>>();
   let closed = false;
   let hearing = false;
   let client = await connect();
 
-  function tell(channel: Channel, id: string): void {
+  function tell(channel: Channel, message: string): void {
+    const space = message.indexOf(' ');
+    const id = space === -1 ? message : message.slice(0, space);
+    const rest = space === -1 ? '' : message.slice(space + 1);
     for (const who of [id, EVERY]) {
-      for (const listener of subscribers.get(`${channel}:${who}`) ?? []) listener(id);
+      for (const listener of subscribers.get(`${channel}:${who}`) ?? []) listener(id, rest);
     }
   }
 
@@ -70,7 +85,7 @@ export async function startNotifications(url: string, log: Logger): Promise<Noti
       try {
         client = await connect();
         for (const [place, listeners] of subscribers) {
-          for (const listener of listeners) listener(place.slice(place.indexOf(':') + 1));
+          for (const listener of listeners) listener(place.slice(place.indexOf(':') + 1), null);
         }
         log.info('the listener to the database is back');
         return;

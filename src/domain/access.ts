@@ -27,3 +27,15 @@ export function scopesOfRole(role: Role): readonly Scope[] {
   if (hasRole(role, 'member')) return ['tasks:read', 'tasks:write', 'webhooks:read'];
   return ['tasks:read', 'webhooks:read'];
 }
+
+/** Who a token of ours speaks for: the key or the person it was made with. */
+export type TokenSubject = `key:${string}` | `user:${string}`;
+
+/**
+ * What a good token says. `origin` tells ours, whose subject is a key or a person, from an outside provider's,
+ * which names no workspace.
+ */
+export type TokenClaims = { projectId: string; scopes: Scope[]; expiresAt: Date } & (
+  | { origin: 'own'; subject: TokenSubject; workspaceId: string }
+  | { origin: 'outside'; subject: string }
+);

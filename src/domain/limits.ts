@@ -58,3 +58,13 @@ export const MAX_SECRET_OVERLAP_HOURS = 168;
 export const MAX_OBJECT_ID_LENGTH = 255;
 /** Levels of objects and lists in an event's `data`. */
 export const MAX_DATA_DEPTH = 64;
+/** Rooms that one connection to the channel may be in. */
+export const MAX_ROOMS = 100;
+/** One message to the channel, in bytes; the answer of a listener is the longest. */
+export const MAX_CHANNEL_MESSAGE_BYTES = 131_072;
+/** Messages of one connection to the channel. */
+export const CHANNEL_MESSAGES = { perSecond: 50, burst: 200 } as const;
+/** What waits for one slow client of the channel, in bytes: more is not read for it until it has taken that. */
+export const CHANNEL_PENDING_BYTES = 262_144;
+/** A client that has not taken what waits for it by then is dropped, in milliseconds. */
+export const CHANNEL_STALL_MS = 30_000;

@@ -7,7 +7,7 @@ import {
   type JWTPayload,
   type JWTVerifyGetKey,
 } from 'jose';
-import { SCOPES, type Scope } from '../domain/access.ts';
+import { SCOPES, type Scope, type TokenClaims, type TokenSubject } from '../domain/access.ts';
 import { TOKEN_SECONDS } from '../domain/limits.ts';
 import type { KeyRing } from './key-ring.ts';
 
@@ -26,18 +26,6 @@ const OUTSIDE_ALGORITHMS = [
   'ES512',
   'EdDSA',
 ];
-
-/** Who a token of ours speaks for: the key or the person it was made with. */
-export type TokenSubject = `key:${string}` | `user:${string}`;
-
-/**
- * What a good token says. `origin` tells ours, whose subject is a key or a person, from an outside provider's,
- * which names no workspace.
- */
-export type TokenClaims = { projectId: string; scopes: Scope[]; expiresAt: Date } & (
-  | { origin: 'own'; subject: TokenSubject; workspaceId: string }
-  | { origin: 'outside'; subject: string }
-);
 
 /** The two ways in which a token is bad; the code is what a client of the channel sees, too. */
 export class TokenError extends Error {

@@ -1,13 +1,9 @@
-import { scopesOfRole } from '../../domain/access.ts';
+import { scopesOfRole, type TokenClaims } from '../../domain/access.ts';
 import type { Database } from '../../database/connect.ts';
-import { findLivingKey, type LivingKey } from '../../database/keys.ts';
-import { findMember } from '../../database/members.ts';
-import { findProject } from '../../database/projects.ts';
+import type { LivingKey } from '../../database/keys.ts';
 import type { LivingSession } from '../../database/sessions.ts';
-import type { TokenClaims } from '../../security/tokens.ts';
+import { tokenHolder } from '../../database/token-holders.ts';
 import type { KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A person with a living session, as the one who calls. */
 export function personCaller(session: LivingSession): PersonCaller {
@@ -42,31 +38,8 @@ export function keyCaller(key: LivingKey): KeyCaller {
   };
 }
 
-/**
- * Whom a token speaks for now: it never allows more than the key or the person it came from, and dies with them.
- * Null where they are gone.
- */
+/** Whom a token speaks for now; null where they are gone. */
 export async function tokenCaller(database: Database, claims: TokenClaims): Promise<TokenCaller | null> {
-  const { projectId, expiresAt } = claims;
-  const common = { kind: 'token', projectId, expiresAt } as const;
-  if (claims.origin === 'outside') {
-    const project = UUID.test(projectId) ? await findProject(database, projectId) : null;
-    const actor = `token:${claims.subject}`;
-    return (
-      project && { ...common, workspaceId: project.workspace_id, scopes: claims.scopes, actor, label: actor }
-    );
-  }
-  const { workspaceId, subject } = claims;
-  const [kind, id] = subject.split(':', 2);
-  if (kind === 'key') {
-    const key = await findLivingKey(database, { id: id ?? '' });
-    if (!key || key.project_id !== projectId) return null;
-    const scopes = claims.scopes.filter((scope) => key.scopes.includes(scope));
-    return { ...common, workspaceId, scopes, actor: subject, label: `key:${key.prefix}` };
-  }
-  const member = await findMember(database, workspaceId, id ?? '');
-  if (!member) return null;
-  const allowed = scopesOfRole(member.role);
-  const scopes = claims.scopes.filter((scope) => allowed.includes(scope));
-  return { ...common, workspaceId, scopes, actor: subject, label: `user:${member.email}` };
+  const holder = await tokenHolder(database, claims);
+  return holder && { kind: 'token', ...holder, expiresAt: claims.expiresAt };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findProject } from '../../database/projects.ts';
-import type { TokenSubject } from '../../security/tokens.ts';
+import type { TokenSubject } from '../../domain/access.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { memberProblem, timestamp, uuid } from '../http/fields.ts';

@@ -1,0 +1,72 @@
+import type { FeedEvent } from './feed-events.ts';
+
+/** The live channel's words (decisions 4): rooms, what goes in, what comes out, why something is refused. */
+
+/** The path of the channel, for Socket.IO and for plain WebSockets alike. */
+export const CHANNEL_PATH = '/ws';
+
+export const ROOM_KINDS = ['workflow', 'webhook'] as const;
+export type RoomKind = (typeof ROOM_KINDS)[number];
+export type Room = { kind: RoomKind; id: string };
+
+const ROOM = /^(workflow|webhook):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** The parts of a room's name; null where it is none. */
+export function parseRoom(name: string): Room | null {
+  const [, kind, id] = ROOM.exec(name) ?? [];
+  return kind === undefined || id === undefined ? null : { kind: kind as RoomKind, id };
+}
+
+/** The name of a webhook's room. */
+export function webhookRoomOf(webhookId: string): string {
+  return `webhook:${webhookId}`;
+}
+
+/** Why a message was refused, or a connection was refused or ended. Stable; clients decide by them. */
+export const CHANNEL_CODES = {
+  token_invalid: 'The token is missing, broken, not signed by us, or of a key or a person that is gone.',
+  token_expired: 'The token has expired; get a new one.',
+  forbidden: 'The room does not exist or is not open to this token.',
+  invalid_room: 'The room is no workflow:<uuid> and no webhook:<uuid>.',
+  invalid_message: 'The message is no JSON, of an unknown type, or lacks what its type needs.',
+  too_many_rooms: 'The connection is in as many rooms as it may be.',
+  rate_limited: 'Messages come too fast.',
+  too_many_connections: 'There are as many connections as may be, of this token or in all.',
+  slow_reader: 'The client does not take what it is sent; it may come back with `after`.',
+  unavailable: 'What the answer needs is out of reach; try again.',
+  server_stopping: 'This process is stopping; connect again.',
+} as const;
+export type ChannelCode = keyof typeof CHANNEL_CODES;
+
+/** An attempt that a webhook's room tells of: the delivery as it is in a list after the change. */
+export type DeliveryEvent = {
+  type: 'delivery.changed';
+  webhook_id: string;
+  delivery: Record<string, unknown>;
+};
+
+/** What a client is sent without having asked, by its name. */
+export type Pushed = {
+  /** What happened in a room. */
+  event: FeedEvent | DeliveryEvent;
+  /** A delivery for a listener to post and answer. */
+  request: RelayRequest;
+  /** The last words before the connection ends. */
+  closed: { code: ChannelCode; message: string };
+};
+
+/** A delivery's request on its way to a listener; `body` is base64 of the bytes that are signed. */
+export type RelayRequest = {
+  id: string;
+  webhook_id: string;
+  delivery_id: string;
+  event: string;
+  method: 'POST';
+  headers: Record<string, string>;
+  body: string;
+};
+
+/** What a listener's machine answered; `body` is base64. `failure` where there was no answer. */
+export type RelayAnswer =
+  | { status: number; headers: Record<string, string>; body: string; duration_ms: number }
+  | { failure: 'connection_failed' | 'timeout' | 'connection_closed' | 'invalid_response'; message: string };

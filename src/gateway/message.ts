@@ -1,0 +1,35 @@
+import type { Pushed } from '../domain/channel.ts';
+
+/**
+ * A message on its way to many clients: each form is encoded once, whoever comes first. Socket.IO clients get an event
+ * of that name, plain ones a JSON object with that `type`.
+ */
+export class Message {
+  readonly #name: keyof Pushed;
+  readonly #body: Pushed[keyof Pushed];
+  #socketIo: string | null = null;
+  #plain: string | null = null;
+
+  private constructor(name: keyof Pushed, body: Pushed[keyof Pushed]) {
+    this.#name = name;
+    this.#body = body;
+  }
+
+  static of<Name extends keyof Pushed>(name: Name, body: Pushed[Name]): Message {
+    return new Message(name, body);
+  }
+
+  /** A packet of the Socket.IO protocol, revision 5: type EVENT in the default namespace. */
+  get socketIo(): string {
+    this.#socketIo ??= `2${JSON.stringify([this.#name, this.#body])}`;
+    return this.#socketIo;
+  }
+
+  /** The text of a plain WebSocket message. */
+  get plain(): string {
+    this.#plain ??= JSON.stringify(
+      this.#name === 'event' ? { type: 'event', event: this.#body } : { type: this.#name, ...this.#body },
+    );
+    return this.#plain;
+  }
+}
