@@ -68,3 +68,6 @@ export const CHANNEL_MESSAGES = { perSecond: 50, burst: 200 } as const;
 export const CHANNEL_PENDING_BYTES = 262_144;
 /** A client that has not taken what waits for it by then is dropped, in milliseconds. */
 export const CHANNEL_STALL_MS = 30_000;
+/** The name of a room, in characters; a token, in characters. */
+export const MAX_ROOM_LENGTH = 200;
+export const MAX_TOKEN_LENGTH = 8_192;
