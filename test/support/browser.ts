@@ -62,7 +62,7 @@ async function launch(): Promise<Browser> {
     return await chromium.launch({
       executablePath: path,
       args: ARGUMENTS,
-      env: { ...process.env, ...environment } as Record<string, string>,
+      env: { ...process.env, ...environment },
       timeout: LAUNCH_LIMIT_MS,
     });
   } catch (error) {
