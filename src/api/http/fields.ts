@@ -3,6 +3,8 @@ import { isStorableText } from '../../domain/text.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/limits.ts';
 import type { MemberProblem } from '../../domain/problem-codes.ts';
 
+export { timestamp, uuidOut } from '../../domain/schema-parts.ts';
+
 /** How the OpenAPI document shows a schema whose own form would say less, or too much; a description stays. */
 export function shownAs(shape: Record<string, unknown>) {
   const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void => {
@@ -45,12 +47,6 @@ export const uuid = z
   .guid()
   .transform((value) => value.toLowerCase())
   .meta(shownAs({ type: 'string', format: 'uuid' }));
-
-/** A UUID in an answer. */
-export const uuidOut = z.string().meta({ format: 'uuid' });
-
-/** A time in an answer: ISO 8601 UTC with milliseconds. */
-export const timestamp = z.string().meta({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });
 
 /** A time in a query. */
 export const timeParameter = z.iso

@@ -138,7 +138,7 @@ function events(deps: Dependencies): Route {
     tag,
     summary: "A run's feed, oldest first",
     description:
-      'As JSON at once, or with `Accept: text/event-stream` as server-sent events that follow the run to its last event.',
+      'As JSON at once, or with `Accept: text/event-stream` as server-sent events that follow the run to its last event: the `id` of each is its `seq`, its `data` the JSON of one `FeedEvent`, as in the list and on the live channel.',
     access: reads,
     params: schema.taskParams,
     query: schema.eventParameters,

@@ -6,9 +6,10 @@ import {
   MAX_TITLE_LENGTH,
   MAX_URL_LENGTH,
 } from '../../domain/limits.ts';
-import { DEFAULT_TASK_TYPE, RUN_ERROR_CODES, STEP_STATUSES, TASK_TYPES } from '../../domain/task-run.ts';
+import { escalation, progress, runError, step } from '../../domain/run-schemas.ts';
+import { DEFAULT_TASK_TYPE, TASK_TYPES } from '../../domain/task-run.ts';
 import { TASK_STATES } from '../../domain/task-states.ts';
-import { FEED_EVENT_TYPES } from '../../domain/feed-events.ts';
+import { feedEvent } from '../../domain/feed-schemas.ts';
 import {
   integerParameter,
   listParameter,
@@ -56,41 +57,6 @@ export const submitted = z
   })
   .meta({ id: 'TaskSubmitted' });
 
-const runError = z
-  .strictObject({
-    code: z.enum(RUN_ERROR_CODES),
-    message: z.string(),
-    step: z.string().nullable(),
-    agent: z.string().nullable(),
-    at: timestamp,
-  })
-  .meta({ id: 'RunError' });
-
-const step = z
-  .strictObject({
-    id: z.string(),
-    name: z.string().describe('Unique within the run'),
-    agent: z.string(),
-    status: z.enum(STEP_STATUSES),
-    attempt: z.int().describe('0 before it began'),
-    started_at: timestamp.nullable(),
-    completed_at: timestamp.nullable(),
-    duration_ms: z.int().nullable(),
-    summary: z.string().nullable(),
-    usage: z.strictObject({ input_tokens: z.int(), output_tokens: z.int() }).nullable(),
-    error: runError.nullable(),
-  })
-  .meta({ id: 'Step' });
-
-const progress = z
-  .strictObject({
-    percent: z.int().min(0).max(100),
-    steps_completed: z.int(),
-    steps_total: z.int(),
-    current_step: z.string().nullable(),
-  })
-  .meta({ id: 'Progress' });
-
 const callbackStatus = z.enum(['none', 'pending', 'delivered', 'failed']);
 const callbackAttemptBrief = z.strictObject({
   attempt: z.int(),
@@ -130,14 +96,7 @@ export const detail = z
     ...timing,
     output: z.record(z.string(), z.unknown()).nullable(),
     errors: z.array(runError),
-    escalation: z
-      .strictObject({
-        reason: z.string(),
-        step: z.string().nullable(),
-        agent: z.string().nullable(),
-        at: timestamp,
-      })
-      .nullable(),
+    escalation: escalation.nullable(),
     callback: z.strictObject({
       url: z.string().nullable(),
       status: callbackStatus,
@@ -192,15 +151,6 @@ export const wish = z
   .strictObject({ reason: text({ most: MAX_REASON_LENGTH }).optional().describe('For people to read') })
   .meta({ id: 'Wish' });
 
-const feedEvent = z
-  .strictObject({
-    seq: z.int().describe('1, 2, 3 … within a run'),
-    type: z.enum(FEED_EVENT_TYPES),
-    execution_id: uuidOut,
-    at: timestamp,
-    data: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: 'FeedEvent' });
 export const eventList = z
   .strictObject({ data: z.array(feedEvent), last_seq: z.int() })
   .meta({ id: 'FeedEvents' });

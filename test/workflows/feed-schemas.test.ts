@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/feed-events.ts';
+import { FEED_SCHEMAS, feedEvent } from '../../src/domain/feed-schemas.ts';
+import { giveUpCallback } from '../../src/database/callbacks.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+
+/** Holds events against the one description that all readers are given. */
+function checked(events: readonly FeedEvent[]): readonly FeedEvent[] {
+  for (const event of events) {
+    const { error } = feedEvent.safeParse(event);
+    assert.equal(error, undefined, `${JSON.stringify(event)}: ${error?.message}`);
+  }
+  return events;
+}
+
+describe('the description of the feed', function () {
+  this.timeout(60_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  it('has an example of each type that is as described', () => {
+    for (const type of FEED_EVENT_TYPES) {
+      const example = (FEED_SCHEMAS[type].meta()?.examples as unknown[] | undefined)?.[0];
+      assert.equal((FEED_SCHEMAS[type].parse(example) as FeedEvent).type, type);
+    }
+  });
+
+  it('holds for every type of event that runs write', async () => {
+    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    receiver.answering(500);
+    try {
+      const recovering = await runs.submit({
+        rehearsal: { steps: 2, step_ms: 60, progress_events: 3, fail: { step: 2, times: 1 } },
+        callbackUrl: receiver.url,
+      });
+      const escalated = await runs.submit({ rehearsal: { steps: 2, escalate: { step: 2, reason: 'why?' } } });
+      const unrecoverable = await runs.submit({ rehearsal: { steps: 2, unrecoverable: { step: 1 } } });
+      await runs.reaches(recovering, 'completed');
+      await runs.reaches(escalated, 'escalated');
+      await runs.reaches(unrecoverable, 'failed');
+      await receiver.receives(1);
+      receiver.answering(204);
+      await eventually('the callback is delivered', async () => {
+        return (await runs.row(recovering)).callback_status === 'delivered';
+      });
+      const all = await Promise.all([recovering, escalated, unrecoverable].map((id) => runs.events(id)));
+      const seen = new Set(checked(all.flat()).map(({ type }) => type));
+      assert.deepEqual([...seen].toSorted(), FEED_EVENT_TYPES.toSorted());
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  it('holds for runs that are paused, continued and cancelled by people', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 2_000 } });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, { by: 'key:test', reason: 'a look' });
+    await runs.reaches(id, 'paused');
+    await runs.control.continue(id, { by: 'key:test' });
+    await runs.reaches(id, 'executing');
+    await runs.control.cancel(id, { by: 'user:ada@example.com', reason: 'enough' });
+    await runs.reaches(id, 'cancelled');
+    checked(await runs.events(id));
+  });
+
+  it("holds for what is done in Temporal's Web UI", async () => {
+    const { workflowService } = runs.client;
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
+    await runs.reaches(id, 'executing');
+    const operator = { namespace: services().namespace, workflowId: id, identity: 'op', reason: 'a look' };
+    await workflowService.pauseWorkflowExecution({ ...operator, requestId: randomUUID() });
+    await runs.reaches(id, 'paused');
+    await workflowService.unpauseWorkflowExecution({ ...operator, requestId: randomUUID() });
+    await runs.reaches(id, 'executing');
+    await runs.client.workflow.getHandle(id).terminate('enough');
+    await runs.reaches(id, 'cancelled');
+    const moves = checked(await runs.events(id)).filter(({ type }) => type === 'state.changed');
+    assert.deepEqual(
+      moves.slice(2).map(({ data }) => data['to']),
+      ['paused', 'executing', 'cancelled'],
+    );
+  });
+
+  it('holds for a callback that was given up', async () => {
+    const id = await runs.store({ callbackUrl: 'https://localhost/nobody' });
+    await giveUpCallback(runs.database, id, new Date());
+    const [event] = checked(await runs.events(id));
+    assert.equal(event?.type, 'callback.attempted');
+  });
+});
