@@ -147,14 +147,15 @@ const KINDS = {
 >;
 
 function eventOf<const T extends FeedEventType>(type: T, seq: number) {
-  const { id, description, data, example } = KINDS[type];
+  const { id, description, example } = KINDS[type];
+  const data: (typeof KINDS)[T]['data'] = KINDS[type].data;
   return z
     .strictObject({
       seq: z.int().min(1).describe('1, 2, 3 … within a run, without a gap'),
       type: z.literal(type),
       execution_id: uuidOut,
       at: timestamp.describe('When it happened'),
-      data: data as (typeof KINDS)[T]['data'],
+      data,
     })
     .meta({ id, description, examples: [{ seq, type, execution_id: EXECUTION, at: AT, data: example }] });
 }

@@ -1,23 +1,5 @@
 import type { AttemptRow, DeliveryRow } from '../../database/deliveries.ts';
-
-/** A delivery in a list. */
-export function presentDelivery(row: DeliveryRow) {
-  return {
-    id: row.id,
-    webhook_id: row.webhook_id,
-    event_id: row.event_id,
-    event: row.event,
-    status: row.status,
-    test: row.test,
-    response_status: row.response_status ?? null,
-    failure: row.failure ?? null,
-    response_ms: row.response_ms ?? null,
-    attempts_count: row.attempts_count,
-    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
-    reason: row.reason ?? null,
-    created_at: row.created_at.toISOString(),
-  };
-}
+import { presentDelivery } from '../../domain/delivery-view.ts';
 
 /** An attempt with what was sent and received; `body` is the payload, the same in all attempts. */
 export function presentAttempt(row: AttemptRow, body: string | null) {

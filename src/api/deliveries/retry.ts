@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { presentDelivery } from '../../domain/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhook.ts';
 import { bodyOf, findDelivery, notePlannedAttempt, type DeliveryRow } from '../../database/deliveries.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
@@ -8,7 +9,6 @@ import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
 import { idOfClaim } from '../tasks/submit.ts';
-import { presentDelivery } from './presenter.ts';
 
 const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
 

@@ -1,3 +1,4 @@
+import { deliveryView, presentDelivery } from '../../domain/delivery-view.ts';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
 import { attemptsOf, bodyOf, findDelivery, listDeliveries } from '../../database/deliveries.ts';
 import { findWebhook } from '../../database/webhooks.ts';
@@ -5,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { presentDelivery, presentDetail } from './presenter.ts';
+import { presentDetail } from './presenter.ts';
 import { retryDelivery } from './retry.ts';
 import * as schema from './schema.ts';
 
@@ -85,7 +86,7 @@ function retry(deps: Dependencies): Route {
     body: schema.retry,
     bodyOptional: true,
     idempotent: true,
-    answers: { 202: { description: 'The delivery as it is now', schema: schema.listed } },
+    answers: { 202: { description: 'The delivery as it is now', schema: deliveryView } },
     problems: ['invalid_state'],
     handle: async ({ caller: { workspaceId }, params: { id }, body, claim }) =>
       await retryDelivery(deps, { workspaceId, id, at: body?.at, claim }),

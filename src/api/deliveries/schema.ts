@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/delivery.ts';
+import { deliveryView } from '../../domain/delivery-view.ts';
 import { EVENT_KINDS } from '../../domain/event-kinds.ts';
 import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
 import {
@@ -11,30 +12,12 @@ import {
   timeParameter,
   timestamp,
   uuid,
-  uuidOut,
 } from '../http/fields.ts';
 
 const MAX_SEARCH_LENGTH = 200;
 
-/** A delivery in a list (decisions 6). */
-export const listed = z
-  .strictObject({
-    id: uuidOut.describe('`X-Service-Delivery`, the same in all attempts'),
-    webhook_id: uuidOut,
-    event_id: z.string(),
-    event: z.enum(EVENT_KINDS),
-    status: z.enum(DELIVERY_STATUSES),
-    test: z.boolean(),
-    response_status: z.int().nullable().describe('Of the last attempt, as the two that follow'),
-    failure: z.enum(FAILURE_KINDS).nullable(),
-    response_ms: z.int().nullable(),
-    attempts_count: z.int(),
-    next_attempt_at: timestamp.nullable(),
-    reason: z.string().nullable().describe('Why it was not sent, or not sent yet'),
-    created_at: timestamp,
-  })
-  .meta({ id: 'Delivery' });
-export const page = pageOf(listed).meta({ id: 'DeliveryPage' });
+/** A page of a webhook's log (decisions 6). */
+export const page = pageOf(deliveryView).meta({ id: 'DeliveryPage' });
 
 const milliseconds = z.number().nullable();
 const headers = z.record(z.string(), z.string());
@@ -72,7 +55,7 @@ export const attempt = z
   })
   .meta({ id: 'DeliveryAttempt' });
 
-export const detail = listed
+export const detail = deliveryView
   .extend({ attempts: z.array(attempt).describe('Oldest first') })
   .meta({ id: 'DeliveryDetail' });
 

@@ -64,22 +64,6 @@ export const subscriptions = z
   })
   .transform((given) => given as Subscription[]);
 
-/** The same in an answer. */
-export const subscriptionsOut = z.array(
-  z
-    .strictObject({
-      event: z.enum(EVENT_KINDS),
-      filters: z.array(
-        z.strictObject({
-          field: z.enum(FILTER_FIELDS),
-          changed_to: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
-          values: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
-        }),
-      ),
-    })
-    .meta({ id: 'WebhookSubscriptionStored' }),
-);
-
 function problemOfValue(value: unknown): [MemberProblem, string] | null {
   if (value === null || typeof value === 'boolean') return null;
   if (typeof value === 'number') {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { presentWebhook, webhookView } from '../../domain/webhook-view.ts';
 import {
   changeWebhook,
   createWebhook,
@@ -15,7 +16,6 @@ import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { idOfClaim } from '../tasks/submit.ts';
 import { webhookActions } from './actions.ts';
-import { presentWebhook } from './presenter.ts';
 import * as schema from './schema.ts';
 import { checkHeaderSecret, settledChange } from './settle.ts';
 import { webhookStatsRoute } from './stats.ts';
@@ -76,7 +76,7 @@ function create(deps: Dependencies): Route {
     answers: {
       201: {
         description: 'The webhook',
-        schema: schema.webhookView,
+        schema: webhookView,
         headers: { Location: 'Where it is read' },
       },
     },
@@ -109,7 +109,7 @@ function read(deps: Dependencies): Route {
     summary: 'Read a webhook',
     access: reads,
     params: schema.webhookParams,
-    answers: { 200: { description: 'The webhook', schema: schema.webhookView } },
+    answers: { 200: { description: 'The webhook', schema: webhookView } },
     async handle({ caller: { workspaceId }, params: { id } }) {
       const row = await findWebhook(deps.database, { workspaceId, id });
       if (!row) throw notFound(tag);
@@ -130,7 +130,7 @@ function change(deps: Dependencies): Route {
     access: writes,
     params: schema.webhookParams,
     body: schema.webhookEdit,
-    answers: { 200: { description: 'The webhook as it is now', schema: schema.webhookView } },
+    answers: { 200: { description: 'The webhook as it is now', schema: webhookView } },
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();
       const row = await changeWebhook(deps.database, { workspaceId, id, actor, now }, (before) =>

@@ -6,7 +6,7 @@ import {
   MAX_URL_LENGTH,
   MAX_WEBHOOK_NAME_LENGTH,
 } from '../../domain/limits.ts';
-import { WEBHOOK_STATUSES } from '../../domain/webhook.ts';
+import { webhookView } from '../../domain/webhook-view.ts';
 import { attempt } from '../deliveries/schema.ts';
 import {
   memberProblem,
@@ -20,7 +20,7 @@ import {
   uuidOut,
 } from '../http/fields.ts';
 import { urlProblem } from '../tasks/callback-url.ts';
-import { subscriptions, subscriptionsOut } from './filters.ts';
+import { subscriptions } from './filters.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MAX_PREVIEW = 100;
@@ -79,27 +79,6 @@ export const webhookEdit = z
   .meta({ id: 'WebhookEdit' });
 export type WebhookEdit = z.output<typeof webhookEdit>;
 
-export const webhookView = z
-  .strictObject({
-    id: uuidOut,
-    name: z.string(),
-    url: z.string(),
-    method: z.literal('POST'),
-    content_type: z.literal('application/json'),
-    events: subscriptionsOut,
-    has_secret: z.boolean(),
-    include_secret_header: z.boolean(),
-    active: z.boolean(),
-    standard_webhooks: z.boolean(),
-    status: z.enum(WEBHOOK_STATUSES).describe('`disabled`: by failures in a row; `inactive`: switched off'),
-    consecutive_failures: z.int(),
-    disabled_at: timestamp.nullable(),
-    disabled_reason: z.string().nullable(),
-    previous_secret_until: timestamp.nullable().describe('Until when the secret before signs, too'),
-    created_at: timestamp,
-    updated_at: timestamp,
-  })
-  .meta({ id: 'Webhook' });
 export const webhookPage = pageOf(webhookView).meta({ id: 'WebhookPage' });
 
 export const rotation = z
