@@ -1,3 +1,4 @@
+import type { FailureKind } from './failure-kinds.ts';
 import type { FeedEvent } from './feed-events.ts';
 
 /** The live channel's words (decisions 4): rooms, what goes in, what comes out, why something is refused. */
@@ -51,6 +52,8 @@ export type Pushed = {
   event: FeedEvent | DeliveryEvent;
   /** A delivery for a listener to post and answer. */
   request: RelayRequest;
+  /** No more requests of this webhook come over this connection. */
+  listening_ended: ListeningEnded;
   /** The last words before the connection ends. */
   closed: { code: ChannelCode; message: string };
 };
@@ -66,7 +69,28 @@ export type RelayRequest = {
   body: string;
 };
 
+/** What may go wrong between a listener and its machine. */
+export const RELAY_FAILURES = [
+  'lookup_failed',
+  'connection_failed',
+  'tls_failed',
+  'timeout',
+  'connection_closed',
+  'invalid_response',
+] as const satisfies readonly FailureKind[];
+
 /** What a listener's machine answered; `body` is base64. `failure` where there was no answer. */
 export type RelayAnswer =
-  | { status: number; headers: Record<string, string>; body: string; duration_ms: number }
-  | { failure: 'connection_failed' | 'timeout' | 'connection_closed' | 'invalid_response'; message: string };
+  | {
+      status: number;
+      headers: Record<string, string>;
+      body: string;
+      /** The body went on behind what is here. */
+      truncated: boolean;
+      duration_ms: number;
+    }
+  | { failure: (typeof RELAY_FAILURES)[number]; message: string };
+
+/** `replaced`: another connection listens now; `gone`: the webhook was deleted, or is not this token's any more. */
+export const LISTENING_ENDS = ['replaced', 'gone'] as const;
+export type ListeningEnded = { webhook_id: string; reason: (typeof LISTENING_ENDS)[number] };

@@ -68,6 +68,19 @@ export const CHANNEL_MESSAGES = { perSecond: 50, burst: 200 } as const;
 export const CHANNEL_PENDING_BYTES = 262_144;
 /** A client that has not taken what waits for it by then is dropped, in milliseconds. */
 export const CHANNEL_STALL_MS = 30_000;
+/** How long a webhook counts as listened to after a sign of its listener, and how often there is one, in milliseconds. */
+export const LISTENING_MS = 30_000;
+export const LISTENING_SIGN_MS = 10_000;
+/** How long requests wait for a listener whose connection was lost, in milliseconds. */
+export const LISTENER_BACK_MS = 5_000;
+/** A webhook that nobody listens to any more is deleted after this time, in milliseconds. */
+export const LISTENER_GONE_MS = 60_000;
+/** Webhooks that one connection to the channel may listen to. */
+export const MAX_LISTENED = 10;
+/** What a listener hands back of an answer: headers, characters of a value, of the sentence about a failure. */
+export const MAX_RELAYED_HEADERS = 200;
+export const MAX_RELAYED_HEADER_LENGTH = 8_192;
+export const MAX_RELAYED_MESSAGE_LENGTH = 300;
 /** The name of a room, in characters; a token, in characters. */
 export const MAX_ROOM_LENGTH = 200;
 export const MAX_TOKEN_LENGTH = 8_192;
