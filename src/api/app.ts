@@ -10,7 +10,7 @@ import { accessLog } from './http/access-log.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { errorAnswers } from './http/error-answers.ts';
 import { createIdempotency } from './http/idempotency.ts';
-import { createRateLimiter } from './http/rate-limit.ts';
+import { createRateLimiter } from '../domain/rate-limiter.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';

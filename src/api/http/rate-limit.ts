@@ -1,46 +1,6 @@
 import type { Context } from 'koa';
+import type { RateLimiter } from '../../domain/rate-limiter.ts';
 import { Problem } from './problem.ts';
-
-/** A token bucket's measure: so many a second on average, so many at once. */
-export type Rate = { name: string; perSecond: number; burst: number };
-
-type Bucket = { tokens: number; at: number };
-const SWEEP_AT = 10_000;
-
-/** Buckets of one rate, by whom they belong to. They live in this process: each process grants the rate anew. */
-export function createRateLimiter(rate: Rate, clock: () => Date) {
-  const buckets = new Map<string, Bucket>();
-
-  /** A bucket that has become full again says nothing any more. */
-  function sweep(now: number): void {
-    for (const [who, bucket] of buckets) {
-      if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(who);
-    }
-  }
-
-  return {
-    rate,
-    /**
-     * Takes so many, but never more than a full bucket has; `remaining` is what is left, negative where it was
-     * refused, by as much as is missing.
-     */
-    take(who: string, wanted = 1): { granted: boolean; remaining: number } {
-      const count = Math.min(wanted, rate.burst);
-      const now = clock().getTime();
-      if (buckets.size >= SWEEP_AT && !buckets.has(who)) sweep(now);
-      const bucket = buckets.get(who) ?? { tokens: rate.burst, at: now };
-      const tokens = Math.min(
-        rate.burst,
-        bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * rate.perSecond,
-      );
-      const granted = tokens >= count;
-      buckets.set(who, { tokens: granted ? tokens - count : tokens, at: now });
-      return { granted, remaining: tokens - count };
-    },
-  };
-}
-
-export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
  * Takes `count` from the bucket of `who` and says what is left (draft-ietf-httpapi-ratelimit-headers).
@@ -52,9 +12,13 @@ export function spend(context: Context, limiter: RateLimiter, who: string, count
   const left = Math.max(0, Math.floor(remaining));
   context.set('RateLimit-Policy', `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
   context.set('RateLimit', `"${name}";r=${left};t=${Math.ceil((burst - left) / perSecond)}`);
-  if (granted) return;
+  if (!granted) throw tooMany('requests', remaining, perSecond);
+}
+
+/** 429 for who asked too often for `what`; `remaining` is negative by as much as is missing. */
+export function tooMany(what: string, remaining: number, perSecond: number): Problem {
   const seconds = Math.max(1, Math.ceil(-remaining / perSecond));
-  throw new Problem('rate_limited', `Too many requests; try again in ${seconds} s.`, {
+  return new Problem('rate_limited', `Too many ${what}; try again in ${seconds} s.`, {
     headers: { 'Retry-After': String(seconds) },
   });
 }
