@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { ATTEMPTS_AT_ONCE, MAX_WEBHOOKS } from './domain/limits.ts';
-import { MAX_EVENTS_PER_REQUEST } from './domain/limits.ts';
+import { MAX_EVENTS_PER_REQUEST, SIGN_INS_A_MINUTE } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
 
 /** Everything a process of ours takes from its environment, read once at its root. */
@@ -37,6 +37,8 @@ export type Configuration = {
   rateLimit: { perSecond: number; burst: number };
   /** Events of one credential. */
   eventsRateLimit: { perSecond: number; burst: number };
+  /** Sign-ins of one address. */
+  signInsPerMinute: number;
   /** Ranges of one address each that deliveries come from, for others to know; in CIDR form. */
   sourceAddresses: string[];
   /** Whose JWTs are accepted beside our own; null: nobody's. */
@@ -112,6 +114,7 @@ const environmentSchema = z.object({
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
+  SIGN_INS_PER_MINUTE: wholeNumber(1, 1_000_000).default(SIGN_INS_A_MINUTE),
   SOURCE_ADDRESSES: addresses().default([]),
   JWKS_URL: url(['http:', 'https:']).optional(),
   JWT_ISSUER: z.string().optional(),
@@ -167,6 +170,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     },
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     eventsRateLimit: eventsRateOf(values.EVENTS_RATE_LIMIT_PER_SECOND),
+    signInsPerMinute: values.SIGN_INS_PER_MINUTE,
     sourceAddresses: values.SOURCE_ADDRESSES,
     identityProvider: identityProviderOf(values),
   };

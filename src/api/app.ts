@@ -19,6 +19,7 @@ import { keyRoutes } from './keys/routes.ts';
 import { meRoutes } from './me/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
+import { passwordRoutes } from './password/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { sessionRoutes } from './session/routes.ts';
 import { sessionsRoutes } from './sessions/routes.ts';
@@ -26,9 +27,6 @@ import { sourceAddressRoutes } from './source-addresses/routes.ts';
 import { taskRoutes } from './tasks/routes.ts';
 import { tokenRoutes } from './tokens/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
-
-/** Sign-ins of one address (decisions 1). */
-const SIGN_INS_A_MINUTE = 10;
 
 /** The HTTP API over its dependencies; listening is the root's business. */
 export function createApp(deps: Dependencies): Koa {
@@ -44,7 +42,7 @@ export function createApp(deps: Dependencies): Koa {
       events: createRateLimiter({ name: 'events', ...deps.eventsRateLimit }, clock),
       address: createRateLimiter({ name: 'address', ...rateLimit }, clock),
       signIn: createRateLimiter(
-        { name: 'sign-in', perSecond: SIGN_INS_A_MINUTE / 60, burst: SIGN_INS_A_MINUTE },
+        { name: 'sign-in', perSecond: deps.signInsPerMinute / 60, burst: deps.signInsPerMinute },
         clock,
       ),
     },
@@ -80,6 +78,7 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...sessionRoutes(deps),
     ...sessionsRoutes(deps),
     ...meRoutes(deps),
+    ...passwordRoutes(deps),
     ...keyRoutes(deps),
     ...projectRoutes(deps),
     ...memberRoutes(deps),

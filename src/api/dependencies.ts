@@ -9,6 +9,7 @@ import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Gatherer } from './events/gatherer.ts';
 import type { Answer, Route } from './http/route.ts';
+import type { PasswordAttempts } from './session/password-attempts.ts';
 
 /** Everything the API works with; made at a root. */
 export type Dependencies = {
@@ -30,6 +31,9 @@ export type Dependencies = {
   rateLimit: { perSecond: number; burst: number };
   /** Of events, which have a limit of their own. */
   eventsRateLimit: { perSecond: number; burst: number };
+  /** Sign-ins of one address. */
+  signInsPerMinute: number;
+  passwordAttempts: PasswordAttempts;
   gatherer: Gatherer;
   /** Where deliveries come from, ranges of one address each. */
   sourceAddresses: readonly string[];

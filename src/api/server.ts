@@ -22,6 +22,7 @@ import type { Dependencies } from './dependencies.ts';
 import { createGatherer } from './events/gatherer.ts';
 import { createGroupStore } from './events/group-store.ts';
 import { listen, type Listening } from './http/listen.ts';
+import { createPasswordAttempts } from './session/password-attempts.ts';
 
 /** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
 export type ApiProcess = { server: Server; url: string; close(): Promise<void>; stopped: Promise<unknown> };
@@ -121,6 +122,8 @@ function settingsOf(configuration: Configuration, port: number, clock: () => Dat
     baseUrl: baseUrl ?? `http://localhost:${port}`,
     rateLimit,
     eventsRateLimit: configuration.eventsRateLimit,
+    signInsPerMinute: configuration.signInsPerMinute,
+    passwordAttempts: createPasswordAttempts(clock),
     sourceAddresses: configuration.sourceAddresses,
   };
 }

@@ -6,6 +6,7 @@ import { M0002KeyNotices } from './migrations/m0002-key-notices.ts';
 import { M0003Webhooks } from './migrations/m0003-webhooks.ts';
 import { M0004Retention } from './migrations/m0004-retention.ts';
 import { M0005Channel } from './migrations/m0005-channel.ts';
+import { M0006People } from './migrations/m0006-people.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -30,6 +31,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
         { name: 'M0003Webhooks', class: M0003Webhooks },
         { name: 'M0004Retention', class: M0004Retention },
         { name: 'M0005Channel', class: M0005Channel },
+        { name: 'M0006People', class: M0006People },
       ],
       snapshot: false,
       tableName: 'migrations',

@@ -74,6 +74,42 @@ export const Session = defineEntity({
   },
 });
 
+export const Invitation = defineEntity({
+  name: 'Invitation',
+  tableName: 'invitations',
+  properties: {
+    id: p.uuid().primary(),
+    workspace_id: p.uuid(),
+    /** Lower-cased. */
+    email: p.text(),
+    role: p.text().$type<Role>(),
+    /** SHA-256 of the link's token, hex. */
+    token_hash: p.text(),
+    /** The person's id; null once the person is gone. */
+    invited_by: p.uuid().nullable(),
+    created_at: p.datetime(),
+    expires_at: p.datetime(),
+    /** When the mail server took the mail about it; null where it was not mailed. */
+    emailed_at: p.datetime().nullable(),
+    accepted_at: p.datetime().nullable(),
+    accepted_by: p.uuid().nullable(),
+    /** Revoked, or replaced by a newer one. */
+    revoked_at: p.datetime().nullable(),
+  },
+});
+
+/** Who a person is at an OpenID provider. */
+export const Identity = defineEntity({
+  name: 'Identity',
+  tableName: 'identities',
+  properties: {
+    issuer: p.text().primary(),
+    subject: p.text().primary(),
+    user_id: p.uuid(),
+    created_at: p.datetime(),
+  },
+});
+
 export const ApiKey = defineEntity({
   name: 'ApiKey',
   tableName: 'api_keys',
@@ -345,6 +381,8 @@ export const entities = [
   User,
   Member,
   Session,
+  Invitation,
+  Identity,
   ApiKey,
   TaskRun,
   TaskEvent,

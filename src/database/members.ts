@@ -106,16 +106,24 @@ export async function findMember(
   return row ? memberOf(row) : null;
 }
 
-/** Who has this e-mail address, with the hash of the password and the oldest membership. */
+/**
+ * Who has this e-mail address, with the hash of the password and the oldest membership. One statement, whoever exists:
+ * the time tells nothing.
+ */
 export async function findForSignIn(
   database: Database,
   email: string,
 ): Promise<{ userId: string; passwordHash: string | null; workspaceId: string } | null> {
-  const em = database.em.fork();
-  const user = await em.findOne(User, { email });
-  const member = user && (await em.findOne(Member, { user_id: user.id }, { orderBy: { created_at: 'asc' } }));
-  if (!user || !member) return null;
-  return { userId: user.id, passwordHash: user.password_hash ?? null, workspaceId: member.workspace_id };
+  const row = await statements(database)
+    .selectFrom('users')
+    .innerJoin('members', 'members.user_id', 'users.id')
+    .where('users.email', '=', email)
+    .orderBy('members.created_at', 'asc')
+    .select(['users.id as userId', 'users.password_hash as passwordHash'])
+    .select('members.workspace_id as workspaceId')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? { ...row, passwordHash: row.passwordHash ?? null } : null;
 }
 
 /** Holds the owners' rows, so that two owners cannot take each other's role away at the same time. */

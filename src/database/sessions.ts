@@ -1,10 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { InferEntity } from '@mikro-orm/core';
+import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Role } from '../domain/access.ts';
-import { noteAudit } from './audit.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
-import { Session } from './entities.ts';
+import { Session, User } from './entities.ts';
 
 export type SessionRow = InferEntity<typeof Session>;
 
@@ -40,7 +40,8 @@ export async function noteSessionUse(database: Database, id: string, at: Date): 
   await database.em.fork().nativeUpdate(Session, { id }, { last_seen_at: at });
 }
 
-type NewSession = {
+/** A session that begins; `tokenHash` is the SHA-256 of its cookie. */
+export type NewSession = {
   userId: string;
   workspaceId: string;
   tokenHash: string;
@@ -50,30 +51,50 @@ type NewSession = {
   expiresAt: Date;
 };
 
-/** Stores a new session and its audit entry, and clears the person's expired ones away. */
-export async function startSession(database: Database, session: NewSession): Promise<void> {
+/**
+ * Stores a new session and its audit entry. False where `passwordHash`, by which the person was recognised, is not
+ * the person's any more: whoever changes a password ends all sessions, and none may slip in behind that.
+ */
+export async function startSession(
+  database: Database,
+  session: NewSession & { passwordHash: string | null },
+): Promise<boolean> {
+  return await database.em.fork().transactional(async (em) => {
+    const { userId: id, passwordHash } = session;
+    const which = { id, password_hash: passwordHash };
+    const user = await em.findOne(User, which, { lockMode: LockMode.PESSIMISTIC_READ });
+    if (!user) return false;
+    await beginSession(em, session, 'password');
+    return true;
+  });
+}
+
+/** The same inside a transaction; clears the person's expired sessions away. */
+export async function beginSession(
+  em: EntityManager,
+  session: NewSession,
+  by: 'password' | 'invitation' | 'openid',
+): Promise<void> {
   const { userId, workspaceId, now } = session;
   const id = randomUUIDv7();
-  await database.em.fork().transactional(async (em) => {
-    await em.nativeDelete(Session, { user_id: userId, expires_at: { $lte: now } });
-    await em.insert(Session, {
-      id,
-      user_id: userId,
-      token_hash: session.tokenHash,
-      user_agent: session.userAgent,
-      address: session.address,
-      created_at: now,
-      last_seen_at: now,
-      expires_at: session.expiresAt,
-    });
-    const subject = `session:${id}`;
-    await noteAudit(em, {
-      workspaceId,
-      actor: `user:${userId}`,
-      action: 'session.started',
-      subject,
-      at: now,
-    });
+  await em.nativeDelete(Session, { user_id: userId, expires_at: { $lte: now } });
+  await em.insert(Session, {
+    id,
+    user_id: userId,
+    token_hash: session.tokenHash,
+    user_agent: session.userAgent,
+    address: session.address,
+    created_at: now,
+    last_seen_at: now,
+    expires_at: session.expiresAt,
+  });
+  await noteAudit(em, {
+    workspaceId,
+    actor: `user:${userId}`,
+    action: 'session.started',
+    subject: `session:${id}`,
+    detail: { by },
+    at: now,
   });
 }
 
@@ -88,6 +109,21 @@ export async function endSession(
     const subject = `session:${id}`;
     await noteAudit(em, { workspaceId, actor: `user:${userId}`, action: 'session.ended', subject, at: now });
     return true;
+  });
+}
+
+/** Ends all sessions of a person but one; answers how many. */
+export async function endOtherSessions(
+  database: Database,
+  which: { keptId: string; userId: string; workspaceId: string; now: Date },
+): Promise<number> {
+  const { keptId, userId, workspaceId, now } = which;
+  return await database.em.fork().transactional(async (em) => {
+    const count = await em.nativeDelete(Session, { user_id: userId, id: { $ne: keptId } });
+    const [actor, subject] = [`user:${userId}`, `session:${keptId}`];
+    const entry = { workspaceId, actor, subject, detail: { count }, at: now };
+    if (count > 0) await noteAudit(em, { ...entry, action: 'session.others_ended' });
+    return count;
   });
 }
 

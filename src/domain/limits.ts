@@ -84,3 +84,22 @@ export const MAX_RELAYED_MESSAGE_LENGTH = 300;
 /** The name of a room, in characters; a token, in characters. */
 export const MAX_ROOM_LENGTH = 200;
 export const MAX_TOKEN_LENGTH = 8_192;
+/** Sign-ins of one address in a minute, unless configured otherwise (decisions 1). */
+export const SIGN_INS_A_MINUTE = 10;
+/** Wrong passwords of one account at once, and after how many seconds another one is allowed. */
+export const WRONG_PASSWORDS = 10;
+export const WRONG_PASSWORD_SECONDS = 60;
+/** A new password, in characters. */
+export const MIN_PASSWORD_LENGTH = 12;
+export const MAX_PASSWORD_LENGTH = 1_000;
+/** An e-mail address and a person's name, in characters. */
+export const MAX_EMAIL_LENGTH = 320;
+export const MAX_PERSON_NAME_LENGTH = 200;
+/** How long an invitation may be accepted, in milliseconds. */
+export const INVITATION_MS = 7 * 24 * 3_600_000;
+/** Invitations of a workspace that nobody has accepted yet. */
+export const MAX_OPEN_INVITATIONS = 200;
+/** How long somebody may take at the OpenID provider, in milliseconds. */
+export const OPENID_SIGN_IN_MS = 10 * 60_000;
+/** The page that a sign-in at the OpenID provider comes back to, in characters of its address. */
+export const MAX_RETURN_TO_LENGTH = 1_000;

@@ -5,7 +5,7 @@ import type { Role, Scope } from '../../domain/access.ts';
 import type { ProblemCode } from '../../domain/problem-codes.ts';
 import type { Caller, PersonCaller } from './caller.ts';
 
-export type Method = 'get' | 'post' | 'patch' | 'delete';
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** Who may call: everybody; a credential with a scope (null: any); a person of a role or more. */
 export type Access =
@@ -46,7 +46,8 @@ export type Answer = {
   status: number;
   /** Sent as JSON. */
   body?: unknown;
-  headers?: Readonly<Record<string, string>>;
+  /** Several values of a header are sent as several lines. */
+  headers?: Readonly<Record<string, string | string[]>>;
   /** Sent as it comes, in the call's media type. */
   stream?: Readable;
 };

@@ -9,29 +9,23 @@ import {
   type MemberRefusal,
   type MemberRow,
 } from '../../database/members.ts';
-import { hashPassword, newPassword } from '../../security/passwords.ts';
+import { hashPassword, newPassword as makePassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { cutPage, pageOf, pageParameters, shownAs, text, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
+import { email, newPassword, personName } from './fields.ts';
 
 const PATH = '/api/v1/members';
 const admins = { kind: 'person', least: 'admin' } as const;
 const tag = 'member';
-const MIN_PASSWORD = 12;
 
 const plan = z
   .strictObject({
-    email: z
-      .email()
-      .max(320)
-      .transform((value) => value.toLowerCase())
-      .meta(shownAs({ type: 'string', format: 'email', maxLength: 320 })),
-    name: text({ least: 1, most: 200 }).optional().describe("The address's first part by default"),
+    email,
+    name: personName.optional().describe("The address's first part by default"),
     role: z.enum(ROLES),
-    password: text({ least: MIN_PASSWORD, most: 1_000 })
-      .optional()
-      .describe('One is made and shown once by default'),
+    password: newPassword.optional().describe('One is made and shown once by default'),
   })
   .meta({ id: 'MemberPlan' });
 
@@ -93,19 +87,20 @@ function add(deps: Dependencies): Route {
     idempotent: true,
     answers: { 201: { description: 'Added', schema: added } },
     problems: ['conflict'],
-    async handle({ caller: { workspaceId, actor, role: actorRole }, body: { email, name, role, password } }) {
+    async handle({ caller: { workspaceId, actor, role: actorRole }, body }) {
+      const { email: address, name, role, password } = body;
       if (role === 'owner' && actorRole !== 'owner') throw refusal('owners_only');
-      const made = password ?? newPassword();
+      const made = password ?? makePassword();
       const done = await addMember(deps.database, {
         workspaceId,
-        email,
-        name: name ?? email.split('@')[0] ?? email,
+        email: address,
+        name: name ?? address.split('@')[0] ?? address,
         role,
         passwordHash: await hashPassword(made),
         actor,
         now: deps.clock(),
       });
-      if (!done) throw new Problem('conflict', `${email} is a member already.`);
+      if (!done) throw new Problem('conflict', `${address} is a member already.`);
       const initial = done.known || password !== undefined ? null : made;
       return { status: 201, body: { ...present(done.member), initial_password: initial } };
     },

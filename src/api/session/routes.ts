@@ -1,40 +1,22 @@
 import { z } from 'zod';
-import { ROLES } from '../../domain/access.ts';
+import { MAX_EMAIL_LENGTH } from '../../domain/limits.ts';
 import { findForSignIn } from '../../database/members.ts';
-import { findWorkspace } from '../../database/projects.ts';
-import { endSession, findLivingSession, startSession } from '../../database/sessions.ts';
+import { endSession, startSession } from '../../database/sessions.ts';
 import { verifyPassword } from '../../security/passwords.ts';
-import { isOwnOrigin, newSessionToken, SESSION_MS, sessionCookie } from '../../security/sessions.ts';
+import { sessionCookie } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { refused } from '../http/authentication.ts';
-import { timestamp, uuidOut } from '../http/fields.ts';
-import { Problem } from '../http/problem.ts';
+import { demandOwnPage } from '../http/own-page.ts';
 import { route, type Route } from '../http/route.ts';
+import { givenPassword } from '../members/fields.ts';
+import { planSession, presentSigned, sessionAnswer, signedIn } from './begin.ts';
+import { accountOf } from './password-attempts.ts';
 
 const PATH = '/api/v1/session';
-const USER_AGENT_KEPT = 300;
 
 const signIn = z
-  .strictObject({ email: z.string().max(320), password: z.string().max(1_000) })
+  .strictObject({ email: z.string().max(MAX_EMAIL_LENGTH), password: givenPassword })
   .meta({ id: 'SignIn' });
-
-const session = z
-  .strictObject({
-    user: z.strictObject({ id: uuidOut, email: z.string(), name: z.string() }),
-    workspace: z.strictObject({ id: uuidOut, name: z.string() }),
-    role: z.enum(ROLES),
-    expires_at: timestamp,
-  })
-  .meta({ id: 'SignedIn' });
-
-type Signed = {
-  user_id: string;
-  email: string;
-  name: string;
-  workspace_id: string;
-  role: string;
-  expires_at: Date;
-};
 
 /** Signing in and out (decisions 2): a session cookie for people. */
 export function sessionRoutes(deps: Dependencies): Route[] {
@@ -52,31 +34,21 @@ function start(deps: Dependencies): Route {
     limit: 'sign_in',
     body: signIn,
     answers: {
-      201: { description: 'Signed in', schema: session, headers: { 'Set-Cookie': 'The session, HttpOnly' } },
+      201: { description: 'Signed in', schema: signedIn, headers: { 'Set-Cookie': 'The session, HttpOnly' } },
     },
     problems: ['unauthenticated', 'forbidden'],
-    async handle({ body, headers, address }) {
-      if (headers.origin !== undefined && !isOwnOrigin(deps.baseUrl, headers.origin)) {
-        throw new Problem('forbidden', 'Signing in is for pages of this service (Origin).');
-      }
-      const person = await findForSignIn(deps.database, body.email.trim().toLowerCase());
-      const right = await verifyPassword(body.password, person?.passwordHash ?? null);
+    async handle({ body: { email, password }, headers, address }) {
+      demandOwnPage(deps.baseUrl, headers);
+      const person = await findForSignIn(deps.database, accountOf(email));
+      const hash = person?.passwordHash ?? null;
+      const right = await deps.passwordAttempts.judge(email, () => verifyPassword(password, hash));
       if (!person || !right) throw refused('E-mail or password is wrong.');
-      const { value, hash } = newSessionToken();
-      const now = deps.clock();
-      await startSession(deps.database, {
-        userId: person.userId,
-        workspaceId: person.workspaceId,
-        tokenHash: hash,
-        userAgent: headers['user-agent']?.slice(0, USER_AGENT_KEPT) ?? null,
-        address,
-        now,
-        expiresAt: new Date(now.getTime() + SESSION_MS),
-      });
-      const signed = await findLivingSession(deps.database, hash);
-      if (!signed) throw refused('E-mail or password is wrong.');
-      const cookie = sessionCookie(deps.baseUrl, value);
-      return { status: 201, headers: { 'Set-Cookie': cookie }, body: await present(deps, signed) };
+      const { userId, workspaceId } = person;
+      const { plan, cookie } = planSession(deps, { headers, address });
+      const started = await startSession(deps.database, { ...plan, userId, workspaceId, passwordHash: hash });
+      // The password was changed in this moment.
+      if (!started) throw refused('E-mail or password is wrong.');
+      return await sessionAnswer(deps, plan, cookie);
     },
   });
 }
@@ -89,10 +61,10 @@ function read(deps: Dependencies): Route {
     tag: 'session',
     summary: 'Who is signed in',
     access: { kind: 'person', least: 'viewer' },
-    answers: { 200: { description: 'The session', schema: session } },
+    answers: { 200: { description: 'The session', schema: signedIn } },
     handle: async ({ caller }) => ({
       status: 200,
-      body: await present(deps, {
+      body: await presentSigned(deps, {
         user_id: caller.userId,
         email: caller.email,
         name: caller.name,
@@ -118,14 +90,4 @@ function end(deps: Dependencies): Route {
       return { status: 204, headers: { 'Set-Cookie': sessionCookie(deps.baseUrl, null) } };
     },
   });
-}
-
-async function present(deps: Dependencies, signed: Signed) {
-  const workspace = await findWorkspace(deps.database, signed.workspace_id);
-  return {
-    user: { id: signed.user_id, email: signed.email, name: signed.name },
-    workspace: { id: signed.workspace_id, name: workspace?.name ?? '' },
-    role: signed.role,
-    expires_at: signed.expires_at.toISOString(),
-  };
 }

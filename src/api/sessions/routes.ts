@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { endSession, listSessions, type SessionRow } from '../../database/sessions.ts';
+import { endOtherSessions, endSession, listSessions, type SessionRow } from '../../database/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';
@@ -35,6 +35,24 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
         const { rows, nextCursor } = cutPage(await listSessions(deps.database, page), limit);
         const data = rows.map((row) => present(row, caller.sessionId));
         return { status: 200, body: { data, next_cursor: nextCursor } };
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/api/v1/sessions',
+      operationId: 'endOtherSessions',
+      tag: 'session',
+      summary: 'End all your sessions but this one',
+      access: { kind: 'person', least: 'viewer' },
+      answers: {
+        200: {
+          description: 'How many have ended',
+          schema: z.strictObject({ ended: z.int() }).meta({ id: 'SessionsEnded', example: { ended: 2 } }),
+        },
+      },
+      async handle({ caller: { userId, workspaceId, sessionId: keptId } }) {
+        const which = { keptId, userId, workspaceId, now: deps.clock() };
+        return { status: 200, body: { ended: await endOtherSessions(deps.database, which) } };
       },
     }),
     route({

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { addPerson } from './people.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('sessions', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false, environment: { SIGN_INS_PER_MINUTE: '1000' } });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const me = (cookie: string) => world.send('GET', '/api/v1/session', { cookie });
+  const list = async (cookie: string) => (await world.send('GET', '/api/v1/sessions', { cookie })).json.data;
+
+  it('end all together but the one that asks, and nobody else’s', async () => {
+    const here = await addPerson(world, owner, 'viewer');
+    const { email } = (await me(here)).json.user;
+    const others = [await world.signIn(email), await world.signIn(email)];
+    assert.equal((await list(here)).length, 3);
+    const ended = await world.send('DELETE', '/api/v1/sessions', world.as(here));
+    assert.deepEqual([ended.status, ended.json], [200, { ended: 2 }]);
+    for (const other of others) assertProblem(await me(other), 401, 'unauthenticated');
+    assert.deepEqual(
+      (await list(here)).map((session: { current: boolean }) => session.current),
+      [true],
+    );
+    assert.equal((await me(owner)).status, 200);
+    const again = await world.send('DELETE', '/api/v1/sessions', world.as(here));
+    assert.deepEqual(again.json, { ended: 0 });
+    const { json } = await world.send('GET', '/api/v1/audit-log', { cookie: owner });
+    assert.deepEqual([json.data[0].action, json.data[0].detail], ['session.others_ended', { count: 2 }]);
+  });
+
+  it('of somebody else can not be ended, nor told from none', async () => {
+    const other = await addPerson(world, owner, 'viewer');
+    const [session] = await list(other);
+    const refused = await world.send('DELETE', `/api/v1/sessions/${session.id}`, world.as(owner));
+    assertProblem(refused, 404, 'not_found');
+    assert.equal((await me(other)).status, 200);
+  });
+
+  it('show from where, and never the cookie', async () => {
+    const cookie = await addPerson(world, owner, 'viewer');
+    const { text } = await world.send('GET', '/api/v1/sessions', { cookie });
+    assert.ok(!text.includes(cookie.split('=')[1] ?? ''));
+    const [session] = await list(cookie);
+    assert.match(session.address, /127\.0\.0\.1|::1/);
+    assert.equal(typeof session.user_agent, 'string');
+  });
+
+  it('do what the role allows now, and end with the membership', async () => {
+    const cookie = await addPerson(world, owner, 'viewer');
+    const { id } = (await me(cookie)).json.user;
+    const { json: made } = await world.send('POST', '/api/v1/tokens', {
+      ...world.as(cookie),
+      body: { project_id: world.installation.project_id },
+    });
+    const token: string = made.token;
+    const submit = async () => [
+      (await world.submit({}, world.as(cookie))).status,
+      (await world.submit({}, { token })).status,
+    ];
+    const setRole = (role: string) =>
+      world.send('PATCH', `/api/v1/members/${id}`, { ...world.as(owner), body: { role } });
+    assert.deepEqual(await submit(), [403, 403]);
+    await setRole('member');
+    assert.deepEqual(await submit(), [201, 403], 'a token never allows more than when it was made');
+    await setRole('viewer');
+    assert.deepEqual(await submit(), [403, 403]);
+    await world.send('DELETE', `/api/v1/members/${id}`, world.as(owner));
+    assertProblem(await me(cookie), 401, 'unauthenticated');
+    assertProblem(await world.send('GET', '/api/v1/tasks', { token }), 401, 'unauthenticated');
+  });
+
+  it('change nothing for a page of somebody else, whatever the operation', async () => {
+    const { json: document } = await world.send('GET', '/api/v1/openapi.json');
+    const id = '00000000-0000-7000-8000-000000000000';
+    let tried = 0;
+    for (const [path, operations] of Object.entries<Record<string, { security: object[] }>>(document.paths)) {
+      for (const [method, { security }] of Object.entries(operations)) {
+        if (method === 'get' || !security.some((way) => 'session' in way)) continue;
+        tried += 1;
+        for (const headers of [{}, { Origin: 'https://evil.example.com' }, { Origin: 'null' }]) {
+          const sent = { cookie: owner, headers: headers as Record<string, string>, body: {} };
+          const received = await world.send(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, id), sent);
+          assert.equal(`${method} ${path} ${received.status}`, `${method} ${path} 403`);
+          assert.match(received.json.detail, /Origin/);
+        }
+      }
+    }
+    assert.ok(tried > 20, `${tried} operations`);
+    assert.equal((await me(owner)).status, 200);
+  });
+});
