@@ -65,11 +65,25 @@ module.exports = {
       to: { dependencyTypes: ['core'] },
     },
     {
+      name: 'screens-use-the-vocabulary',
+      comment:
+        'web runs in browsers: of the service it may use src/domain, which is pure, and the types made from the API',
+      severity: 'error',
+      from: { path: '^web/', pathNot: '^web/vite\\.config\\.ts$' },
+      to: { path: '^(src|workers|cli|dev|bench|test)/', pathNot: '^src/domain/' },
+    },
+    {
+      name: 'screens-use-nothing-of-node',
+      severity: 'error',
+      from: { path: '^web/', pathNot: '^web/vite\\.config\\.ts$' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
       name: 'service-needs-no-tools',
       comment: 'the service must run without the folders and packages that only development needs',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { path: '^(dev|bench|test|cli|examples)/' },
+      to: { path: '^(dev|bench|test|cli|examples|web)/' },
     },
     {
       name: 'service-needs-no-development-packages',
@@ -100,6 +114,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^web/(dist|\\.generated|\\.building-)' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {

@@ -39,12 +39,13 @@ export function credentialsOf(
 export function banner(credentials: Credentials, environment: NodeJS.ProcessEnv): string {
   const { base_url, temporal_ui_url, api_key, project_id, admin_email, admin_password } = credentials;
   const rows = [
+    ['Screens', base_url],
+    ['Sign in with', admin_email === null ? null : `${admin_email}  ${admin_password}`],
     ['API', `${base_url}/api/v1`],
     ['Documentation', `${base_url}/docs`],
     ['Temporal Web UI', temporal_ui_url],
     ['API key', api_key],
     ['Project', project_id],
-    ['Admin', admin_email === null ? null : `${admin_email}  ${admin_password}`],
   ];
   const table = rows.flatMap(([title, value]) => (value ? [`  ${`${title}`.padEnd(16)} ${value}`] : []));
   return [

@@ -17,6 +17,7 @@ import { serviceEnvironment } from './service-environment.ts';
 import { listenForShutdown, StopWished } from './shutdown.ts';
 import { ensureLocalTls } from './tls.ts';
 import { takeTour } from './tour.ts';
+import { ensureScreens } from './web.ts';
 
 /* `npm start [-- --no-tour]`: the whole service on this machine, until Ctrl-C. */
 
@@ -53,6 +54,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   const address = await chooseAddress(process.env);
   const secrets = ensureSecrets(local('secrets.json'));
   const backing = await startBackings(secrets.database_password, launch);
+  await progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'there'));
   const tls = await progress.step('local certificates', () => ensureLocalTls(local('tls')));
   const environment = serviceEnvironment(process.env, backing, { address, secrets, tls });
   const workspace = await prepareDatabase(environment, launch);

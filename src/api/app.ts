@@ -26,6 +26,7 @@ import { sessionsRoutes } from './sessions/routes.ts';
 import { sourceAddressRoutes } from './source-addresses/routes.ts';
 import { taskRoutes } from './tasks/routes.ts';
 import { tokenRoutes } from './tokens/routes.ts';
+import { createScreens } from './web/screens.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
 /** The HTTP API over its dependencies; listening is the root's business. */
@@ -55,6 +56,7 @@ export function createApp(deps: Dependencies): Koa {
   app.use(securityHeaders);
   app.use(errorAnswers(deps.log));
   app.use(createDocsPages(deps, routes));
+  app.use(createScreens({ folder: deps.screensFolder, baseUrl: deps.baseUrl }));
   app.use(router.routes);
   app.use(router.fallback);
   app.on('error', (error: NodeJS.ErrnoException) => {

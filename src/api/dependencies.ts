@@ -28,6 +28,10 @@ export type Dependencies = {
   clock: () => Date;
   /** The public address without a slash at its end. */
   baseUrl: string;
+  /** Where the built screens lie. */
+  screensFolder: string;
+  /** The Temporal Web UI, without a slash at its end, and the namespace of the runs; null where nobody has told. */
+  temporalUi: { url: string; namespace: string } | null;
   rateLimit: { perSecond: number; burst: number };
   /** Of events, which have a limit of their own. */
   eventsRateLimit: { perSecond: number; burst: number };

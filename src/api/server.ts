@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { workflowBundle } from '../../workers/bundle.ts';
@@ -28,6 +29,8 @@ import { createPasswordAttempts } from './session/password-attempts.ts';
 export type ApiProcess = { server: Server; url: string; close(): Promise<void>; stopped: Promise<unknown> };
 
 const DATABASE_POOL = 20;
+/** Where the build puts the screens. */
+const SCREENS_FOLDER = fileURLToPath(new URL('../../web/dist', import.meta.url));
 /** How often idempotency keys that are too old are deleted. */
 const HOUSEKEEPING_MS = 3_600_000;
 
@@ -81,6 +84,8 @@ async function serve(
     notifications,
     knownKeys: createKnownKeys(database, notifications, clock),
     ...settingsOf(configuration, listening.port, clock),
+    screensFolder: SCREENS_FOLDER,
+    temporalUi: configuration.temporalUiUrl ? { url: configuration.temporalUiUrl, namespace } : null,
     log,
     clock,
     stopping: stopping.signal,

@@ -70,7 +70,6 @@ export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: rea
     if (context.method !== 'GET' && context.method !== 'HEAD') return await next();
     const { path } = context;
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
-    if (path === '/') return context.redirect('/docs');
     if (path === '/api/v1/openapi.json') {
       document ??= JSON.stringify(openApiDocument(routes, deps.baseUrl));
       return show(context, 'application/json', document);

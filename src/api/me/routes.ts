@@ -19,6 +19,10 @@ const me = z
     role: z.enum(ROLES).nullable(),
     user: z.strictObject({ id: uuidOut, email: z.string(), name: z.string() }).nullable(),
     key: z.strictObject({ id: uuidOut, prefix: z.string(), name: z.string() }).nullable(),
+    temporal: z
+      .strictObject({ ui_url: z.string(), namespace: z.string() })
+      .nullable()
+      .describe('Where people see the workflows of runs in the Temporal Web UI, if that is known here'),
   })
   .meta({ id: 'Me' });
 
@@ -47,9 +51,14 @@ export function meRoutes(deps: Dependencies): Route[] {
           user:
             caller.kind === 'person' ? { id: caller.userId, email: caller.email, name: caller.name } : null,
           key: caller.kind === 'key' ? { id: caller.keyId, prefix: caller.prefix, name: caller.name } : null,
+          temporal: caller.kind === 'person' ? temporalOf(deps) : null,
         };
         return { status: 200, body };
       },
     }),
   ];
+}
+
+function temporalOf({ temporalUi }: Dependencies) {
+  return temporalUi && { ui_url: temporalUi.url, namespace: temporalUi.namespace };
 }

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+/** What a browser may ask for below `/assets/`; no part of it leads out of the folder. */
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*\.(js|css|svg|woff2|png)$/;
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+  png: 'image/png',
+};
+
+/** Past this the pages of one build are long in memory, and it is somebody's game. */
+const MOST_ASSETS = 500;
+
+export type Encoding = 'br' | 'gzip' | 'identity';
+type Asset = { type: string; bytes: Readonly<Record<Encoding, Buffer>> };
+
+/** Gives the hashed files of a build, compressed once each; null where there is none of that name. */
+export function createAssets(folder: string): (name: string) => Promise<Asset | null> {
+  const known = new Map<string, Asset>();
+
+  return async function assetNamed(name) {
+    const there = known.get(name);
+    if (there) return there;
+    const type = TYPES[NAME.exec(name)?.[1] ?? ''];
+    if (type === undefined) return null;
+    const plain = await readOrNull(join(folder, 'assets', name));
+    if (plain === null) return null;
+    const asset = { type, bytes: await compressed(plain) };
+    if (known.size >= MOST_ASSETS) known.clear();
+    known.set(name, asset);
+    return asset;
+  };
+}
+
+async function compressed(identity: Buffer): Promise<Record<Encoding, Buffer>> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(identity, { params }),
+    promisify(gzip)(identity),
+  ]);
+  return { identity, br, gzip: gz };
+}
+
+/** The bytes of a file; null where there is none. */
+export async function readOrNull(file: string): Promise<Buffer | null> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { startWorld, type Received, type World } from '../api/world.ts';
+import { assertProblem } from '../api/problems.ts';
+
+const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+describe('the screens are served by the API', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ worker: false });
+  });
+  after(async () => await world.close());
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    world.send('GET', path, { key: null, headers });
+  const policyOf = (received: Received) => received.headers.get('content-security-policy') ?? '';
+
+  it('as one page at each of their addresses', async () => {
+    for (const path of [
+      '/',
+      '/sign-in',
+      '/orchestration',
+      '/orchestration/00000000-0000-7000-8000-000000000000',
+      '/settings/integrations/webhooks/new',
+      '/settings/members',
+    ]) {
+      const received = await get(path);
+      assert.equal(received.status, 200, path);
+      assert.match(received.headers.get('content-type') ?? '', /^text\/html/);
+      assert.equal(received.headers.get('cache-control'), 'no-store');
+      assert.ok(received.text.includes('id="screens"'));
+    }
+  });
+
+  it('under a policy without a hole, with a nonce that is new each time', async () => {
+    const [one, other] = [await get('/sign-in'), await get('/sign-in')];
+    const nonceOf = (received: Received) => /'nonce-([\w+/=]+)'/.exec(policyOf(received))?.[1] ?? '';
+    assert.notEqual(nonceOf(one), nonceOf(other));
+    assert.ok(!/unsafe|\*|https?:|data:/.test(policyOf(one)), policyOf(one));
+    assert.match(policyOf(one), /connect-src 'self' ws:\/\/127\.0\.0\.1:\d+;/);
+    const scripts = [...one.text.matchAll(/<(script|style)\b[^>]*>/g)].map(([tag]) => tag);
+    assert.ok(scripts.length >= 2);
+    for (const tag of scripts) assert.ok(tag.includes(`nonce="${nonceOf(one)}"`), tag);
+    assert.ok(!one.text.includes('NONCE-OF'));
+  });
+
+  it('with a policy that a strange Host does not get into', async () => {
+    const { request } = await import('node:http');
+    const policy = await new Promise<string>((resolve, reject) => {
+      const headers = { Host: "x; script-src 'unsafe-inline'" };
+      request(`${world.api.url}/sign-in`, { headers }, (response) => {
+        response.resume();
+        resolve(String(response.headers['content-security-policy']));
+      })
+        .once('error', reject)
+        .end();
+    });
+    assert.ok(!policy.includes('unsafe'), policy);
+  });
+
+  it('with files that are kept for ever and come compressed', async () => {
+    const page = await get('/orchestration');
+    const files = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? '');
+    assert.ok(files.length >= 3);
+    for (const file of files) {
+      const { headers, status } = await get(file, { 'Accept-Encoding': 'br' });
+      assert.equal(status, 200, file);
+      assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable');
+      assert.equal(headers.get('content-encoding'), 'br');
+      assert.equal(headers.get('vary'), 'Accept-Encoding');
+    }
+    for (const missing of ['/assets/nothing.js', '/assets/..%2findex.html', '/assets/.vite']) {
+      assert.equal((await get(missing)).status, 404, missing);
+    }
+  });
+
+  it('and an address that is nobody’s is 404: a page for people, a problem for programs', async () => {
+    const page = await get('/no-such-place', PAGE);
+    assert.equal(page.status, 404);
+    assert.ok(page.text.includes('id="screens"'));
+    assertProblem(await get('/no-such-place'), 404, 'not_found');
+    assertProblem(await get('/api/v1/no-such-place', PAGE), 404, 'not_found');
+    assertProblem(await world.send('POST', '/orchestration', { key: null, headers: PAGE }), 404, 'not_found');
+  });
+});

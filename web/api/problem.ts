@@ -1,0 +1,61 @@
+import type { components } from '../.generated/api.d.ts';
+
+type ProblemBody = components['schemas']['Problem'];
+
+/** One thing wrong with what was sent: `pointer` into the body (RFC 6901), or the name of a `parameter`. */
+export type MemberError = NonNullable<ProblemBody['errors']>[number];
+
+/** A refusal of the API (RFC 9457) as an error: `message` is its `detail`, which is written for people. */
+export class ApiProblem extends Error {
+  override name = 'ApiProblem';
+  readonly status: number;
+  readonly code: ProblemBody['code'] | 'unknown';
+  readonly requestId: string | null;
+  readonly errors: readonly MemberError[];
+  /** Seconds after which another try makes sense, where the API said so. */
+  readonly retryAfter: number | null;
+
+  constructor(response: Response, body: unknown) {
+    const problem = isProblem(body) ? body : null;
+    super(problem?.detail ?? `The service answered ${response.status}, and not in its own words.`);
+    this.status = response.status;
+    this.code = problem?.code ?? 'unknown';
+    this.requestId = problem?.request_id ?? response.headers.get('X-Request-Id');
+    this.errors = problem?.errors ?? [];
+    const after = Number(response.headers.get('Retry-After'));
+    this.retryAfter = after > 0 ? after : null;
+  }
+
+  /** What is wrong with one member of the body, in words; null where nothing is. */
+  errorAt(pointer: string): string | null {
+    return this.errors.find((error) => error.pointer === pointer)?.message ?? null;
+  }
+}
+
+/** No answer came: the network is down, or the service. */
+export class Unreachable extends Error {
+  override name = 'Unreachable';
+
+  constructor(cause: unknown) {
+    super('The service can not be reached. Your connection may be down, or the service is starting anew.', {
+      cause,
+    });
+  }
+}
+
+/** True where nobody is signed in, or not any more. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 401;
+}
+
+/** True where the same request may well succeed in a moment. */
+export function isPassing(error: unknown): boolean {
+  return (
+    error instanceof Unreachable ||
+    (error instanceof ApiProblem && [429, 502, 503, 504].includes(error.status))
+  );
+}
+
+function isProblem(body: unknown): body is ProblemBody {
+  return body !== null && typeof body === 'object' && 'detail' in body && 'code' in body;
+}

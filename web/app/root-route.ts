@@ -1,0 +1,5 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { createRootRouteWithContext } from '@tanstack/react-router';
+
+/** The root of all addresses; each may use the cache of answers before it shows anything. */
+export const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({});

@@ -1,0 +1,46 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { NothingHere, PageFailed, PageWaits } from '../components/page-states.tsx';
+import { orchestrationRoutes } from '../pages/orchestration/routes.ts';
+import { settingsRoutes } from '../pages/settings/routes.ts';
+import { signInRoute } from '../pages/sign-in/route.ts';
+import { webhookRoutes } from '../pages/webhooks/routes.ts';
+import { rootRoute } from './root-route.ts';
+import { parseSearch, stringifySearch } from './search.ts';
+import { signedInRoute } from './signed-in-route.ts';
+
+const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => redirect({ to: '/orchestration', replace: true, throw: true }),
+});
+
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  signInRoute,
+  signedInRoute.addChildren([...orchestrationRoutes, ...webhookRoutes, ...settingsRoutes]),
+]);
+
+/** Every address of the screens. Pages are fetched when they are needed, or when a pointer comes near a link. */
+export function createScreensRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0, // the cache of answers knows what is fresh
+    scrollRestoration: true,
+    defaultNotFoundComponent: NothingHere,
+    defaultErrorComponent: PageFailed,
+    defaultPendingComponent: PageWaits,
+    defaultPendingMs: 150,
+    defaultPendingMinMs: 0,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createScreensRouter>;
+  }
+}

@@ -1,0 +1,33 @@
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { createQueryClient } from '../api/query-client.ts';
+import { createScreensRouter } from './router.ts';
+import { watchSession } from './session-end.ts';
+import { cssVariables, theme } from './theme.ts';
+
+/** The same name as in index.html, which sets the scheme before the first paint. */
+const colorSchemes = localStorageColorSchemeManager({ key: 'baton-color-scheme' });
+
+const queryClient = createQueryClient(() => session.ended());
+const router = createScreensRouter(queryClient);
+const session = watchSession(router, queryClient);
+
+/** Everything, with what all screens stand on. `nonce` lets the libraries put styles into the page. */
+export function Screens({ nonce }: { nonce: string }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      colorSchemeManager={colorSchemes}
+      cssVariablesResolver={cssVariables}
+      getStyleNonce={() => nonce}
+    >
+      <QueryClientProvider client={queryClient}>
+        <Notifications position="bottom-right" limit={3} />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}

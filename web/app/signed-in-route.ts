@@ -1,0 +1,20 @@
+import { createRoute, redirect } from '@tanstack/react-router';
+import { isSignedOut } from '../api/problem.ts';
+import { sessionQuery } from '../api/session.ts';
+import { Shell } from '../shell/shell.tsx';
+import { rootRoute } from './root-route.ts';
+
+/** Above every address that needs somebody to be signed in; who is not is led to `/sign-in` and back. */
+export const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'signed-in',
+  async beforeLoad({ context: { queryClient }, location }) {
+    try {
+      await queryClient.ensureQueryData(sessionQuery);
+    } catch (error) {
+      if (isSignedOut(error)) redirect({ to: '/sign-in', search: { to: location.href }, throw: true });
+      throw error;
+    }
+  },
+  component: Shell,
+});

@@ -1,0 +1,53 @@
+import { Anchor, Skeleton, Stack } from '@mantine/core';
+import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-router';
+import { EmptyState, ErrorState } from './states.tsx';
+import { Page } from './page.tsx';
+
+/** An address that leads nowhere. */
+export function NothingHere() {
+  return (
+    <Page title="There is nothing here">
+      <EmptyState
+        title="This address leads nowhere"
+        action={
+          <Anchor component={Link} to="/orchestration">
+            To the runs
+          </Anchor>
+        }
+      >
+        It may be mistyped, or what it showed was removed.
+      </EmptyState>
+    </Page>
+  );
+}
+
+/** A page that could not be shown. */
+export function PageFailed({ error, reset }: ErrorComponentProps) {
+  const router = useRouter();
+  const retry = () => {
+    reset();
+    void router.invalidate();
+  };
+  return <ErrorState title="This page could not be shown" error={error} onRetry={retry} />;
+}
+
+/** While a page or who is signed in is being fetched. */
+export function PageWaits() {
+  return (
+    <Stack gap="md" p="md" aria-busy="true" aria-label="Loading">
+      <Skeleton height={32} width={220} />
+      <ListSkeleton />
+    </Stack>
+  );
+}
+
+/** Rows to come. */
+export function ListSkeleton({ rows = 6, height = 44 }: { rows?: number; height?: number }) {
+  return (
+    <Stack gap="xs" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, index) => (
+        <Skeleton key={index} height={height} radius="md" />
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,13 @@
+import '@mantine/core/styles.layer.css';
+import '@mantine/notifications/styles.layer.css';
+import './app/screens.css';
+import { setNonce } from 'get-nonce';
+import { createRoot } from 'react-dom/client';
+import { Screens } from './app/screens.tsx';
+import { reloadOnNewBuild } from './app/new-build.ts';
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+setNonce(nonce); // for the libraries below the component library
+reloadOnNewBuild();
+const place = document.getElementById('screens');
+if (place) createRoot(place).render(<Screens nonce={nonce} />);

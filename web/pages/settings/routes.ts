@@ -1,0 +1,40 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { signedInRoute } from '../../app/signed-in-route.ts';
+
+const keysRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/api-keys',
+  component: lazyRouteComponent(() => import('./api-keys.tsx'), 'ApiKeys'),
+});
+
+const membersRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/members',
+  component: lazyRouteComponent(() => import('./members.tsx'), 'Members'),
+});
+
+const projectsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/projects',
+  component: lazyRouteComponent(() => import('./projects.tsx'), 'Projects'),
+});
+
+const sourceAddressesRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/source-addresses',
+  component: lazyRouteComponent(() => import('./source-addresses.tsx'), 'SourceAddresses'),
+});
+
+const accountRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/account',
+  component: lazyRouteComponent(() => import('./account.tsx'), 'Account'),
+});
+
+export const settingsRoutes = [
+  keysRoute,
+  membersRoute,
+  projectsRoute,
+  sourceAddressesRoute,
+  accountRoute,
+] as const;

@@ -1,0 +1,117 @@
+import { Alert, Button, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { useState, type SubmitEvent } from 'react';
+import { answered, api } from '../../api/client.ts';
+import { isSignedOut } from '../../api/problem.ts';
+import { sentenceOf } from '../../components/states.tsx';
+import { tellTabs } from '../../app/session-end.ts';
+import classes from './sign-in.module.css';
+import { placeAfterSignIn } from './place-after.ts';
+import { openIdAddress, signInOptionsQuery } from './sign-in-options.ts';
+
+const routeApi = getRouteApi('/sign-in');
+
+/** One field for the address, one for the password, one button; then to where one wanted to go. */
+export function SignIn() {
+  useDocumentTitle('Sign in · Baton');
+  const { to, ended } = routeApi.useSearch();
+  const place = placeAfterSignIn(to);
+  const { data: options } = useQuery(signInOptionsQuery);
+  return (
+    <main className={classes['page']}>
+      <Paper withBorder p="xl" radius="md" className={classes['card']}>
+        <Stack gap="md">
+          <div>
+            <Title order={1}>Sign in</Title>
+            <Text c="dimmed" size="sm">
+              to Baton
+            </Text>
+          </div>
+          {ended ? (
+            <Alert color="yellow" variant="light" title="Your session has ended">
+              Sign in again; you will be back where you were.
+            </Alert>
+          ) : null}
+          {options?.password === false ? null : <PasswordForm place={place} />}
+          {options?.openid ? (
+            <>
+              {options.password ? <Divider label="or" /> : null}
+              <Button component="a" href={openIdAddress(place)} variant="default">
+                Continue with {options.openid.name}
+              </Button>
+            </>
+          ) : null}
+        </Stack>
+      </Paper>
+    </main>
+  );
+}
+
+function PasswordForm({ place }: { place: string }) {
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const signIn = useSignIn(place);
+
+  function submit(event: SubmitEvent) {
+    event.preventDefault();
+    signIn.mutate({ email, password });
+  }
+
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput
+          label="E-mail"
+          type="email"
+          name="email"
+          autoComplete="username"
+          required
+          withAsterisk={false}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
+        />
+        {signIn.error ? (
+          <Text role="alert" c="var(--mantine-color-error)" size="sm">
+            {wordsFor(signIn.error)}
+          </Text>
+        ) : null}
+        <Button type="submit" loading={signIn.isPending}>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function useSignIn(place: string) {
+  const queryClient = useQueryClient();
+  const router = useRouter();
+  return useMutation({
+    meta: { signsIn: true },
+    mutationFn: (body: { email: string; password: string }) =>
+      answered(api.POST('/api/v1/session', { body })),
+    async onSuccess() {
+      queryClient.clear();
+      tellTabs('signed-in');
+      router.history.replace(place);
+    },
+  });
+}
+
+function wordsFor(error: unknown): string {
+  return isSignedOut(error)
+    ? 'E-mail or password is wrong. An admin of your workspace can give you a new password.'
+    : sentenceOf(error);
+}

@@ -1,0 +1,69 @@
+import {
+  IconAddressBook,
+  IconFolders,
+  IconKey,
+  IconTopologyStar3,
+  IconUsers,
+  IconWebhook,
+} from '@tabler/icons-react';
+import { Link, type LinkProps } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import classes from './shell.module.css';
+
+type Way = {
+  to: NonNullable<LinkProps['to']>;
+  title: string;
+  icon: ComponentType<{ size?: number; 'aria-hidden'?: boolean }>;
+};
+
+const SETTINGS: { heading: string; ways: Way[] }[] = [
+  {
+    heading: 'Settings › Integrations',
+    ways: [{ to: '/settings/integrations/webhooks', title: 'Webhooks', icon: IconWebhook }],
+  },
+  {
+    heading: 'Settings',
+    ways: [
+      { to: '/settings/api-keys', title: 'API keys', icon: IconKey },
+      { to: '/settings/members', title: 'Members', icon: IconUsers },
+      { to: '/settings/projects', title: 'Projects', icon: IconFolders },
+      { to: '/settings/source-addresses', title: 'Source addresses', icon: IconAddressBook },
+    ],
+  },
+];
+
+/** The ways through the screens. `onGo` folds it on a phone. */
+export function Navigation({ onGo }: { onGo: () => void }) {
+  return (
+    <>
+      <Ways ways={[{ to: '/orchestration', title: 'Orchestration', icon: IconTopologyStar3 }]} onGo={onGo} />
+      {SETTINGS.map(({ heading, ways }) => (
+        <div key={heading}>
+          <div className={classes['heading']}>{heading}</div>
+          <Ways ways={ways} onGo={onGo} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Ways({ ways, onGo }: { ways: readonly Way[]; onGo: () => void }) {
+  return (
+    <ul className={classes['list']}>
+      {ways.map(({ to, title, icon: Icon }) => (
+        <li key={title}>
+          <Link
+            to={to}
+            className={classes['way']}
+            activeProps={{ 'data-here': true, 'aria-current': 'page' }}
+            activeOptions={{ includeSearch: false }}
+            onClick={onGo}
+          >
+            <Icon size={18} aria-hidden />
+            {title}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,70 @@
+import { ActionIcon, Menu, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { IconLogout, IconUserCircle, IconUserCog } from '@tabler/icons-react';
+import { answered, api } from '../api/client.ts';
+import { isSignedOut } from '../api/problem.ts';
+import { useSession } from '../api/session.ts';
+import { tellTabs } from '../app/session-end.ts';
+import { sentenceOf } from '../components/states.tsx';
+
+/** Who is signed in, the way to one's own account, and the way out. */
+export function PersonMenu() {
+  const { me } = useSession();
+  const signOut = useSignOut();
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={`Account of ${me.user?.name ?? 'you'}`}
+        >
+          <IconUserCircle size={20} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+            {me.user?.name}
+          </Text>
+          <Text size="xs" truncate>
+            {me.user?.email} · {me.role}
+          </Text>
+        </Menu.Label>
+        <Menu.Item
+          component={Link}
+          to="/settings/account"
+          leftSection={<IconUserCog size={16} aria-hidden />}
+        >
+          Your account
+        </Menu.Item>
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => signOut.mutate()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function useSignOut() {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    meta: { signsIn: true },
+    async mutationFn() {
+      await answered(api.DELETE('/api/v1/session')).catch((error: unknown) => {
+        if (!isSignedOut(error)) throw error;
+      });
+    },
+    async onSuccess() {
+      tellTabs('signed-out');
+      await navigate({ to: '/sign-in' });
+      queryClient.clear();
+    },
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'You are still signed in', message: sentenceOf(error) }),
+  });
+}

@@ -1,0 +1,35 @@
+import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
+import { IconCheck, IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
+
+const SCHEMES = [
+  { scheme: 'light', title: 'Light', icon: IconSun },
+  { scheme: 'dark', title: 'Dark', icon: IconMoon },
+  { scheme: 'auto', title: 'As the system', icon: IconDeviceDesktop },
+] as const;
+
+/** Light, dark, or as the system has it. */
+export function ThemeSwitch() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { icon: Now } = SCHEMES.find(({ scheme }) => scheme === colorScheme) ?? SCHEMES[2];
+  return (
+    <Menu position="bottom-end" width={180}>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Colours of the screens">
+          <Now size={18} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {SCHEMES.map(({ scheme, title, icon: Icon }) => (
+          <Menu.Item
+            key={scheme}
+            leftSection={<Icon size={16} aria-hidden />}
+            rightSection={scheme === colorScheme ? <IconCheck size={14} aria-label="chosen" /> : null}
+            onClick={() => setColorScheme(scheme)}
+          >
+            {title}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
