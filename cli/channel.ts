@@ -4,10 +4,17 @@ import { type ChannelError, endOf, errorOf, lost, refusedUpgrade } from './chann
 import { newToken, type Token } from './channel-token.ts';
 import type { Api } from './http.ts';
 
+type PushedNames = Exclude<keyof Pushed, 'event' | 'closed'>;
 /** What the server sends unasked; its last words become the error in which `pushed` ends. */
 export type PushedMessage =
   | { type: 'event'; event: Pushed['event'] }
-  | ({ type: 'request' } & Pushed['request']);
+  | { [Name in PushedNames]: { type: Name } & Pushed[Name] }[PushedNames];
+
+/** What is no answer. */
+const PUSHED = { event: true, request: true, listening_ended: true, closed: true } as const satisfies Record<
+  keyof Pushed,
+  true
+>;
 
 /** One connection to the live channel, over a plain WebSocket. */
 export type Channel = {
@@ -113,10 +120,10 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
   socket.on('close', (_status, reason) => endWith(lastWords ?? endOf(reason.toString())));
   socket.on('message', (data, isBinary) => {
     const message = isBinary ? null : parsed((data as Buffer).toString());
-    if (message?.['type'] === 'closed') lastWords = errorOf(message);
-    else if (message?.['type'] === 'event' || message?.['type'] === 'request')
-      inbox.put(message as unknown as PushedMessage);
-    else if (message) questions.answer(message);
+    if (message === null) return;
+    if (!Object.hasOwn(PUSHED, String(message['type']))) questions.answer(message);
+    else if (message['type'] === 'closed') lastWords = errorOf(message);
+    else inbox.put(message as unknown as PushedMessage);
   });
   socket.resume();
 

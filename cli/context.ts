@@ -7,7 +7,7 @@ import { signIn } from './sign-in.ts';
 import { CHECKOUT, keepSession, keptSession, type LocalCredentials, readSettings } from './settings.ts';
 
 /** What every command may be given on its line. */
-export type GlobalOptions = { json?: true; url?: string };
+export type GlobalOptions = { json?: true; url?: string; verbose?: true };
 
 /** What a command works with. */
 export type Context = {
@@ -27,8 +27,8 @@ export type Context = {
  */
 export function contextOf(command: Command, { quiet = false } = {}): Context {
   const { env } = process;
-  const { json, url } = command.optsWithGlobals<GlobalOptions>();
-  const output = createOutput(json === true);
+  const { json, url, verbose } = command.optsWithGlobals<GlobalOptions>();
+  const output = createOutput(json === true, verbose === true);
   const { baseUrl, credential, local } = readSettings(env, url);
   if (local !== null && !quiet) output.note(`Using .local/credentials.json of this checkout (${baseUrl})`);
   return {

@@ -36,6 +36,7 @@ function createProgram(): Command {
       'Submit tasks to Baton and follow their runs, send events and manage webhooks, say who may do so',
     )
     .option('--json', 'print JSON: one document, or one on each line for watch and events')
+    .option('-v, --verbose', 'say on stderr how it is done')
     .option('--url <address>', 'address of the service, instead of BATON_URL')
     .addHelpText('after', `${ENVIRONMENT_HELP}\n${EXIT_CODES_HELP}`)
     .showHelpAfterError('(see --help)')

@@ -3,6 +3,8 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 /** Where a command writes. With `json` people's text is left out and documents are printed. */
 export type Output = {
   json: boolean;
+  /** True where somebody is there to read how it is done: with `--verbose`, or in a terminal. */
+  talkative: boolean;
   /** True where lines can be drawn again. */
   live: boolean;
   columns: number;
@@ -19,9 +21,10 @@ export type Output = {
   note(text: string): void;
 };
 
-export function createOutput(json: boolean, { stdout, stderr } = process): Output {
+export function createOutput(json: boolean, verbose = false, { stdout, stderr } = process): Output {
   return {
     json,
+    talkative: verbose || stderr.isTTY,
     live: stdout.isTTY && !json && process.env.TERM !== 'dumb',
     get columns() {
       return stdout.columns ?? 80;

@@ -26,11 +26,15 @@ export async function watchRun(
   let picture: RunPicture = emptyPicture;
   let lost = false;
   const onLost = (reason: string) => {
-    if (!lost) output.note(`${reason}; trying again`);
+    if (!lost) show.note(`${reason}; trying again`);
     lost = true;
   };
+  const onOtherWay = (reason: string, way: string) => {
+    if (output.talkative) show.note(`${reason}; following by ${way}`);
+  };
   try {
-    for await (const event of followFeed(api, id, { after, patienceMs: PATIENCE_MS, onLost })) {
+    const followed = { api, id, projectId: run.project_id };
+    for await (const event of followFeed(followed, { after, patienceMs: PATIENCE_MS, onLost, onOtherWay })) {
       lost = false;
       picture = withEvent(picture, event);
       show.event(event, picture);
@@ -42,7 +46,12 @@ export async function watchRun(
   return end.state;
 }
 
-type Shown = { event(event: FeedEvent, picture: RunPicture): void; end(picture: RunPicture): void };
+type Shown = {
+  event(event: FeedEvent, picture: RunPicture): void;
+  /** A line to stderr. */
+  note(text: string): void;
+  end(picture: RunPicture): void;
+};
 
 function createLog(output: Output): Shown {
   return {
@@ -50,6 +59,7 @@ function createLog(output: Output): Shown {
       output.line(`${event.at}  ${printable(noteOf(event))}`);
       output.jsonLine(event);
     },
+    note: output.note,
     end: () => {},
   };
 }
@@ -60,11 +70,12 @@ function createCanvas(output: Output, title: string): Shown {
   let drawnLines = 0;
   let drawnAt = 0;
   let isStale = true;
+  /** Goes back over what is drawn. */
+  const wiped = () => `${drawnLines === 0 ? '' : `\u001b[${drawnLines}A`}\r${CLEAR_BELOW}`;
   const draw = () => {
     const now = Date.now();
     const lines = drawRun(latest, title, { columns: output.columns, rows: output.rows, now });
-    const up = drawnLines === 0 ? '' : `\u001b[${drawnLines}A`;
-    output.write(`${up}\r${CLEAR_BELOW}${lines.join('\n')}\n`);
+    output.write(`${wiped()}${lines.join('\n')}\n`);
     drawnLines = lines.length;
     drawnAt = now;
     isStale = false;
@@ -75,6 +86,12 @@ function createCanvas(output: Output, title: string): Shown {
   return {
     event(_event, picture) {
       latest = picture;
+      isStale = true;
+    },
+    note(text) {
+      output.write(wiped());
+      drawnLines = 0;
+      output.note(text);
       isStale = true;
     },
     end(picture) {

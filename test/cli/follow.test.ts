@@ -14,7 +14,7 @@ const event = (seq: number): FeedEvent => ({
 });
 const text = (seq: number) => `id: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`;
 
-describe('following the events of a run', () => {
+describe('following the events of a run where there is no channel', () => {
   let server: Receiver;
   beforeEach(async () => {
     server = await startReceiver();
@@ -24,6 +24,7 @@ describe('following the events of a run', () => {
   /** Answers event requests one after another as told, and details as of a run that has ended with `lastSeq`. */
   const serving = (lastSeq: number, ...answers: Answering[]) =>
     server.answering((request, response) => {
+      if (request.url === '/api/v1/tokens') return 404;
       if (request.url.includes('/events')) return (answers.shift() ?? (() => 404))(request, response);
       const run = { state: 'completed', last_seq: lastSeq, callback: { status: 'none' } };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(run));
@@ -40,19 +41,27 @@ describe('following the events of a run', () => {
     };
   const follow = async (after = 0, patienceMs = 5_000) => {
     const lost: string[] = [];
+    const ways: string[] = [];
     const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
-    const options = { after, patienceMs, onLost: (reason: string) => lost.push(reason) };
-    const seqs = (await Array.fromAsync(followFeed(api, 'e', options))).map(({ seq }) => seq);
-    return { seqs, lost };
+    const options = {
+      after,
+      patienceMs,
+      onLost: (reason: string) => lost.push(reason),
+      onOtherWay: (_reason: string, way: string) => ways.push(way),
+    };
+    const followed = { api, id: 'e', projectId: 'p' };
+    const seqs = (await Array.fromAsync(followFeed(followed, options))).map(({ seq }) => seq);
+    return { seqs, lost, ways };
   };
   const asked = () =>
     server.requests.filter(({ url }) => url.includes('/events')).map(({ url }) => url.split('?')[1]);
 
   it('ends with the last one', async () => {
     serving(3, streaming([1, 2, 3]));
-    assert.deepEqual(await follow(), { seqs: [1, 2, 3], lost: [] });
-    assert.equal(server.requests[0]?.headers.accept, 'text/event-stream');
-    assert.equal(server.requests[0]?.headers['x-api-key'], 'bt_test');
+    assert.deepEqual(await follow(), { seqs: [1, 2, 3], lost: [], ways: ['server-sent events'] });
+    const stream = server.requests.find(({ url }) => url.includes('/events'));
+    assert.equal(stream?.headers.accept, 'text/event-stream');
+    assert.equal(stream?.headers['x-api-key'], 'bt_test');
   });
 
   it('goes on behind the last seq after the connection broke, without gap or repeat', async () => {
@@ -73,7 +82,9 @@ describe('following the events of a run', () => {
       return undefined;
     };
     serving(2, empty, empty, empty, listed);
-    assert.deepEqual((await follow()).seqs, [1, 2]);
+    const { seqs, ways } = await follow();
+    assert.deepEqual(seqs, [1, 2]);
+    assert.deepEqual(ways, ['server-sent events', 'polling']);
   });
 
   it('ends at once behind the last event', async () => {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { followFeed } from '../../cli/follow.ts';
+import { createApi } from '../../cli/http.ts';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { type FakeChannel, type Peer, type Said, startFakeChannel } from './fake-channel.ts';
+
+const ID = '0193f0a0-0000-7000-8000-000000000001';
+const LAST = 6;
+const event = (seq: number): FeedEvent => ({
+  seq,
+  type: seq === LAST ? 'run.ended' : 'step.progress',
+  execution_id: ID,
+  at: '2026-01-31T12:00:00.000Z',
+  data: {},
+});
+const upTo = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
+
+describe('following the events of a run by the live channel', () => {
+  let server: FakeChannel;
+  /** What becomes of joins, one after another; the last one holds for all further ones. */
+  let joins: ((peer: Peer, after: number) => void)[];
+  let streams: number;
+  let isSettled: () => boolean;
+
+  beforeEach(async () => {
+    server = await startFakeChannel();
+    streams = 0;
+    isSettled = () => true;
+    server.onRequest = ({ url }, response) => {
+      if (url?.includes('/events')) return stream(response, Number(url.split('=')[1]));
+      const callback = { status: isSettled() ? 'none' : 'pending' };
+      const run = { state: 'completed', last_seq: LAST, callback };
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(run));
+    };
+    server.onMessage = (message: Said, peer) => {
+      if (message.type !== 'join') return;
+      peer.say({ type: 'joined', id: message.id, room: message.room, snapshot: {}, last_seq: LAST });
+      const join = joins.length > 1 ? joins.shift() : joins[0];
+      join?.(peer, message.after);
+    };
+  });
+  afterEach(() => server.close());
+
+  const stream = (response: ServerResponse, after: number) => {
+    streams++;
+    const seqs = upTo(after + 1, LAST);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(seqs.map((seq) => `id: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`).join(''));
+  };
+  const tell = (peer: Peer, seqs: readonly number[]) => {
+    for (const seq of seqs) peer.say({ type: 'event', event: event(seq) });
+  };
+  const rest = (peer: Peer, after: number) => tell(peer, upTo(after + 1, LAST));
+  const follow = async (after = 0) => {
+    const ways: string[] = [];
+    const options = {
+      after,
+      patienceMs: 5_000,
+      onLost: (reason: string) => assert.fail(reason),
+      onOtherWay: (reason: string, way: string) => ways.push(`${way}: ${reason}`),
+    };
+    const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
+    const events = await Array.fromAsync(followFeed({ api, id: ID, projectId: 'p' }, options));
+    return { seqs: events.map(({ seq }) => seq), ways };
+  };
+  const joined = () => server.said.filter(({ type }) => type === 'join').map(({ after }) => after);
+
+  it('ends with the last one', async () => {
+    joins = [rest];
+    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: [] });
+    assert.equal(server.said[0].room, `workflow:${ID}`);
+    assert.equal(streams, 0);
+  });
+
+  it('ends at once behind the last event', async () => {
+    joins = [() => {}];
+    assert.deepEqual((await follow(LAST)).seqs, []);
+  });
+
+  it('ends once the callback is settled, although no event tells of it', async () => {
+    joins = [rest];
+    let looks = 0;
+    isSettled = () => ++looks > 3;
+    assert.deepEqual((await follow()).seqs, upTo(1, LAST));
+  });
+
+  const breaks: readonly (readonly [how: string, (peer: Peer) => void])[] = [
+    ['is cut', (peer) => setTimeout(peer.cut, 20)],
+    ['is closed by a server that stops', (peer) => peer.end(1012, 'server_stopping')],
+    ['is closed because of slow reading', (peer) => peer.end(1008, 'slow_reader')],
+    ['leaves out an event', (peer) => tell(peer, [5, 6])],
+  ];
+  for (const [how, broken] of breaks) {
+    it(`goes on behind the last seq where the connection ${how}, without gap or repeat`, async () => {
+      const first = (peer: Peer, after: number) => {
+        tell(peer, [after + 1, after + 2]);
+        broken(peer);
+      };
+      joins = [first, (peer, after) => tell(peer, upTo(Math.max(1, after - 1), LAST))];
+      assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: [] });
+      assert.deepEqual(joined(), [0, 2]);
+      assert.equal(streams, 0);
+    });
+  }
+
+  it('goes on by server-sent events where the upgrade is refused twice', async () => {
+    server.refuses = { status: 404, body: '' };
+    const { seqs, ways } = await follow();
+    assert.deepEqual(seqs, upTo(1, LAST));
+    assert.deepEqual(ways, ['server-sent events: The live channel is out of reach (answered 404)']);
+    assert.equal(server.tokens.length, 2);
+  });
+
+  it('goes on by server-sent events where there are no tokens', async () => {
+    server.tokenStatus = 403;
+    const { seqs, ways } = await follow();
+    assert.deepEqual(seqs, upTo(1, LAST));
+    assert.match(ways.join(), /^server-sent events: There is no token/);
+  });
+
+  it('goes on by server-sent events where the room is refused', async () => {
+    server.onMessage = ({ id, room }, peer) =>
+      peer.say({ type: 'refused', id, room, code: 'forbidden', message: 'Not yours.' });
+    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: ['server-sent events: Not yours.'] });
+  });
+
+  it('goes on by server-sent events behind the last seq when the channel breaks twice without an event', async () => {
+    joins = [
+      (peer, after) => {
+        tell(peer, [after + 1, after + 2, after + 3]);
+        peer.end(1012, 'server_stopping');
+      },
+      (peer) => peer.cut(),
+    ];
+    const { seqs, ways } = await follow();
+    assert.deepEqual(seqs, upTo(1, LAST));
+    assert.match(ways.join(), /^server-sent events: /);
+    assert.deepEqual(joined(), [0, 3, 3]);
+    assert.equal(streams, 1);
+  });
+});
