@@ -1,6 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { ATTEMPTS_AT_ONCE, MAX_WEBHOOKS } from './domain/limits.ts';
+import {
+  ATTEMPTS_AT_ONCE,
+  MAX_CONNECTIONS,
+  MAX_CONNECTIONS_PER_TOKEN,
+  MAX_WEBHOOKS,
+} from './domain/limits.ts';
 import { MAX_EVENTS_PER_REQUEST, SIGN_INS_A_MINUTE } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
 
@@ -39,6 +44,10 @@ export type Configuration = {
   eventsRateLimit: { perSecond: number; burst: number };
   /** Sign-ins of one address. */
   signInsPerMinute: number;
+  /** Whether the API carries the live channel, or leaves it to gateways of their own. */
+  channelInApi: boolean;
+  /** The most connections to the channel at once, of one token and in one process. */
+  channelConnections: { perToken: number; overall: number };
   /** Ranges of one address each that deliveries come from, for others to know; in CIDR form. */
   sourceAddresses: string[];
   /** Whose JWTs are accepted beside our own; null: nobody's. */
@@ -115,6 +124,9 @@ const environmentSchema = z.object({
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
   SIGN_INS_PER_MINUTE: wholeNumber(1, 1_000_000).default(SIGN_INS_A_MINUTE),
+  CHANNEL_IN_API: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
+  CHANNEL_CONNECTIONS_PER_TOKEN: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS_PER_TOKEN),
+  CHANNEL_CONNECTIONS: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS),
   SOURCE_ADDRESSES: addresses().default([]),
   JWKS_URL: url(['http:', 'https:']).optional(),
   JWT_ISSUER: z.string().optional(),
@@ -171,6 +183,11 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     eventsRateLimit: eventsRateOf(values.EVENTS_RATE_LIMIT_PER_SECOND),
     signInsPerMinute: values.SIGN_INS_PER_MINUTE,
+    channelInApi: values.CHANNEL_IN_API === 'true',
+    channelConnections: {
+      perToken: values.CHANNEL_CONNECTIONS_PER_TOKEN,
+      overall: values.CHANNEL_CONNECTIONS,
+    },
     sourceAddresses: values.SOURCE_ADDRESSES,
     identityProvider: identityProviderOf(values),
   };

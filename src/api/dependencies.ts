@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
 import type { KnownKeys } from '../database/known-keys.ts';
 import type { Notifications } from '../database/notifications.ts';
+import type { ChannelNumbers } from '../domain/channel.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
@@ -24,6 +25,8 @@ export type Dependencies = {
   /** The most webhooks of a workspace. */
   webhooksPerWorkspace: number;
   tokens: Tokens;
+  /** Of the live channel; null where this process does not carry it. */
+  channelNumbers: () => ChannelNumbers | null;
   log: Logger;
   clock: () => Date;
   /** The public address without a slash at its end. */

@@ -17,12 +17,13 @@ import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
 import { createDeliveryControl } from '../workflows/control-deliveries.ts';
+import { createChannel } from '../gateway/channel.ts';
 import { createTaskControl } from '../workflows/control.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createGatherer } from './events/gatherer.ts';
 import { createGroupStore } from './events/group-store.ts';
-import { listen, type Listening } from './http/listen.ts';
+import { listen, urlOf, type Listening } from './http/listen.ts';
 import { createPasswordAttempts } from './session/password-attempts.ts';
 
 /** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
@@ -72,10 +73,22 @@ async function serve(
   const worker = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
   const stopping = new AbortController();
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
+  const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
   const deliveryControl = createDeliveryControl({ client, taskQueue });
   const gatherer = createGatherer(
     createGroupStore({ database, control: deliveryControl, engineReady: control.ready, clock, log }),
   );
+  const channel = configuration.channelInApi
+    ? createChannel({
+        database,
+        notifications,
+        tokens,
+        askWorkflow: (id) => control.view(id),
+        limits: configuration.channelConnections,
+        clock,
+        log,
+      })
+    : null;
   const app = createApp({
     database,
     control,
@@ -83,6 +96,8 @@ async function serve(
     gatherer,
     notifications,
     knownKeys: createKnownKeys(database, notifications, clock),
+    tokens,
+    channelNumbers: () => channel?.numbers() ?? null,
     ...settingsOf(configuration, listening.port, clock),
     screensFolder: SCREENS_FOLDER,
     temporalUi: configuration.temporalUiUrl ? { url: configuration.temporalUiUrl, namespace } : null,
@@ -92,14 +107,18 @@ async function serve(
     ...extras,
   });
   const answer = app.callback();
-  listening.serve((request, response) => void answer(request, response));
+  listening.serve((request, response) => {
+    if (channel?.isFor(request)) channel.handleRequest(request, response);
+    else void answer(request, response);
+  });
+  if (channel) listening.server.on('upgrade', channel.handleUpgrade);
   const housekeeping = forgetRegularly(database, clock, log);
 
   /** From the outside in: no new requests, then none at all, then what they stood on. */
   async function close(): Promise<void> {
     stopping.abort();
     clearInterval(housekeeping);
-    await listening.close();
+    await Promise.all([channel?.close(), listening.close()]);
     await gatherer.close();
     await worker.shutdown();
     await notifications.close();
@@ -117,13 +136,11 @@ async function serve(
 
 /** What the API takes from the configuration as it is. */
 function settingsOf(configuration: Configuration, port: number, clock: () => Date) {
-  const { sealingKeys, tokenKeys, identityProvider, baseUrl, rateLimit, webhooksPerWorkspace } =
-    configuration;
+  const { sealingKeys, baseUrl, rateLimit, webhooksPerWorkspace } = configuration;
   return {
     guard: createAddressGuard(configuration.outboundAllow),
     webhooksPerWorkspace,
     sealing: createSealing(sealingKeys),
-    tokens: createTokens(tokenKeys, identityProvider, clock),
     baseUrl: baseUrl ?? `http://localhost:${port}`,
     rateLimit,
     eventsRateLimit: configuration.eventsRateLimit,
@@ -139,10 +156,6 @@ function forgetRegularly(database: Database, clock: () => Date, log: Logger): No
       log.warn({ err: error }, 'old idempotency keys could not be forgotten'),
     );
   return setInterval(() => void forget(), HOUSEKEEPING_MS);
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function onceOnly(work: () => Promise<void>): () => Promise<void> {

@@ -76,6 +76,58 @@ export async function eventsAfter(
   }));
 }
 
+/** A place in a feed: behind the event `after` of a run. */
+export type FeedPlace = { executionId: string; after: number };
+/** An event, and how long before the reading it was written, in milliseconds by the database's clock. */
+export type AgedEvent = { event: FeedEvent; ageMs: number };
+
+/** What stands behind each of the places, in order, at most `limit` events each; one statement. */
+export async function eventsBehind(
+  database: Database,
+  places: readonly FeedPlace[],
+  limit: number,
+): Promise<AgedEvent[][]> {
+  const statement = sql<{
+    place: number;
+    seq: number;
+    type: FeedEvent['type'];
+    at: string;
+    data: FeedEvent['data'];
+    age_ms: number;
+  }>`
+    select place::integer, event.*
+    from unnest(${places.map(({ executionId }) => executionId)}::uuid[], ${places.map(({ after }) => after)}::integer[])
+      with ordinality as wanted (id, after, place)
+    cross join lateral (
+      select seq, type, at, data,
+        (extract(epoch from clock_timestamp() - written_at) * 1000)::double precision as age_ms
+      from task_events where execution_id = wanted.id and seq > wanted.after
+      order by seq limit ${limit}
+    ) as event
+    order by place, seq
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  const found: AgedEvent[][] = places.map(() => []);
+  for (const { place, seq, type, at, data, age_ms: ageMs } of rows) {
+    const execution_id = places[place - 1]?.executionId ?? '';
+    const event = { seq, type, execution_id, at: new Date(at).toISOString(), data };
+    found[place - 1]?.push({ event, ageMs });
+  }
+  return found;
+}
+
+/** Those of the runs whose feed has come further than is said here, by id. */
+export async function feedsAhead(database: Database, places: readonly FeedPlace[]): Promise<Set<string>> {
+  const statement = sql<{ id: string }>`
+    select run.id
+    from unnest(${places.map(({ executionId }) => executionId)}::uuid[], ${places.map(({ after }) => after)}::integer[])
+      as known (id, after)
+    join task_runs run on run.id = known.id and run.last_seq > known.after
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /**
  * The columns that hold a view. While a pause of the Web UI holds, a change that was on its way when the pause
  * began is kept, but the state stays `paused`: only an end, or the news that the pause is over, takes it away.

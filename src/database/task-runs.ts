@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import { progressOf, type RunView, type TaskType } from '../domain/task-run.ts';
-import type { TaskState } from '../domain/task-states.ts';
+import { isTerminal, type TaskState } from '../domain/task-states.ts';
 import { runPrepared } from './prepared.ts';
 import { statements, type Database } from './connect.ts';
 import { TaskRun } from './entities.ts';
@@ -146,6 +146,27 @@ export function viewOfRow(row: TaskRunRow): RunView {
     escalation: row.escalation ?? null,
     last_seq: row.view_seq,
   };
+}
+
+/** A run and how it looks now. */
+export type Reading = { row: TaskRunRow; view: RunView };
+
+/**
+ * How a run looks: what `ask` gets from the workflow itself while it goes on, the stored projection when it has ended,
+ * is paused in the Temporal Web UI or does not answer (null). Never an older one than is stored.
+ */
+export async function readView(
+  database: Database,
+  row: TaskRunRow,
+  ask: (id: string) => Promise<RunView | null>,
+): Promise<Reading> {
+  const stored = viewOfRow(row);
+  if (isTerminal(row.state) || row.engine_paused_at) return { row, view: stored };
+  const view = await ask(row.id);
+  if (view) return { row, view: view.last_seq >= stored.last_seq ? view : stored };
+  // The query may have failed because the run has just ended: then the row knows better by now.
+  const later = (await findRun(database, row.id)) ?? row;
+  return { row: later, view: viewOfRow(later) };
 }
 
 /** Runs submitted before `before` that have not recorded anything, oldest first, at most `limit`. */

@@ -94,3 +94,17 @@ export type RelayAnswer =
 /** `replaced`: another connection listens now; `gone`: the webhook was deleted, or is not this token's any more. */
 export const LISTENING_ENDS = ['replaced', 'gone'] as const;
 export type ListeningEnded = { webhook_id: string; reason: (typeof LISTENING_ENDS)[number] };
+
+/** What a gateway tells of itself at `/health/channel`. */
+export type ChannelNumbers = {
+  connections: number;
+  /** Rooms that somebody is in, by kind. */
+  rooms: Record<RoomKind, number>;
+  /** Events handed to clients since the start, one for each client, and in a second of the last ten. */
+  events_sent: number;
+  events_per_second: number;
+  /** From the write of an event to its hand-over, over the last 2,048 readings; null before the first. */
+  lag_ms: { p50: number | null; p95: number | null; max: number | null };
+  /** Connections that were refused or ended by us, by reason. */
+  dropped: Partial<Record<ChannelCode, number>>;
+};

@@ -58,6 +58,9 @@ export const MAX_SECRET_OVERLAP_HOURS = 168;
 export const MAX_OBJECT_ID_LENGTH = 255;
 /** Levels of objects and lists in an event's `data`. */
 export const MAX_DATA_DEPTH = 64;
+/** Connections to the channel at once, of one token and in one process, unless configured otherwise. */
+export const MAX_CONNECTIONS_PER_TOKEN = 1_000;
+export const MAX_CONNECTIONS = 10_000;
 /** Rooms that one connection to the channel may be in. */
 export const MAX_ROOMS = 100;
 /** One message to the channel, in bytes; the answer of a listener is the longest. */

@@ -8,7 +8,7 @@ export class Message {
   readonly #name: keyof Pushed;
   readonly #body: Pushed[keyof Pushed];
   #socketIo: string | null = null;
-  #plain: string | null = null;
+  #plain: Buffer | null = null;
 
   private constructor(name: keyof Pushed, body: Pushed[keyof Pushed]) {
     this.#name = name;
@@ -25,10 +25,12 @@ export class Message {
     return this.#socketIo;
   }
 
-  /** The text of a plain WebSocket message. */
-  get plain(): string {
-    this.#plain ??= JSON.stringify(
-      this.#name === 'event' ? { type: 'event', event: this.#body } : { type: this.#name, ...this.#body },
+  /** The text of a plain WebSocket message, in UTF-8. */
+  get plainBytes(): Buffer {
+    this.#plain ??= Buffer.from(
+      JSON.stringify(
+        this.#name === 'event' ? { type: 'event', event: this.#body } : { type: this.#name, ...this.#body },
+      ),
     );
     return this.#plain;
   }

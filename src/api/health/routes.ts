@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
+import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
 const ANSWER_WITHIN_MS = 1_500;
@@ -51,8 +52,42 @@ export function healthRoutes(deps: Dependencies): Route[] {
         return { status: isReady ? 200 : 503, body };
       },
     }),
+    route({
+      method: 'get',
+      path: '/health/channel',
+      operationId: 'readChannelNumbers',
+      tag: 'health',
+      summary: 'What this process does on the live channel',
+      access: { kind: 'public' },
+      limit: 'none',
+      answers: { 200: { description: 'Its numbers', schema: channelNumbers } },
+      problems: ['not_found'],
+      async handle() {
+        const body = deps.channelNumbers();
+        if (body === null) throw new Problem('not_found', 'This process does not carry the live channel.');
+        return { status: 200, body };
+      },
+    }),
   ];
 }
+
+/** As {@link ChannelNumbers} says. */
+const lag = z.number().nullable();
+const count = z.int().min(0);
+const channelNumbers = z
+  .strictObject({
+    connections: count,
+    rooms: z.strictObject({ workflow: count, webhook: count }).describe('Rooms that somebody is in'),
+    events_sent: count.describe('Events handed to clients since the start, one for each client'),
+    events_per_second: z.number().describe('The same, on average over the last ten seconds'),
+    lag_ms: z
+      .strictObject({ p50: lag, p95: lag, max: lag })
+      .describe('From the write of an event to its hand-over; null before the first'),
+    dropped: z
+      .record(z.string(), count)
+      .describe('Connections that were refused or ended by the service, by reason'),
+  })
+  .meta({ id: 'ChannelNumbers' });
 
 async function checked(name: string, attempt: Promise<unknown>): Promise<Check> {
   const { promise, resolve } = Promise.withResolvers<'late'>();

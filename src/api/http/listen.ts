@@ -44,6 +44,11 @@ export async function listen(host: string, port: number): Promise<Listening> {
   };
 }
 
+/** The address of what listens at a host's port. */
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** Takes no more connections, lets answers under way end for a while, then ends the rest. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));

@@ -1,14 +1,10 @@
-import type { RunView } from '../../domain/task-run.ts';
 import { isTerminal } from '../../domain/task-states.ts';
 import { callbackAttempts } from '../../database/callbacks.ts';
-import { findRun, viewOfRow, type TaskRunRow } from '../../database/task-runs.ts';
+import { findRun, readView, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound } from '../http/problem.ts';
 import { presentDetail } from './presenter.ts';
-
-/** A run and how it looks now. */
-export type Reading = { row: TaskRunRow; view: RunView };
 
 /**
  * A run that the caller may see.
@@ -24,18 +20,9 @@ export async function openRun(deps: Dependencies, caller: Caller, id: string): P
   return row;
 }
 
-/**
- * How a run looks: the workflow's own answer while it goes on, the stored projection when it has ended, is paused
- * in the Temporal Web UI or does not answer in time. Never an older one than is stored.
- */
+/** How a run looks now. */
 export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<Reading> {
-  const stored = viewOfRow(row);
-  if (isTerminal(row.state) || row.engine_paused_at) return { row, view: stored };
-  const view = await deps.control.view(row.id);
-  if (view) return { row, view: view.last_seq >= stored.last_seq ? view : stored };
-  // The query may have failed because the run has just ended: then the row knows better by now.
-  const later = (await findRun(deps.database, row.id)) ?? row;
-  return { row: later, view: viewOfRow(later) };
+  return await readView(deps.database, row, (id) => deps.control.view(id));
 }
 
 /** The detail as it is answered. */

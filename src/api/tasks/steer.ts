@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunView } from '../../domain/task-run.ts';
 import { isTerminal } from '../../domain/task-states.ts';
-import { findRun, type TaskRunRow } from '../../database/task-runs.ts';
+import { findRun, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import type { Answer } from '../http/route.ts';
-import { detailOf, openRun, readRun, type Reading } from './read.ts';
+import { detailOf, openRun, readRun } from './read.ts';
 
 export type Steering = 'pause' | 'continue' | 'cancel';
 

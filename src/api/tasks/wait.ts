@@ -1,9 +1,9 @@
 import { MAX_WAIT_SECONDS } from '../../domain/limits.ts';
 import type { TaskState } from '../../domain/task-states.ts';
 import { isTerminal } from '../../domain/task-states.ts';
-import { findRun } from '../../database/task-runs.ts';
+import { findRun, type Reading } from '../../database/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { readRun, type Reading } from './read.ts';
+import { readRun } from './read.ts';
 
 /** The seconds of `Prefer: wait=N` (RFC 7240, section 4.3), at most 60; null where it is not asked for, or no number. */
 export function preferredWait(prefer: string | undefined): number | null {

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Database } from '../database/connect.ts';
+import { tokenHolder, type TokenHolder } from '../database/token-holders.ts';
+import type { TokenClaims } from '../domain/access.ts';
+import type { ChannelCode } from '../domain/channel.ts';
+import { MAX_TOKEN_LENGTH } from '../domain/limits.ts';
+import { TokenError, type Tokens } from '../security/tokens.ts';
+
+/** Who may come in, or why not. `leave` gives the place back. */
+export type Admission =
+  | { ok: true; claims: TokenClaims; holder: TokenHolder; leave: () => void }
+  | { ok: false; code: ChannelCode };
+
+/** The most connections at once, with one token and in this process. */
+export type ConnectionLimits = { perToken: number; overall: number };
+
+export type Door = {
+  admit(token: string | null): Promise<Admission>;
+  /** A newer token of somebody who is in. A refusal is its code. */
+  check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode>;
+};
+
+type Means = {
+  database: Database;
+  tokens: Tokens;
+  limits: ConnectionLimits;
+  onTrouble(error: unknown): void;
+};
+
+/** Lets in who has a good token, as long as there is a place. */
+export function createDoor({ database, tokens, limits, onTrouble }: Means): Door {
+  const inside = new Map<string, number>();
+  let all = 0;
+
+  async function check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode> {
+    if (token.length > MAX_TOKEN_LENGTH) return 'token_invalid';
+    try {
+      const claims = await tokens.verify(token);
+      const holder = await tokenHolder(database, claims);
+      return holder ? { claims, holder } : 'token_invalid';
+    } catch (error) {
+      if (error instanceof TokenError) return error.code;
+      onTrouble(error);
+      return 'unavailable';
+    }
+  }
+
+  function take(token: string): (() => void) | null {
+    const key = createHash('sha256').update(token).digest('base64');
+    const count = inside.get(key) ?? 0;
+    if (all >= limits.overall || count >= limits.perToken) return null;
+    inside.set(key, count + 1);
+    all += 1;
+    let isHere = true;
+    return () => {
+      if (!isHere) return;
+      isHere = false;
+      all -= 1;
+      const left = (inside.get(key) ?? 1) - 1;
+      if (left === 0) inside.delete(key);
+      else inside.set(key, left);
+    };
+  }
+
+  return {
+    check,
+    async admit(token) {
+      if (token === null || token === '') return { ok: false, code: 'token_invalid' };
+      const checked = await check(token);
+      if (typeof checked === 'string') return { ok: false, code: checked };
+      const leave = take(token);
+      return leave ? { ok: true, ...checked, leave } : { ok: false, code: 'too_many_connections' };
+    },
+  };
+}
+
+/** The token of a request: the query parameter `token`, or a bearer in `Authorization`. */
+export function tokenOf(request: IncomingMessage): string | null {
+  const { searchParams } = new URL(request.url ?? '/', 'http://channel');
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  return searchParams.get('token') ?? bearer ?? null;
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import type { Notifications } from '../database/notifications.ts';
+import { CHANNEL_PATH, type ChannelNumbers } from '../domain/channel.ts';
+import type { RunView } from '../domain/task-run.ts';
+import type { Tokens } from '../security/tokens.ts';
+import { createDoor, type ConnectionLimits } from './admission.ts';
+import { createClients } from './clients.ts';
+import { createNumbers } from './numbers.ts';
+import { createPlainSide, refuseUpgrade } from './plain.ts';
+import { createRunFeeds } from './run-feeds.ts';
+import { createRunRooms } from './run-rooms.ts';
+import type { RoomOpener } from './rooms.ts';
+import { createSocketIoSide } from './socket-io.ts';
+
+/** What the channel works with; made at a root. */
+export type ChannelMeans = {
+  database: Database;
+  notifications: Notifications;
+  tokens: Tokens;
+  /** The workflow's own answer; null where there is none in time. */
+  askWorkflow(executionId: string): Promise<RunView | null>;
+  limits: ConnectionLimits;
+  clock: () => Date;
+  log: Logger;
+  /** After how many milliseconds a viewer is dropped that takes nothing. */
+  stallMs?: number;
+};
+
+/** The live channel of one process. */
+export type Channel = {
+  /** True for what belongs to the channel: then {@link Channel.handleRequest} answers it. */
+  isFor(request: IncomingMessage): boolean;
+  handleRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers every upgrade, those of other paths with 404. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  numbers(): ChannelNumbers;
+  /** Tells all clients to come again, and ends. */
+  close(): Promise<void>;
+};
+
+export function createChannel(means: ChannelMeans): Channel {
+  const { database, notifications, clock, log } = means;
+  const numbers = createNumbers(clock);
+  const door = createDoor({
+    ...means,
+    onTrouble: (error) => log.warn({ err: error }, 'a token could not be looked at'),
+  });
+  const feeds = createRunFeeds({ ...means, numbers });
+  const rooms = { workflow: createRunRooms({ ...means, feeds }), webhook: noRooms };
+  const clients = createClients(
+    { database, door, rooms, handlers: {}, clock, log },
+    { notifications, numbers },
+  );
+  const socketIo = createSocketIoSide(clients);
+  const plain = createPlainSide(clients);
+  let isClosing = false;
+
+  return {
+    isFor: ({ url }) => isChannelUrl(url),
+    handleRequest(request, response) {
+      if (speaksSocketIo(request)) return socketIo.handleRequest(request, response);
+      const detail = 'This address speaks WebSocket and Socket.IO.';
+      response.writeHead(426, {
+        Upgrade: 'websocket',
+        Connection: 'Upgrade',
+        'Content-Type': 'application/problem+json',
+      });
+      response.end(
+        JSON.stringify({ title: 'Upgrade Required', status: 426, detail, code: 'upgrade_required' }),
+      );
+    },
+    handleUpgrade(request, socket, head) {
+      if (!isChannelUrl(request.url)) {
+        socket.on('error', () => socket.destroy());
+        socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      } else if (isClosing) refuseUpgrade(socket, 'server_stopping', 503);
+      else if (speaksSocketIo(request)) socketIo.handleUpgrade(request, socket, head);
+      else void plain.handleUpgrade(request, socket, head);
+    },
+    numbers: () => numbers.read({ workflow: rooms.workflow.count(), webhook: rooms.webhook.count() }),
+    async close() {
+      isClosing = true;
+      clients.dismiss('server_stopping');
+      await Promise.all([socketIo.close(), plain.close()]);
+      for (const room of Object.values(rooms)) room.close();
+    },
+  };
+}
+
+const noRooms: RoomOpener = { open: async () => 'forbidden', count: () => 0, close: () => {} };
+
+function isChannelUrl(url = ''): boolean {
+  const [path] = url.split('?', 1);
+  return path === CHANNEL_PATH || path === `${CHANNEL_PATH}/`;
+}
+
+/** Socket.IO's clients name the revision of Engine.IO in every address. */
+function speaksSocketIo({ url = '' }: IncomingMessage): boolean {
+  return new URL(url, 'http://channel').searchParams.has('EIO');
+}

@@ -1,0 +1,62 @@
+import type { Notifications } from '../database/notifications.ts';
+import type { ChannelCode } from '../domain/channel.ts';
+import type { Admission } from './admission.ts';
+import type { Connection } from './connection.ts';
+import type { Numbers } from './numbers.ts';
+import { Session, type SessionMeans } from './session.ts';
+
+type Admitted = Extract<Admission, { ok: true }>;
+
+/** All who are connected to this process, in whichever way they speak. */
+export type Clients = {
+  admit(token: string | null): Promise<Admission>;
+  enter(connection: Connection, admitted: Admitted): Session;
+  left(session: Session): void;
+  /** Ends all connections, with the reason. */
+  dismiss(code: ChannelCode): void;
+};
+
+/** Keeps the sessions, and ends those of keys that are used no more. */
+export function createClients(
+  means: SessionMeans,
+  { notifications, numbers }: { notifications: Notifications; numbers: Numbers },
+): Clients {
+  const sessions = new Set<Session>();
+  notifications.subscribe('keys', null, (id, rest) => {
+    for (const session of sessions) {
+      // Without a rest the connection was lost, and any key may have been revoked.
+      if (rest !== null && session.actor !== `key:${id}`) continue;
+      session.recheck().catch((error: unknown) => {
+        means.log.warn({ err: error }, 'a key could not be looked at again');
+      });
+    }
+  });
+  return {
+    async admit(token) {
+      const admission = await means.door.admit(token);
+      if (!admission.ok) numbers.dropped(admission.code);
+      return admission;
+    },
+    enter(connection, admitted) {
+      const counted: Connection = {
+        ...connection,
+        close(code) {
+          numbers.dropped(code);
+          connection.close(code);
+        },
+      };
+      const session = new Session(means, counted, admitted);
+      sessions.add(session);
+      numbers.connected(1);
+      return session;
+    },
+    left(session) {
+      if (!sessions.delete(session)) return;
+      numbers.connected(-1);
+      session.closed();
+    },
+    dismiss(code) {
+      for (const session of sessions) session.connection.close(code);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { AgedEvent, FeedPlace } from '../database/feed.ts';
+
+/** Reads feeds, those of many runs at once, one reading after another: what is wanted meanwhile goes with the next. */
+export type Lane = {
+  /** Has the run's feed read soon. */
+  want(executionId: string): void;
+  close(): void;
+};
+
+type Means = {
+  /** What is read at once: feeds of so many runs, so many events from each place. */
+  size: { runs: number; events: number };
+  /** From where a run's feed is to be read when its turn has come; nothing where nobody waits any more. */
+  placesOf(executionId: string): readonly FeedPlace[];
+  read(places: readonly FeedPlace[], limit: number): Promise<AgedEvent[][]>;
+  /** Called for each place that was read; `isWhole` is false where there may be more behind the events. */
+  onRead(place: FeedPlace, events: readonly AgedEvent[], isWhole: boolean): void;
+  onTrouble(error: unknown): void;
+};
+
+/** A reading that failed is tried again after so many milliseconds. */
+const AGAIN_MS = 250;
+
+export function createLane({ size, placesOf, read, onRead, onTrouble }: Means): Lane {
+  const wanted = new Set<string>();
+  let isReading = false;
+  let isClosed = false;
+
+  async function run(): Promise<void> {
+    isReading = true;
+    while (wanted.size > 0 && !isClosed) await readSome([...wanted].slice(0, size.runs));
+    isReading = false;
+  }
+
+  async function readSome(runs: readonly string[]): Promise<void> {
+    for (const id of runs) wanted.delete(id);
+    const places = runs.flatMap(placesOf);
+    if (places.length === 0) return;
+    try {
+      const found = await read(places, size.events);
+      if (isClosed) return;
+      for (const [index, place] of places.entries()) {
+        const events = found[index] ?? [];
+        onRead(place, events, events.length < size.events);
+      }
+    } catch (error) {
+      if (isClosed) return;
+      onTrouble(error);
+      for (const id of runs) wanted.add(id);
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+    }
+  }
+
+  return {
+    want(executionId) {
+      wanted.add(executionId);
+      if (!isReading && !isClosed) void run();
+    },
+    close() {
+      isClosed = true;
+      wanted.clear();
+    },
+  };
+}

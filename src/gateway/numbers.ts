@@ -1,0 +1,73 @@
+import type { ChannelCode, ChannelNumbers } from '../domain/channel.ts';
+
+/** Seconds over which rates are averaged. */
+const WINDOW_S = 10;
+/** Lags that are kept for the percentiles. */
+const LAGS = 2_048;
+
+/** What a gateway counts of itself. */
+export type Numbers = {
+  connected(by: 1 | -1): void;
+  /** Events handed to clients, one for each client. */
+  sent(count: number): void;
+  /** Milliseconds from the write of an event to its hand-over. */
+  lagged(ms: number): void;
+  dropped(code: ChannelCode): void;
+  /** As they stand; `rooms` is how many rooms somebody is in. */
+  read(rooms: ChannelNumbers['rooms']): ChannelNumbers;
+};
+
+/** Counts from zero. `clock` is only for the seconds of rates. */
+export function createNumbers(clock: () => Date): Numbers {
+  let connections = 0;
+  let total = 0;
+  const seconds = new Map<number, number>();
+  const lags: number[] = [];
+  let nextLag = 0;
+  const dropped: Partial<Record<ChannelCode, number>> = {};
+  const second = () => Math.floor(clock().getTime() / 1_000);
+
+  return {
+    connected(by) {
+      connections += by;
+    },
+    sent(count) {
+      total += count;
+      const now = second();
+      seconds.set(now, (seconds.get(now) ?? 0) + count);
+      if (seconds.size > WINDOW_S + 1) {
+        for (const past of seconds.keys()) if (past < now - WINDOW_S) seconds.delete(past);
+      }
+    },
+    lagged(ms) {
+      lags[nextLag] = ms;
+      nextLag = (nextLag + 1) % LAGS;
+    },
+    dropped(code) {
+      dropped[code] = (dropped[code] ?? 0) + 1;
+    },
+    read(rooms) {
+      const now = second();
+      let recent = 0;
+      for (const [past, count] of seconds) if (past >= now - WINDOW_S && past < now) recent += count;
+      const sorted = lags.toSorted((a, b) => a - b);
+      return {
+        connections,
+        rooms,
+        events_sent: total,
+        events_per_second: recent / WINDOW_S,
+        lag_ms: {
+          p50: share(sorted, 0.5),
+          p95: share(sorted, 0.95),
+          max: share(sorted, 1),
+        },
+        dropped: { ...dropped },
+      };
+    },
+  };
+}
+
+function share(sorted: readonly number[], part: number): number | null {
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
+  return value === undefined ? null : Math.round(value * 10) / 10;
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type RawData, type WebSocket } from 'ws';
+import { CHANNEL_CODES, type ChannelCode } from '../domain/channel.ts';
+import { MAX_CHANNEL_MESSAGE_BYTES } from '../domain/limits.ts';
+import { tokenOf } from './admission.ts';
+import type { Clients } from './clients.ts';
+import type { Connection } from './connection.ts';
+import { Message } from './message.ts';
+import { Pending } from './pending.ts';
+
+/** The side of the channel that speaks JSON over a plain WebSocket. */
+export type PlainSide = {
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** The id that a client gives a message of its own, in characters. */
+const MAX_OWN_ID_LENGTH = 64;
+/** How often a client is asked whether it is still there; one that does not answer until the next time is ended. */
+const HEARTBEAT_MS = 25_000;
+/** A client that does not answer our goodbye is ended after so many milliseconds. */
+const GOODBYE_MS = 2_000;
+
+/** HTTP statuses of refusals, and the WebSocket codes (RFC 6455, section 7.4.1) of ends. */
+const REFUSED_STATUS: Partial<Record<ChannelCode, number>> = { too_many_connections: 429, unavailable: 503 };
+const POLICY_VIOLATION = 1008;
+const END_CODES: Partial<Record<ChannelCode, number>> = {
+  server_stopping: 1012,
+  unavailable: 1013,
+  slow_reader: 1013,
+};
+
+export function createPlainSide(clients: Clients): PlainSide {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_CHANNEL_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+  const quiet = new WeakSet<WebSocket>();
+  const heartbeat = setInterval(() => {
+    for (const socket of server.clients) {
+      if (quiet.has(socket)) socket.terminate();
+      else {
+        quiet.add(socket);
+        socket.ping();
+      }
+    }
+  }, HEARTBEAT_MS).unref();
+
+  return {
+    async handleUpgrade(request, socket, head) {
+      socket.on('error', () => socket.destroy());
+      const admitted = await clients.admit(tokenOf(request));
+      if (!admitted.ok) return refuseUpgrade(socket, admitted.code);
+      if (socket.destroyed) return admitted.leave();
+      let isUp = false;
+      socket.once('close', () => {
+        if (!isUp) admitted.leave();
+      });
+      server.handleUpgrade(request, socket, head, (websocket) => {
+        isUp = true;
+        const session = clients.enter(connectionOf(websocket), admitted);
+        websocket.on('error', () => websocket.terminate());
+        websocket.on('close', () => clients.left(session));
+        websocket.on('pong', () => quiet.delete(websocket));
+        websocket.on('message', (data, isBinary) => {
+          quiet.delete(websocket);
+          const { type, id, body } = isBinary ? NONSENSE : read(data);
+          session.receive(type, body, ({ answeredAs, reply: { ok, ...reply } }) => {
+            const own = id === undefined ? {} : { id };
+            websocket.send(JSON.stringify({ type: ok ? answeredAs : 'refused', ...own, ...reply }));
+          });
+        });
+      });
+    },
+    async close() {
+      clearInterval(heartbeat);
+      for (const socket of server.clients) setTimeout(() => socket.terminate(), GOODBYE_MS).unref();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function connectionOf(websocket: WebSocket): Connection {
+  const pending = new Pending();
+  return {
+    id: randomUUID(),
+    send(message) {
+      if (websocket.readyState !== websocket.OPEN) return;
+      const { plainBytes } = message;
+      websocket.send(plainBytes, { binary: false }, pending.add(plainBytes.length));
+    },
+    pendingBytes: () => pending.bytes,
+    onceDrained: (listener) => pending.onceDrained(listener),
+    close(code) {
+      if (websocket.readyState !== websocket.OPEN) return;
+      this.send(Message.of('closed', { code, message: CHANNEL_CODES[code] }));
+      websocket.close(END_CODES[code] ?? POLICY_VIOLATION, code);
+      // A client that reads nothing does not read a goodbye either.
+      setTimeout(() => websocket.terminate(), GOODBYE_MS).unref();
+    },
+  };
+}
+
+type Heard = { type: string; id?: string; body: unknown };
+
+/** What is no JSON object with a type; the session refuses it, and counts it like any other. */
+const NONSENSE: Heard = { type: '', body: null };
+/** Messages whose `id` is a member of their own. */
+const HAVE_OWN_ID = new Set(['answer']);
+
+/** A message's type, its id (repeated in the answer), and the rest. */
+function read(data: RawData): Heard {
+  try {
+    const parsed: unknown = JSON.parse((data as Buffer).toString('utf8'));
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return NONSENSE;
+    const { type, ...rest } = parsed as Record<string, unknown>;
+    if (typeof type !== 'string') return NONSENSE;
+    const { id, ...body } = rest;
+    if (HAVE_OWN_ID.has(type) || typeof id !== 'string' || id.length > MAX_OWN_ID_LENGTH) {
+      return { type, body: rest };
+    }
+    return { type, id, body };
+  } catch {
+    return NONSENSE;
+  }
+}
+
+/** A refusal before the upgrade, as the API would answer (RFC 9457). */
+export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = REFUSED_STATUS[code] ?? 401): void {
+  const title = STATUS_CODES[status] ?? '';
+  const body = JSON.stringify({
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail: CHANNEL_CODES[code],
+    code,
+  });
+  const lines = [
+    `HTTP/1.1 ${status} ${title}`,
+    'Content-Type: application/problem+json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    'Cache-Control: no-store',
+    ...(status === 401
+      ? [`WWW-Authenticate: Bearer realm="baton", error="invalid_token"`]
+      : ['Retry-After: 5']),
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}

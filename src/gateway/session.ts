@@ -1,0 +1,226 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import { tokenHolder, type TokenHolder } from '../database/token-holders.ts';
+import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel.ts';
+import { joinMessage, leaveMessage, renewMessage } from '../domain/channel-schemas.ts';
+import { CHANNEL_MESSAGES, MAX_ROOMS } from '../domain/limits.ts';
+import { createRateLimiter } from '../domain/rate-limiter.ts';
+import type { Admission, Door } from './admission.ts';
+import type { Connection } from './connection.ts';
+import { refusal, type Client, type Handler, type Reply } from './handlers.ts';
+import type { RoomOpener } from './rooms.ts';
+
+/** What every session of a gateway works with. */
+export type SessionMeans = {
+  database: Database;
+  door: Door;
+  rooms: Record<RoomKind, RoomOpener>;
+  /** Messages beside those of rooms and tokens. */
+  handlers: Readonly<Record<string, Handler>>;
+  clock: () => Date;
+  log: Logger;
+};
+
+/** What became of a message: the answer, and what begins behind it. */
+export type Answer = { answeredAs: string; reply: Reply; begin?: () => void };
+
+/** The longest time that a timer of Node can count. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+/** So many refused messages in a row that came too fast end the connection. */
+const PATIENCE = 1_000;
+
+type Admitted = Extract<Admission, { ok: true }>;
+
+/**
+ * One connection from its admission to its end: the rooms it is in, the token it lives by, the pace of its messages.
+ * Messages are handled one after another.
+ */
+export class Session {
+  readonly connection: Connection;
+  readonly #means: SessionMeans;
+  readonly #admitted: Admitted;
+  readonly #rooms = new Map<string, () => void>();
+  readonly #onceClosed: (() => void)[] = [];
+  readonly #pace;
+  #claims: Admitted['claims'];
+  #expiry: NodeJS.Timeout | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #refusedInARow = 0;
+  #isClosed = false;
+
+  constructor(means: SessionMeans, connection: Connection, admitted: Admitted) {
+    this.#means = means;
+    this.connection = connection;
+    this.#admitted = admitted;
+    this.#claims = admitted.claims;
+    this.#pace = createRateLimiter({ name: 'messages', ...CHANNEL_MESSAGES }, means.clock);
+    this.#waitForExpiry();
+  }
+
+  /** `key:<id>`, `user:<id>` or `token:<subject>`. */
+  get actor(): string {
+    return this.#admitted.holder.actor;
+  }
+
+  /** Handles a message of a client; `answer` is called once with what is to be answered. */
+  receive(type: string, body: unknown, answer: (answer: Answer) => void): void {
+    if (this.#isClosed) return;
+    if (!this.#pace.take('').granted) {
+      this.#refusedInARow += 1;
+      if (this.#refusedInARow > PATIENCE) return this.connection.close('rate_limited');
+      return answer({ answeredAs: 'refused', reply: refusal('rate_limited', roomNamed(body)) });
+    }
+    this.#refusedInARow = 0;
+    this.#turn = this.#inTurn(this.#turn, type, body, answer);
+  }
+
+  /** Looks again whether the token still speaks for somebody; ends the connection where it does not. */
+  async recheck(): Promise<TokenHolder | null> {
+    const holder = await tokenHolder(this.#means.database, this.#claims);
+    if (!holder) this.connection.close('token_invalid');
+    return holder;
+  }
+
+  /** The connection has ended. */
+  closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#expiry);
+    for (const stop of this.#rooms.values()) stop();
+    this.#rooms.clear();
+    for (const listener of this.#onceClosed) listener();
+    this.#admitted.leave();
+  }
+
+  async #inTurn(
+    before: Promise<unknown>,
+    type: string,
+    body: unknown,
+    answer: (answer: Answer) => void,
+  ): Promise<void> {
+    await before;
+    if (this.#isClosed) return;
+    const done = await this.#handle(type, body);
+    // It may have been closed meanwhile.
+    if (this.#isClosed as boolean) return;
+    answer(done);
+    done.begin?.();
+  }
+
+  async #handle(type: string, body: unknown): Promise<Answer> {
+    try {
+      if (type === '')
+        return refused('invalid_message', null, 'A message is a JSON object with a `type`, as text.');
+      if (type === 'join') return await this.#join(body);
+      if (type === 'leave') return this.#leave(body);
+      if (type === 'renew') return await this.#renew(body);
+      const handler = Object.hasOwn(this.#means.handlers, type) ? this.#means.handlers[type] : undefined;
+      if (!handler)
+        return refused('invalid_message', null, `There is no message of the type ${quoted(type)}.`);
+      if (!isObject(body)) return refused('invalid_message', null, `${type} needs an object.`);
+      return { answeredAs: handler.answeredAs, ...(await handler.handle(this.#client, body)) };
+    } catch (error) {
+      this.#means.log.warn({ err: error, type }, 'a message on the channel could not be handled');
+      return refused('unavailable', roomNamed(body));
+    }
+  }
+
+  async #join(body: unknown): Promise<Answer> {
+    const read = joinMessage.safeParse(body);
+    if (!read.success) return refused('invalid_message', roomNamed(body), sentenceOf('join', read.error));
+    const { room: name, after = null } = read.data;
+    const room = parseRoom(name);
+    if (!room) return refused('invalid_room', name);
+    if (!this.#rooms.has(name) && this.#rooms.size >= MAX_ROOMS) return refused('too_many_rooms', name);
+    const holder = await this.recheck();
+    if (!holder) return refused('token_invalid', name);
+    const opened = await this.#means.rooms[room.kind].open(holder, room.id, after);
+    if (opened === 'invalid_message') {
+      return refused(opened, name, '`after` is further than the last event of the run.');
+    }
+    if (typeof opened === 'string') return refused(opened, name);
+    const { snapshot, last_seq, follow } = opened;
+    return {
+      answeredAs: 'joined',
+      reply: { ok: true, room: name, snapshot, last_seq },
+      begin: () => {
+        // Who joins again goes on from where it says.
+        this.#rooms.get(name)?.();
+        this.#rooms.set(name, follow(this.connection));
+      },
+    };
+  }
+
+  #leave(body: unknown): Answer {
+    const read = leaveMessage.safeParse(body);
+    if (!read.success) return refused('invalid_message', roomNamed(body), sentenceOf('leave', read.error));
+    const { room } = read.data;
+    this.#rooms.get(room)?.();
+    this.#rooms.delete(room);
+    return { answeredAs: 'left', reply: { ok: true, room } };
+  }
+
+  async #renew(body: unknown): Promise<Answer> {
+    const read = renewMessage.safeParse(body);
+    if (!read.success) return refused('invalid_message', null, sentenceOf('renew', read.error));
+    const checked = await this.#means.door.check(read.data.token);
+    if (typeof checked === 'string') return refused(checked);
+    const { holder } = this.#admitted;
+    if (checked.holder.projectId !== holder.projectId || checked.holder.actor !== holder.actor) {
+      return refused('forbidden', null, 'The token is for another project, or of somebody else.');
+    }
+    this.#claims = checked.claims;
+    this.#waitForExpiry();
+    return {
+      answeredAs: 'renewed',
+      reply: { ok: true, expires_at: checked.claims.expiresAt.toISOString() },
+    };
+  }
+
+  #waitForExpiry(): void {
+    clearTimeout(this.#expiry);
+    const left = this.#claims.expiresAt.getTime() - this.#means.clock().getTime();
+    this.#expiry = setTimeout(
+      () => {
+        if (left > LONGEST_TIMER_MS) this.#waitForExpiry();
+        else this.connection.close('token_expired');
+      },
+      Math.min(Math.max(0, left), LONGEST_TIMER_MS),
+    ).unref();
+  }
+
+  get #client(): Client {
+    return {
+      connection: this.connection,
+      holder: () => this.recheck(),
+      onceClosed: (listener) => void this.#onceClosed.push(listener),
+    };
+  }
+}
+
+function refused(code: ChannelCode, room: string | null = null, message?: string): Answer {
+  return { answeredAs: 'refused', reply: refusal(code, room, message) };
+}
+
+function isObject(body: unknown): body is Record<string, unknown> {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
+}
+
+/** The room a message is about, as far as that can be told. */
+function roomNamed(body: unknown): string | null {
+  const room = isObject(body) ? body['room'] : null;
+  return typeof room === 'string' ? room.slice(0, 200) : null;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 50));
+}
+
+function sentenceOf(
+  type: string,
+  error: { issues: readonly { path: PropertyKey[]; message: string }[] },
+): string {
+  const [issue] = error.issues;
+  const where = issue && issue.path.length > 0 ? `\`${issue.path.map(String).join('.')}\`: ` : '';
+  return `${type}: ${where}${issue?.message ?? 'not understood'}.`;
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Server as Engine } from 'engine.io';
+import { Server, type Socket } from 'socket.io';
+import { CHANNEL_CODES, type ChannelCode } from '../domain/channel.ts';
+import { MAX_CHANNEL_MESSAGE_BYTES } from '../domain/limits.ts';
+import { tokenOf } from './admission.ts';
+import type { Connection } from './connection.ts';
+import type { Clients } from './clients.ts';
+import { Message } from './message.ts';
+import { Pending } from './pending.ts';
+
+/** The side of the channel that speaks Socket.IO (protocol 5 over Engine.IO 4), by long polling or WebSocket. */
+export type SocketIoSide = {
+  handleRequest(request: IncomingMessage, response: ServerResponse): void;
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  close(): Promise<void>;
+};
+
+/** A client that has not said what it wants by then is ended, in milliseconds. */
+const CONNECT_LIMIT_MS = 10_000;
+/** A refused client has so long to read why, in milliseconds. */
+const REFUSED_MS = 500;
+
+export function createSocketIoSide(clients: Clients): SocketIoSide {
+  const io = new Server({ connectTimeout: CONNECT_LIMIT_MS, serveClient: false });
+  const engine = new Engine({
+    maxHttpBufferSize: MAX_CHANNEL_MESSAGE_BYTES,
+    // Whoever comes proves itself by a token that no browser sends by itself, so any page may ask.
+    cors: { origin: '*' },
+    perMessageDeflate: false,
+  });
+  io.bind(engine);
+  async function judge(socket: Socket, next: (error?: Error) => void): Promise<void> {
+    const offered: unknown = socket.handshake.auth['token'];
+    const token = tokenOf(socket.request) ?? (typeof offered === 'string' ? offered : null);
+    const admitted = await clients.admit(token);
+    if (admitted.ok) {
+      socket.data = admitted;
+      return next();
+    }
+    next(Object.assign(new Error(admitted.code), { data: wordsOf(admitted.code) }));
+    // The refusal is on its way; nothing else is expected from this client.
+    setTimeout(() => socket.conn.close(), REFUSED_MS).unref();
+  }
+  io.use((socket, next) => void judge(socket, next));
+  io.on('connection', (socket) => {
+    const session = clients.enter(connectionOf(socket), socket.data);
+    socket.on('disconnect', () => clients.left(session));
+    socket.onAny((type: string, ...given: unknown[]) => {
+      const acknowledge = given.at(-1);
+      session.receive(type, given[0], ({ answeredAs, reply }) => {
+        if (typeof acknowledge === 'function') acknowledge(reply);
+        else socket.emit(reply.ok ? answeredAs : 'refused', reply);
+      });
+    });
+  });
+  return {
+    handleRequest: (request, response) => engine.handleRequest(request, response),
+    handleUpgrade: (request, socket, head) => engine.handleUpgrade(request, socket, head),
+    async close() {
+      await io.close();
+    },
+  };
+}
+
+function connectionOf(socket: Socket): Connection {
+  const pending = new Pending();
+  return {
+    id: socket.id,
+    send(message) {
+      const text = message.socketIo;
+      // Past Socket.IO's own encoder: the packet is encoded once for all who get it.
+      socket.conn.write(text, { compress: false }, pending.add(text.length));
+    },
+    pendingBytes: () => pending.bytes,
+    onceDrained: (listener) => pending.onceDrained(listener),
+    close(code) {
+      if (!socket.connected) return;
+      this.send(Message.of('closed', wordsOf(code)));
+      socket.disconnect(true);
+      if (code === 'slow_reader') socket.conn.close(true);
+    },
+  };
+}
+
+function wordsOf(code: ChannelCode): { code: ChannelCode; message: string } {
+  return { code, message: CHANNEL_CODES[code] };
+}
