@@ -7,6 +7,7 @@ import { M0003Webhooks } from './migrations/m0003-webhooks.ts';
 import { M0004Retention } from './migrations/m0004-retention.ts';
 import { M0005Channel } from './migrations/m0005-channel.ts';
 import { M0006People } from './migrations/m0006-people.ts';
+import { M0007Watching } from './migrations/m0007-watching.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -32,6 +33,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
         { name: 'M0004Retention', class: M0004Retention },
         { name: 'M0005Channel', class: M0005Channel },
         { name: 'M0006People', class: M0006People },
+        { name: 'M0007Watching', class: M0007Watching },
       ],
       snapshot: false,
       tableName: 'migrations',

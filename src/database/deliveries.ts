@@ -6,6 +6,7 @@ import type { EventKind } from '../domain/event-kinds.ts';
 import { derivedUuid } from '../ids/derived-uuid.ts';
 import { statements, type Database } from './connect.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
+import { tellOf, tellOfDelivery, TOLD } from './watched-webhooks.ts';
 
 export type DeliveryRow = InferEntity<typeof Delivery>;
 export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
@@ -167,13 +168,14 @@ export async function bodyOf(
 /** Shows when an attempt by hand is due, where the delivery has no other one coming and none was made since. */
 export async function notePlannedAttempt(
   database: Database,
-  delivery: Pick<DeliveryRow, 'id' | 'attempts_count'>,
+  delivery: Pick<DeliveryRow, 'id' | 'webhook_id' | 'attempts_count'>,
   at: Date,
 ): Promise<void> {
   const { id, attempts_count } = delivery;
   await database.em
     .fork()
     .nativeUpdate(Delivery, { id, attempts_count, next_attempt_at: null }, { next_attempt_at: at });
+  await tellOfDelivery(database, delivery.webhook_id, id);
 }
 
 /** Stores a delivery of a test event, which no schedule takes up. Answers its id. */
@@ -211,12 +213,18 @@ export async function insertTestDelivery(
     created_at: test.now,
     updated_at: test.now,
   });
+  await tellOfDelivery(database, test.webhookId, id);
   return id;
 }
 
 /** Ends a test delivery that was not attempted. */
 export async function giveUpTest(database: Database, id: string, reason: string, now: Date): Promise<void> {
-  await database.em
-    .fork()
-    .nativeUpdate(Delivery, { id, status: 'pending' }, { status: 'cancelled', reason, updated_at: now });
+  await sql`
+    with aside as (
+      update deliveries set status = 'cancelled', reason = ${reason}, updated_at = ${now}::timestamptz
+      where id = ${id}::uuid and status = 'pending'
+      returning id, webhook_id
+    ), ${tellOf('aside')}
+    select ${TOLD} from aside
+  `.execute(statements(database));
 }

@@ -6,7 +6,9 @@ import { countFailures } from '../domain/failure-streak.ts';
 import { FAILURES_TO_DISABLE } from '../domain/limits.ts';
 import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../domain/retry-schedules.ts';
 import { statements, type Database } from './connect.ts';
+import { CHANNELS } from './notifications.ts';
 import { runPrepared } from './prepared.ts';
+import { MUCH, tellOf, TOLD } from './watched-webhooks.ts';
 
 /** One attempt that has ended. Times are ISO 8601. */
 export type AttemptResult = {
@@ -139,6 +141,10 @@ async function holdAndTell(db: Builder, webhookId: string, at: Date): Promise<vo
       next_attempt_at = null, generation = generation + 1, updated_at = ${at}::timestamptz
     where webhook_id = ${webhookId}::uuid and status in ('pending', 'retrying') and not test
   `.execute(db);
+  await sql`
+    select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${MUCH}::text) from watched_webhooks
+    where webhook_id = ${webhookId}::uuid and until > now()
+  `.execute(db);
   const { rows } = await sql<{ user_id: string }>`
     select m.user_id from members m join webhooks w on w.workspace_id = m.workspace_id
     where w.id = ${webhookId}::uuid and m.role in ('admin', 'owner')
@@ -219,8 +225,8 @@ function resultsStatement(results: readonly AttemptResult[]) {
         updated_at = result.completed_at
       from result, before
       where d.id = result.delivery_id and before.id = d.id
-      returning d.id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
-    ), attempt as (
+      returning d.id, d.webhook_id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
+    ), ${tellOf('delivery')}, attempt as (
       insert into delivery_attempts
         (delivery_id, number, trigger, attempted_at, url, request_headers, response_status, response_headers,
          response_body, response_truncated, failure, message, address, timings, response_ms)
@@ -229,14 +235,14 @@ function resultsStatement(results: readonly AttemptResult[]) {
         r.response_ms
       from result r join delivery d on d.id = r.delivery_id
     )
-    select * from delivery`;
+    select id, number, status, generation, failures, next_attempt_at, ${TOLD} as told from delivery`;
 }
 
 function byDelivery(rows: readonly Row[]): Map<string, RecordedResult> {
   return new Map(
-    rows.map(({ id, next_attempt_at, ...row }) => [
+    rows.map(({ id, number, status, generation, failures, next_attempt_at: next }) => [
       id,
-      { ...row, next_attempt_at: next_attempt_at === null ? null : new Date(next_attempt_at) },
+      { number, status, generation, failures, next_attempt_at: next === null ? null : new Date(next) },
     ]),
   );
 }

@@ -3,6 +3,7 @@ import type { DeliveryStatus } from '../domain/delivery.ts';
 import type { EventKind } from '../domain/event-kinds.ts';
 import { statements, type Database } from './connect.ts';
 import { runPrepared } from './prepared.ts';
+import { tellOf, TOLD } from './watched-webhooks.ts';
 
 /** An event of a group, as deliveries need it. */
 export type GroupEvent = {
@@ -68,13 +69,16 @@ export async function storeDeliveries(
   const pending = planned.filter(({ status }) => status === 'pending');
   if (planned.length === 0) return new Set();
   const statement = sql<{ id: string }>`
+    with stored as (
     insert into deliveries
       (id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, created_at, updated_at)
     select id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, ${now}::timestamptz, ${now}::timestamptz
     from json_to_recordset(${JSON.stringify(planned)}::json) as planned
       (id uuid, workspace_id uuid, webhook_id uuid, event_seq bigint, event_id text, event text, status text, reason text)
     on conflict (id) do nothing
-    returning id
+    returning id, webhook_id
+    ), ${tellOf('stored')}
+    select id, ${TOLD} as told from stored
   `.compile(statements(database));
   const { rows, count } = await runPrepared(database, statement);
   if (count === planned.length) return new Set(pending.map(({ id }) => id));
@@ -113,10 +117,14 @@ export async function putAside(
   now: Date,
 ): Promise<void> {
   const statement = sql`
+    with aside as (
     update deliveries
     set status = ${status}, reason = ${reason}, in_backlog = false, next_attempt_at = null,
       generation = generation + 1, updated_at = ${now}::timestamptz
     where id = any(${ids}::uuid[]) and status in ('pending', 'retrying')
+    returning id, webhook_id
+    ), ${tellOf('aside')}
+    select ${TOLD} from aside limit 1
   `.compile(statements(database));
   await runPrepared(database, statement);
 }

@@ -4,6 +4,7 @@ import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
 import type { Database } from './connect.ts';
 import { Webhook } from './entities.ts';
 import { isDeadlock } from './outage.ts';
+import { tellOfWebhook } from './watched-webhooks.ts';
 
 export type WebhookRow = InferEntity<typeof Webhook>;
 
@@ -174,7 +175,7 @@ export async function rotateSecret(
 const TRIES = 3;
 
 /**
- * Runs `work` in a transaction that holds the webhook; null where there is none. Attempts that end meanwhile may lock
+ * Runs `work` in a transaction that holds the webhook, and tells who looks at it; null where there is none. Attempts that end meanwhile may lock
  * the same deliveries in another order, and each wait for the other: then it is done again.
  */
 export async function inLockedTransaction<T>(
@@ -190,7 +191,10 @@ export async function inLockedTransaction<T>(
           { workspace_id: which.workspaceId, id: which.id, deleted_at: null },
           { lockMode: LockMode.PESSIMISTIC_WRITE },
         );
-        return row && (await work(em, row));
+        if (!row) return null;
+        const done = await work(em, row);
+        await tellOfWebhook(em, row.id);
+        return done;
       });
     } catch (error) {
       if (tried === TRIES || !isDeadlock(error)) throw error;
