@@ -1,52 +1,8 @@
 import { z } from 'zod';
-import { isStorableText } from '../../domain/text.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/limits.ts';
-import type { MemberProblem } from '../../domain/problem-codes.ts';
+import { memberProblem, shownAs, uuid } from '../../domain/schema-parts.ts';
 
-export { timestamp, uuidOut } from '../../domain/schema-parts.ts';
-
-/** How the OpenAPI document shows a schema whose own form would say less, or too much; a description stays. */
-export function shownAs(shape: Record<string, unknown>) {
-  const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void => {
-    for (const name of Object.keys(jsonSchema)) {
-      if (name !== 'description') delete jsonSchema[name];
-    }
-    Object.assign(jsonSchema, shape);
-  };
-  return { override };
-}
-
-/** A problem of ours inside a zod check: its stable code beside its words. */
-export function memberProblem(problem: MemberProblem, message: string) {
-  return { code: 'custom' as const, message, params: { problem } };
-}
-
-/**
- * Text that can be stored, of so many characters. Characters are code points, as JSON Schema counts them, and
- * not UTF-16 units, as JavaScript does.
- */
-export function text({ least = 0, most }: { least?: number; most: number }) {
-  return z
-    .string()
-    .superRefine((value, context) => {
-      const length = value.length > most ? Array.from(value).length : value.length;
-      if (length > most) context.addIssue(memberProblem('too_long', `may have ${most} characters at most`));
-      if (length < least)
-        context.addIssue(memberProblem('too_short', `must have ${least} characters or more`));
-      else if (least > 0 && value.trim() === '')
-        context.addIssue(memberProblem('blank', 'must not be blank'));
-      if (!isStorableText(value)) {
-        context.addIssue(memberProblem('not_storable', 'holds a NUL character or half of a surrogate pair'));
-      }
-    })
-    .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most });
-}
-
-/** Any UUID, in lower case whatever it came in. */
-export const uuid = z
-  .guid()
-  .transform((value) => value.toLowerCase())
-  .meta(shownAs({ type: 'string', format: 'uuid' }));
+export { memberProblem, shownAs, text, timestamp, uuid, uuidOut } from '../../domain/schema-parts.ts';
 
 /** A time in a query. */
 export const timeParameter = z.iso

@@ -1,7 +1,5 @@
-import { PROBLEMS, type MemberProblem, type ProblemCode } from '../../domain/problem-codes.ts';
-
-/** One thing wrong with a body (`pointer`, RFC 6901) or with a parameter (`parameter`, its name). */
-export type ProblemEntry = { pointer?: string; parameter?: string; code: MemberProblem; message: string };
+import { PROBLEMS, type ProblemCode } from '../../domain/problem-codes.ts';
+import type { ProblemEntry } from '../../domain/validation.ts';
 
 type Extras = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
 

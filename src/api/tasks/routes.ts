@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
 import { isTerminal } from '../../domain/task-states.ts';
+import { submission } from '../../domain/task-submission.ts';
 import { callbackAttempts } from '../../database/callbacks.ts';
 import { projectIdsOf } from '../../database/projects.ts';
 import { eraseRun, listRuns, type RunFilter } from '../../database/task-runs.ts';
@@ -43,7 +44,7 @@ function submit(deps: Dependencies): Route {
     tag,
     summary: 'Submit a task',
     access: writes,
-    body: schema.submission,
+    body: submission,
     idempotent: true,
     answers: {
       201: {

@@ -1,13 +1,7 @@
 import { z } from 'zod';
-import {
-  MAX_DESCRIPTION_LENGTH,
-  MAX_METADATA_BYTES,
-  MAX_REASON_LENGTH,
-  MAX_TITLE_LENGTH,
-  MAX_URL_LENGTH,
-} from '../../domain/limits.ts';
+import { MAX_REASON_LENGTH } from '../../domain/limits.ts';
 import { escalation, progress, runError, step } from '../../domain/run-schemas.ts';
-import { DEFAULT_TASK_TYPE, TASK_TYPES } from '../../domain/task-run.ts';
+import { TASK_TYPES } from '../../domain/task-run.ts';
 import { TASK_STATES } from '../../domain/task-states.ts';
 import { feedEvent } from '../../domain/feed-schemas.ts';
 import {
@@ -21,27 +15,6 @@ import {
   uuid,
   uuidOut,
 } from '../http/fields.ts';
-import { callbackUrl } from './callback-url.ts';
-import { metadata } from './metadata.ts';
-
-/** A submission (specification 2.1). */
-export const submission = z
-  .strictObject({
-    title: text({ least: 1, most: MAX_TITLE_LENGTH }).describe('Short human-readable name'),
-    description: text({ most: MAX_DESCRIPTION_LENGTH }).optional().describe('Full prompt for the agent'),
-    project_id: uuid.describe("A project of the credential's"),
-    task_type: z.enum(TASK_TYPES).default(DEFAULT_TASK_TYPE).describe('Selects the agents'),
-    callback_url: callbackUrl
-      .optional()
-      .describe(`Begins with https://; without it, poll. At most ${MAX_URL_LENGTH} characters`),
-    metadata: metadata
-      .optional()
-      .describe(
-        `Passed through; at most ${MAX_METADATA_BYTES} bytes of JSON. \`rehearsal\` directs the rehearsal backend`,
-      ),
-  })
-  .meta({ id: 'TaskSubmission' });
-export type Submission = z.output<typeof submission>;
 
 /** The answer to a submission (specification 2.2). */
 export const submitted = z

@@ -11,9 +11,9 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem, unavailable } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
-import { rehearsalOf } from './metadata.ts';
+import { rehearsalOf } from '../../domain/task-metadata.ts';
 import { statusUrl } from './presenter.ts';
-import type { Submission } from './schema.ts';
+import type { Submission } from '../../domain/task-submission.ts';
 
 /**
  * Takes a task in: first its row, then its workflow, then 201. A start that certainly failed takes the row back;

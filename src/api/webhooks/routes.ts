@@ -10,6 +10,7 @@ import {
   rotateSecret,
 } from '../../database/webhooks.ts';
 import { webhookSecretPlace } from '../../security/sealing.ts';
+import { webhookEdit, webhookPlan } from '../../domain/webhook-plan.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
@@ -71,7 +72,7 @@ function create(deps: Dependencies): Route {
     tag,
     summary: 'Make a webhook',
     access: writes,
-    body: schema.webhookPlan,
+    body: webhookPlan,
     idempotent: true,
     answers: {
       201: {
@@ -129,7 +130,7 @@ function change(deps: Dependencies): Route {
       'While a webhook is switched off, its new events are skipped, and so is every delivery whose next attempt falls due. `active: true` re-enables one that was disabled by failures.',
     access: writes,
     params: schema.webhookParams,
-    body: schema.webhookEdit,
+    body: webhookEdit,
     answers: { 200: { description: 'The webhook as it is now', schema: webhookView } },
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();

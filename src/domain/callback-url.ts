@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_URL_LENGTH } from '../../domain/limits.ts';
-import { memberProblem } from '../http/fields.ts';
+import { MAX_URL_LENGTH } from './limits.ts';
+import { memberProblem } from './schema-parts.ts';
 
 /**
  * A callback address (specification 2.1: it must begin with `https://`). Which addresses may be reached is judged

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { MAX_FILTER_VALUES, MAX_FILTERS } from '../../domain/limits.ts';
-import type { MemberProblem } from '../../domain/problem-codes.ts';
-import { isStorableText } from '../../domain/text.ts';
-import { FILTER_FIELDS, type FilterValue, type Subscription } from '../../domain/webhook.ts';
-import { memberProblem, shownAs } from '../http/fields.ts';
+import { EVENT_KINDS } from './event-kinds.ts';
+import { MAX_FILTER_VALUES, MAX_FILTERS } from './limits.ts';
+import type { MemberProblem } from './problem-codes.ts';
+import { isStorableText } from './text.ts';
+import { FILTER_FIELDS, type FilterValue, type Subscription } from './webhook.ts';
+import { memberProblem, shownAs } from './schema-parts.ts';
 
 /** A text that a filter compares with, in characters. */
 const MAX_VALUE_LENGTH = 500;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { MAX_METADATA_BYTES } from '../../domain/limits.ts';
-import type { MemberProblem } from '../../domain/problem-codes.ts';
-import { rehearsalSchema, type Rehearsal } from '../../domain/rehearsal.ts';
-import { isStorableText } from '../../domain/text.ts';
-import { memberProblem, shownAs } from '../http/fields.ts';
+import { MAX_METADATA_BYTES } from './limits.ts';
+import type { MemberProblem } from './problem-codes.ts';
+import { rehearsalSchema, type Rehearsal } from './rehearsal.ts';
+import { isStorableText } from './text.ts';
+import { memberProblem, shownAs } from './schema-parts.ts';
 
 const MAX_DEPTH = 64;
 
@@ -20,7 +20,7 @@ export const metadata = z
     }
     const found = problemOf(value, 1);
     if (found) context.addIssue(memberProblem(...found));
-    else if (Buffer.byteLength(JSON.stringify(value)) > MAX_METADATA_BYTES) {
+    else if (new TextEncoder().encode(JSON.stringify(value)).length > MAX_METADATA_BYTES) {
       context.addIssue(memberProblem('too_large', `may have ${MAX_METADATA_BYTES} bytes of JSON at most`));
     }
     if (!Object.hasOwn(value, 'rehearsal')) return;

@@ -1,0 +1,88 @@
+import type { z } from 'zod';
+import type { MemberProblem } from './problem-codes.ts';
+
+type Issue = z.core.$ZodIssue;
+type Where = 'body' | 'query';
+
+/** One thing wrong with a body (`pointer`, RFC 6901) or with a parameter (`parameter`, its name). */
+export type ProblemEntry = { pointer?: string; parameter?: string; code: MemberProblem; message: string };
+
+/** Everything that a schema finds wrong with a value, in the words that callers read. */
+export function problemsIn(error: z.ZodError, value: unknown, where: Where): ProblemEntry[] {
+  return error.issues.flatMap((issue) => entriesOf(issue, value, where));
+}
+
+/** A JSON Pointer (RFC 6901); the empty text is the whole document. */
+export function pointerTo(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function entriesOf(issue: Issue, value: unknown, where: Where): ProblemEntry[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => entry([...issue.path, key], where, 'unknown_member', 'is not known here'));
+  }
+  const [code, message] = wordsFor(issue, value);
+  return [entry(issue.path, where, code, message)];
+}
+
+function entry(
+  path: readonly PropertyKey[],
+  where: Where,
+  code: MemberProblem,
+  message: string,
+): ProblemEntry {
+  const name = path.length === 0 ? `The ${where}` : `\`${path.map(String).join('.')}\``;
+  const place = where === 'body' ? { pointer: pointerTo(path) } : { parameter: path.map(String).join('.') };
+  return { ...place, code, message: `${name} ${message}.` };
+}
+
+function wordsFor(issue: Issue, value: unknown): [MemberProblem, string] {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
+      return ['wrong_type', `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`];
+    case 'too_big':
+      if (issue.origin === 'string') return ['too_long', `may have ${issue.maximum} characters at most`];
+      if (issue.origin === 'array') return ['too_long', `may have ${issue.maximum} entries at most`];
+      return ['too_large', `may be ${issue.maximum} at most`];
+    case 'too_small':
+      if (issue.origin === 'string') return ['too_short', `must have ${issue.minimum} characters or more`];
+      if (issue.origin === 'array') return ['too_short', `must have ${issue.minimum} entries or more`];
+      return ['too_small', `must be ${issue.minimum} or more`];
+    case 'invalid_value':
+      if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
+      return ['not_allowed', `must be one of ${issue.values.map(String).join(', ')}`];
+    case 'invalid_format':
+      return ['invalid_format', FORMAT_WORDS[issue.format] ?? 'does not have the right form'];
+    case 'custom': {
+      const { problem } = (issue.params ?? {}) as { problem?: MemberProblem };
+      return [problem ?? 'invalid_format', issue.message];
+    }
+    default:
+      return ['invalid_format', 'does not have the right form'];
+  }
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+};
+
+const FORMAT_WORDS: Readonly<Record<string, string>> = {
+  guid: 'must be a UUID',
+  email: 'must be an e-mail address',
+  date: 'must be a date, for example 2026-01-31',
+  datetime: 'must be a time in ISO 8601 with its zone, for example 2026-01-31T12:00:00Z',
+};
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, part) => {
+    if (inner === null || typeof inner !== 'object' || !Object.hasOwn(inner, part)) return undefined;
+    return (inner as Record<PropertyKey, unknown>)[part];
+  }, value);
+}
