@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { CHANNEL_PENDING_BYTES } from '../../src/domain/limits.ts';
+import type { Connection } from '../../src/gateway/connection.ts';
+import { RunRoom, type Viewer } from '../../src/gateway/run-room.ts';
+
+const RUN = '01890000-0000-7000-8000-000000000000';
+
+function feed(length: number): FeedEvent[] {
+  return Array.from({ length }, (_, index) => ({
+    seq: index + 1,
+    type: 'agent.message' as const,
+    execution_id: RUN,
+    at: '2026-01-01T00:00:00.000Z',
+    data: {},
+  }));
+}
+
+/** A client that notes what it gets; with `isFull` it takes nothing. */
+function client() {
+  const got: number[] = [];
+  const state = { got, isFull: false };
+  const connection: Connection = {
+    id: '',
+    send: (message) => void got.push(JSON.parse(message.plainBytes.toString()).event.seq),
+    pendingBytes: () => (state.isFull ? CHANNEL_PENDING_BYTES + 1 : 0),
+    onceDrained: () => {},
+    close: () => {},
+  };
+  return { ...state, state, connection };
+}
+
+/** The same numbers for the same seed (mulberry32). */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+describe('the viewers of a run', () => {
+  it('get every event once and in order, whatever is read, however often and in which order', () => {
+    for (let seed = 1; seed <= 300; seed += 1) {
+      const random = randomFrom(seed);
+      const all = feed(200);
+      const stalled: Viewer[] = [];
+      const room = new RunRoom((viewer) => stalled.push(viewer));
+      const clients = Array.from({ length: 8 }, () => ({ ...client(), from: random(50) }));
+      const viewers = clients.map(({ connection, from }) => ({ connection, cursor: from, isStalled: false }));
+      let written = 60;
+      for (let step = 0; step < 400; step += 1) {
+        written = Math.min(all.length, written + random(4));
+        const viewer = viewers[step % 50 === 0 ? step / 50 : -1];
+        if (viewer) room.add(viewer);
+        for (const { state } of clients) if (random(20) === 0) state.isFull = !state.isFull;
+        for (const waiting of stalled.splice(0)) room.resume(waiting);
+        // A reading may be old, short, or from a place where nobody stands any more.
+        const after = random(written);
+        room.deliver(after, all.slice(after, Math.min(written, after + random(60))));
+      }
+      for (const { state } of clients) state.isFull = false;
+      for (const waiting of stalled.splice(0)) room.resume(waiting);
+      while (room.places.some((place) => place < all.length)) {
+        for (const place of room.places) room.deliver(place, all.slice(place, place + 7));
+      }
+      for (const [index, { got, from }] of clients.entries()) {
+        const expected = all.slice(from).map(({ seq }) => seq);
+        assert.deepEqual(got, expected, `viewer ${index}, seed ${seed}`);
+      }
+    }
+  });
+
+  it('stand together once they have come equally far', () => {
+    const room = new RunRoom(() => {});
+    for (const cursor of [0, 3, 5]) room.add({ connection: client().connection, cursor, isStalled: false });
+    room.deliver(0, feed(5));
+    assert.deepEqual(room.places, [5]);
+  });
+
+  it('are set aside where they stand when they take nothing, and the others go on', () => {
+    const slow = client();
+    const quick = client();
+    const stalled: Viewer[] = [];
+    const room = new RunRoom((viewer) => stalled.push(viewer));
+    slow.state.isFull = true;
+    for (const { connection } of [slow, quick]) room.add({ connection, cursor: 0, isStalled: false });
+    room.deliver(0, feed(5));
+    assert.deepEqual([slow.got, quick.got], [[1], [1, 2, 3, 4, 5]]);
+    assert.deepEqual(room.places, [5]);
+    assert.equal(stalled[0]?.cursor, 1);
+  });
+
+  it('leave an empty room behind', () => {
+    const room = new RunRoom(() => {});
+    const viewer = { connection: client().connection, cursor: 0, isStalled: false };
+    room.add(viewer);
+    room.deliver(0, feed(3));
+    room.remove(viewer);
+    assert.ok(room.isEmpty);
+    assert.deepEqual(room.places, []);
+  });
+});
