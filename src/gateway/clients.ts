@@ -42,6 +42,10 @@ export function createClients(
         ...connection,
         close(code) {
           numbers.dropped(code);
+          means.log.info(
+            { connection: connection.id, actor: admitted.holder.label, code },
+            'a channel connection is ended',
+          );
           connection.close(code);
         },
       };
