@@ -5,9 +5,11 @@ import { createDispatchActivities } from '../src/activities/deliveries/dispatch.
 import { createEndpointBook } from '../src/activities/deliveries/endpoint-book.ts';
 import { createGate } from '../src/activities/deliveries/gate.ts';
 import { createLedger } from '../src/activities/deliveries/ledger.ts';
+import { createRelay } from '../src/activities/deliveries/relay.ts';
 import { createRetryActivities } from '../src/activities/deliveries/retries.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
+import { startNotifications } from '../src/database/notifications.ts';
 import { createSealing, webhookSecretPlace } from '../src/security/sealing.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
@@ -46,6 +48,7 @@ export async function startDeliveryWorker(
   const engineTime = engine?.time ?? (async () => Date.now());
   const control = createDeliveryControl({ client, taskQueue });
   const sender = senderOf(configuration);
+  const notifications = await startNotifications(databaseUrl, log, ['relayAnswers']);
   const upkeep = createUpkeep(configuration, database);
   const book = createEndpointBook(database);
   const attempt = createAttempts({
@@ -64,6 +67,11 @@ export async function startDeliveryWorker(
         .catch((error: unknown) => log.warn({ err: error }, 'admins could not be told yet'));
     }),
     sender,
+    relay: createRelay({
+      database,
+      notifications,
+      onTrouble: (error) => log.warn({ err: error }, 'a relayed request is cleared away later'),
+    }),
     openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
     control,
     onTrouble: (error, what) => log.warn({ err: error }, what),
@@ -95,6 +103,7 @@ export async function startDeliveryWorker(
       await scheduled;
       upkeep.close();
       await sender.close();
+      await notifications.close();
       await database.close();
       if (!engine) await connection.close();
     },

@@ -18,6 +18,7 @@ export const CHANNELS = {
 } as const;
 
 type Channel = keyof typeof CHANNELS;
+const ALL = Object.keys(CHANNELS) as Channel[];
 /** `rest` is what stood behind the id; null where anything may have happened, since the connection was lost. */
 type OnChange = (id: string, rest: string | null) => void;
 
@@ -34,18 +35,20 @@ export type Notifications = {
 };
 
 const RECONNECT_MS = 500;
-const NAMES = new Map(
-  Object.entries(CHANNELS).map(([channel, name]) => [name as string, channel as Channel]),
-);
 /** In the place of an id: for all. */
 const EVERY = '*';
 
 /**
- * Listens to the database at `url` on a connection of its own. When the connection is lost it is made anew, and
- * then every subscriber is called, since what was told meanwhile is only in the tables.
+ * Listens to the database at `url` on a connection of its own, to the channels that are named. When the connection is
+ * lost it is made anew, and then every subscriber is called, since what was told meanwhile is only in the tables.
  * @throws where the first connection fails
  */
-export async function startNotifications(url: string, log: Logger): Promise<Notifications> {
+export async function startNotifications(
+  url: string,
+  log: Logger,
+  channels: readonly Channel[] = ALL,
+): Promise<Notifications> {
+  const names = new Map<string, Channel>(channels.map((channel) => [CHANNELS[channel], channel]));
   const subscribers = new Map<string, Set<OnChange>>();
   let closed = false;
   let hearing = false;
@@ -63,12 +66,12 @@ export async function startNotifications(url: string, log: Logger): Promise<Noti
   async function connect(): Promise<Client> {
     const fresh = new Client({ connectionString: url, keepAlive: true, application_name: 'baton listener' });
     fresh.on('notification', ({ channel, payload }) => {
-      const known = NAMES.get(channel);
+      const known = names.get(channel);
       if (known && payload) tell(known, payload);
     });
     fresh.on('error', (error) => log.warn({ err: error }, 'the listener to the database has trouble'));
     await fresh.connect();
-    await fresh.query([...NAMES.keys()].map((name) => `listen ${name}`).join(';'));
+    await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
     hearing = true;
     // Only now: a connection that never stood is the caller's to try again.
     fresh.on('end', () => {

@@ -93,10 +93,17 @@ export const answerMessage = z.union([answered, failed]).meta({
   ],
 });
 
+/** Reads an answer by the form that it seems to have, so that what is said of a wrong one fits. */
+export function readAnswer(body: Record<string, unknown>) {
+  return 'failure' in body ? failed.safeParse(body) : answered.safeParse(body);
+}
+
 /** `request`: a delivery for a listener. */
 export const relayRequest = z
   .strictObject({
-    id: uuidOut.describe('To be named in the `answer`; the same again where the connection was lost before it'),
+    id: uuidOut.describe(
+      'To be named in the `answer`; the same again where the connection was lost before it',
+    ),
     webhook_id: uuidOut,
     delivery_id: uuidOut.describe('As in `X-Service-Delivery`'),
     event: z.string(),

@@ -8,6 +8,7 @@ import type { RunView } from '../domain/task-run.ts';
 import type { Tokens } from '../security/tokens.ts';
 import { createDoor, type ConnectionLimits } from './admission.ts';
 import { createClients } from './clients.ts';
+import { createListening } from './listening.ts';
 import { createNumbers } from './numbers.ts';
 import { createPlainSide, refuseUpgrade } from './plain.ts';
 import { createRunFeeds } from './run-feeds.ts';
@@ -50,8 +51,9 @@ export function createChannel(means: ChannelMeans): Channel {
   });
   const feeds = createRunFeeds({ ...means, numbers });
   const rooms = { workflow: createRunRooms({ ...means, feeds }), webhook: noRooms };
+  const listening = createListening(means);
   const clients = createClients(
-    { database, door, rooms, handlers: {}, clock, log },
+    { database, door, rooms, handlers: listening.handlers, clock, log },
     { notifications, numbers },
   );
   const socketIo = createSocketIoSide(clients);
@@ -86,6 +88,7 @@ export function createChannel(means: ChannelMeans): Channel {
       clients.dismiss('server_stopping');
       await Promise.all([socketIo.close(), plain.close()]);
       for (const room of Object.values(rooms)) room.close();
+      await listening.close();
     },
   };
 }

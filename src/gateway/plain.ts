@@ -108,8 +108,6 @@ type Heard = { type: string; id?: string; body: unknown };
 
 /** What is no JSON object with a type; the session refuses it, and counts it like any other. */
 const NONSENSE: Heard = { type: '', body: null };
-/** Messages whose `id` is a member of their own. */
-const HAVE_OWN_ID = new Set(['answer']);
 
 /** A message's type, its id (repeated in the answer), and the rest. */
 function read(data: RawData): Heard {
@@ -119,9 +117,7 @@ function read(data: RawData): Heard {
     const { type, ...rest } = parsed as Record<string, unknown>;
     if (typeof type !== 'string') return NONSENSE;
     const { id, ...body } = rest;
-    if (HAVE_OWN_ID.has(type) || typeof id !== 'string' || id.length > MAX_OWN_ID_LENGTH) {
-      return { type, body: rest };
-    }
+    if (typeof id !== 'string' || id.length > MAX_OWN_ID_LENGTH) return { type, body: rest };
     return { type, id, body };
   } catch {
     return NONSENSE;

@@ -11,7 +11,7 @@ import {
   type IdleConnections,
 } from './connection.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import { OutboundFailure } from './failure.ts';
+import { OutboundFailure, statusFailure } from './failure.ts';
 import { firstToOpen } from './first-to-open.ts';
 import { createLookup } from './names.ts';
 import { allowedAddresses, type Lookup, shared } from './resolve.ts';
@@ -162,7 +162,7 @@ function failedExchange(error: unknown): Exchange {
 
 function recordOf(done: Exchange, trail: Trail, startedAt: Date, totalMs: number): AttemptRecord {
   const { address, stage: _stage, ...timings } = trail;
-  const failure = done.failure ?? refusalOf(done.response?.status ?? 0);
+  const failure = done.failure ?? statusFailure(done.response?.status ?? 0);
   return {
     outcome: failure === null ? 'succeeded' : 'failed',
     failure: failure?.kind ?? null,
@@ -173,15 +173,6 @@ function recordOf(done: Exchange, trail: Trail, startedAt: Date, totalMs: number
     started_at: startedAt,
     duration_ms: Math.round(totalMs),
   };
-}
-
-/** Null for 2xx (specification 6.4). */
-function refusalOf(status: number): OutboundFailure | null {
-  if (status >= 200 && status < 300) return null;
-  if (status >= 300 && status < 400) {
-    return new OutboundFailure('redirect', `The answer is a redirect (${status}), which is not followed`);
-  }
-  return new OutboundFailure('status', `The answer has status ${status}`);
 }
 
 function trusting(ca: string | undefined): SecureContext {

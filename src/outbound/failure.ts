@@ -93,6 +93,15 @@ export function exchangeFailure(error: unknown, answering: boolean): OutboundFai
   return new OutboundFailure('invalid_response', `The answer is no valid HTTP${inBrackets(code)}`);
 }
 
+/** What a status says of an attempt; null for 2xx (specification 6.4). */
+export function statusFailure(status: number): OutboundFailure | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400) {
+    return new OutboundFailure('redirect', `The answer is a redirect (${status}), which is not followed`);
+  }
+  return new OutboundFailure('status', `The answer has status ${status}`);
+}
+
 function inBrackets(code: string): string {
   return code === '' ? '' : ` (${code})`;
 }

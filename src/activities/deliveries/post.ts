@@ -6,10 +6,13 @@ import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/limit
 import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
 import type { Sender } from '../../outbound/attempt.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
+import type { Relay } from './relay.ts';
 
 /** What posting needs. */
 export type PostMeans = {
   sender: Sender;
+  /** For webhooks that somebody listens to. */
+  relay: Relay;
   /** Opens a sealed secret of a webhook. */
   openSecret(sealed: string, webhookId: string): string;
 };
@@ -39,14 +42,25 @@ export async function post(
     body: delivery.body,
   };
   const headers = requestHeaders(webhookHeaders(message, signingOf(means, endpoint, begun), begun));
-  const record = await means.sender.attempt({
-    url: endpoint.url,
-    headers,
-    body: delivery.body,
-    timeoutMs: DELIVERY_TIMEOUT_MS,
-    maxResponseBytes: DELIVERY_RESPONSE_BYTES,
-    ...(attempt.signal ? { signal: attempt.signal } : {}),
-  });
+  const limits = { timeoutMs: DELIVERY_TIMEOUT_MS, ...(attempt.signal ? { signal: attempt.signal } : {}) };
+  const { body } = delivery;
+  const record =
+    endpoint.listening_until === null
+      ? await means.sender.attempt({
+          url: endpoint.url,
+          headers,
+          body,
+          maxResponseBytes: DELIVERY_RESPONSE_BYTES,
+          ...limits,
+        })
+      : await means.relay.attempt({
+          webhookId: endpoint.id,
+          deliveryId: delivery.id,
+          event: delivery.event,
+          headers,
+          body,
+          ...limits,
+        });
   return {
     delivery_id: delivery.id,
     webhook_id: delivery.webhook_id,
@@ -67,7 +81,8 @@ function signingOf({ openSecret }: PostMeans, endpoint: Endpoint, now: Date) {
   return {
     secret: secret === null ? null : openSecret(secret, id),
     previousSecret: overlaps ? openSecret(previous, id) : null,
-    includeSecretHeader: endpoint.include_secret_header,
+    // A request that lies in the database for a moment holds no secret.
+    includeSecretHeader: endpoint.include_secret_header && endpoint.listening_until === null,
     standardWebhooks: endpoint.standard_webhooks,
   };
 }

@@ -1,0 +1,139 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import { goOnListening, stopListening, type Until } from '../database/listeners.ts';
+import type { Notifications } from '../database/notifications.ts';
+import { giveBack, takeRequests } from '../database/relays.ts';
+import type { TokenHolder } from '../database/token-holders.ts';
+import type { ListeningEnded, RelayRequest } from '../domain/channel.ts';
+import { CHANNEL_PENDING_BYTES, LISTENING_SIGN_MS } from '../domain/limits.ts';
+import type { Connection } from './connection.ts';
+import type { Client } from './handlers.ts';
+import { Message } from './message.ts';
+
+type Means = {
+  database: Database;
+  notifications: Notifications;
+  log: Logger;
+  /** Hands a request over to the connection. */
+  handOver(request: RelayRequest, connection: Connection): void;
+  /** It is the listener no more. */
+  onEnd(listener: Listener): void;
+};
+
+/** Requests taken at once: each may be as long as an event. */
+const BATCH = 4;
+
+export function mayListen({ scopes }: TokenHolder): boolean {
+  return scopes.includes('webhooks:write');
+}
+
+/** A connection that listens to one webhook: gives a sign of it again and again, and hands over what waits. */
+export class Listener {
+  readonly webhookId: string;
+  readonly connection: Connection;
+  readonly #means: Means;
+  readonly #client: Client;
+  readonly #unsubscribe: () => void;
+  #until: Until;
+  #timer: NodeJS.Timeout;
+  #isOver = false;
+  #isTaking = false;
+  #isMore = false;
+
+  /** `until`: the sign with which it began. */
+  constructor(means: Means, client: Client, webhookId: string, until: Until) {
+    this.webhookId = webhookId;
+    this.connection = client.connection;
+    this.#means = means;
+    this.#client = client;
+    this.#until = until;
+    this.#unsubscribe = means.notifications.subscribe('relay', webhookId, (_id, rest) => {
+      // Behind the id stands the sign of who listens from now on, or nothing where a request waits.
+      if (rest === null || rest === '') void this.#take();
+      else if (rest > this.#until) this.#endAs('replaced');
+    });
+    this.#timer = this.#signLater();
+    void this.#take();
+  }
+
+  /** Makes room for another connection, or for the same one that asked again. */
+  giveWayTo(connection: Connection): void {
+    if (connection === this.connection) this.#end();
+    else this.#endAs('replaced');
+  }
+
+  /** The connection is lost. Resolves when that is written down. */
+  async left(): Promise<void> {
+    if (this.#isOver) return;
+    this.#end();
+    await stopListening(this.#means.database, { webhookId: this.webhookId, until: this.#until });
+  }
+
+  #endAs(reason: ListeningEnded['reason']): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.connection.send(Message.of('listening_ended', { webhook_id: this.webhookId, reason }));
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#unsubscribe();
+    this.#means.onEnd(this);
+  }
+
+  #signLater(): NodeJS.Timeout {
+    return setTimeout(() => void this.#sign(), LISTENING_SIGN_MS).unref();
+  }
+
+  /** Goes on for as long as the token allows it and nobody else listens. */
+  async #sign(): Promise<void> {
+    try {
+      const holder = await this.#client.holder();
+      if (this.#isOver) return;
+      if (!holder || !mayListen(holder)) return this.#endAs('gone');
+      const { webhookId } = this;
+      const signed = await goOnListening(this.#means.database, { webhookId, until: this.#until });
+      if (typeof signed === 'string') return this.#endAs(signed);
+      this.#until = signed.until;
+    } catch (error) {
+      this.#warn(error, 'a listener could not be noted');
+    }
+    if (this.#isOver) return;
+    this.#timer = this.#signLater();
+    await this.#take();
+  }
+
+  /** Hands over what waits, as fast as the client takes it. */
+  async #take(): Promise<void> {
+    this.#isMore = true;
+    if (this.#isTaking) return;
+    this.#isTaking = true;
+    while (this.#isMore && !this.#isOver) {
+      this.#isMore = false;
+      if (this.connection.pendingBytes() > CHANNEL_PENDING_BYTES) {
+        this.connection.onceDrained(() => void this.#take());
+      } else if (await this.#takeSome()) this.#isMore = true;
+    }
+    this.#isTaking = false;
+  }
+
+  /** True where there may be more. */
+  async #takeSome(): Promise<boolean> {
+    const { database, handOver } = this.#means;
+    try {
+      const requests = await takeRequests(database, this.webhookId, BATCH);
+      if (!this.#isOver) for (const request of requests) handOver(request, this.connection);
+      else if (requests.length > 0) await giveBack(database, this.webhookId, requests);
+      return requests.length === BATCH;
+    } catch (error) {
+      // They wait for the next sign.
+      this.#warn(error, 'requests for a listener could not be read');
+      return false;
+    }
+  }
+
+  #warn(error: unknown, what: string): void {
+    this.#means.log.warn({ err: error, webhook_id: this.webhookId }, what);
+  }
+}
