@@ -22,15 +22,22 @@ export function createClients(
   { notifications, numbers }: { notifications: Notifications; numbers: Numbers },
 ): Clients {
   const sessions = new Set<Session>();
-  notifications.subscribe('keys', null, (id, rest) => {
-    for (const session of sessions) {
-      // Without a rest the connection was lost, and any key may have been revoked.
-      if (rest !== null && session.actor !== `key:${id}`) continue;
-      session.recheck().catch((error: unknown) => {
-        means.log.warn({ err: error }, 'a key could not be looked at again');
-      });
-    }
+  const unsubscribe = notifications.subscribe('keys', null, (id, rest) => {
+    // Without a rest the connection was lost, and any key may have been revoked.
+    void recheck(rest === null ? [...sessions] : [...sessions].filter(({ actor }) => actor === `key:${id}`));
   });
+
+  /** One after another: however many there are, feeds are read meanwhile. */
+  async function recheck(doubtful: readonly Session[]): Promise<void> {
+    for (const session of doubtful) {
+      try {
+        await session.recheck();
+      } catch (error) {
+        means.log.warn({ err: error }, 'a key could not be looked at again');
+      }
+    }
+  }
+
   return {
     async admit(token) {
       const admission = await means.door.admit(token);
@@ -60,6 +67,7 @@ export function createClients(
       session.closed();
     },
     dismiss(code) {
+      unsubscribe();
       for (const session of sessions) session.connection.close(code);
     },
   };
