@@ -1,0 +1,90 @@
+import { io, type ManagerOptions, type SocketOptions } from 'socket.io-client';
+import { WebSocket as WebSocketOfWs } from 'ws';
+import { CHANNEL_PATH } from '../../src/domain/channel.ts';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { beginFollowing, plainAddress, wishOf, type ChannelClient, type Joined } from './following.ts';
+
+// @ts-expect-error -- it ships no types for modules; it is used as the newest is
+const { io: ioOfVersion3 } = (await import('socket.io-client-3')) as { io: typeof io };
+
+/** The clients that run in this process; those of other runtimes are in files of their own. */
+export const NODE_CLIENTS: readonly ChannelClient[] = [
+  socketIoClient('socket.io-client 4.8, websocket', { transports: ['websocket'] }),
+  socketIoClient('socket.io-client 4.8, polling, then websocket', {}),
+  socketIoClient('socket.io-client 4.8, polling alone', { transports: ['polling'] }),
+  socketIoClient('socket.io-client 3.1.3, polling, then websocket', {}, ioOfVersion3),
+  plainClient("Node's WebSocket", (address) => new WebSocket(address)),
+  plainClient('ws', (address) => new WebSocketOfWs(address)),
+];
+
+type JoinAnswer = ({ ok: true } & Joined) | { ok: false; code: string };
+type ConnectError = Error & { data?: { code?: string } };
+
+/** A Socket.IO connection to the gateway at `url`, which tries once. */
+export function connectSocketIo(
+  url: string,
+  token: string | null,
+  options: Partial<ManagerOptions & SocketOptions> = {},
+  connect: typeof io = io,
+) {
+  const query = token === null ? {} : { token };
+  return connect(url, { path: CHANNEL_PATH, query, forceNew: true, reconnection: false, ...options });
+}
+
+function socketIoClient(
+  name: string,
+  options: Partial<ManagerOptions & SocketOptions>,
+  connect?: typeof io,
+): ChannelClient {
+  return {
+    name,
+    async follow(url, token, executionId, { after, onEvent } = {}) {
+      const tell = beginFollowing(onEvent);
+      let code: string | null = null;
+      const socket = connectSocketIo(url, token, options, connect);
+      socket.on('connect_error', ({ data, message }: ConnectError) => {
+        if (data?.code === undefined) tell.failed(message);
+        else tell.refused(data.code);
+      });
+      socket.on('event', tell.event);
+      socket.on('closed', (last: { code: string }) => (code = last.code));
+      socket.on('disconnect', () => tell.ended(code));
+      socket.on('connect', () => {
+        socket.emit('join', wishOf(executionId, after), (answer: JoinAnswer) => {
+          if (answer.ok) tell.joined(answer);
+          else tell.refused(answer.code);
+        });
+      });
+      return await tell.follow(name, () => void socket.disconnect());
+    },
+  };
+}
+
+type PlainMessage =
+  | { type: 'event'; event: FeedEvent }
+  | ({ type: 'joined' } & Joined)
+  | { type: 'refused' | 'closed'; code: string };
+
+function plainClient(name: string, open: (address: string) => WebSocket | WebSocketOfWs): ChannelClient {
+  return {
+    name,
+    async follow(url, token, executionId, { after, onEvent } = {}) {
+      const tell = beginFollowing(onEvent);
+      let code: string | null = null;
+      const socket = open(plainAddress(url, token)) as WebSocket;
+      socket.addEventListener('open', () => {
+        socket.send(JSON.stringify({ type: 'join', ...wishOf(executionId, after) }));
+      });
+      socket.addEventListener('error', () => tell.failed('the WebSocket failed'));
+      socket.addEventListener('close', ({ reason }) => tell.ended(code ?? (reason || null)));
+      socket.addEventListener('message', ({ data }) => {
+        const message = JSON.parse(String(data)) as PlainMessage;
+        if (message.type === 'event') tell.event(message.event);
+        else if (message.type === 'joined') tell.joined(message);
+        else if (message.type === 'refused') tell.refused(message.code);
+        else code = message.code;
+      });
+      return await tell.follow(name, () => socket.close());
+    },
+  };
+}

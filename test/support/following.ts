@@ -1,0 +1,107 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { CHANNEL_PATH } from '../../src/domain/channel.ts';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+
+/** What a run's room answered to `join`. */
+export type Joined = { snapshot: Record<string, unknown>; last_seq: number };
+
+export type FollowOptions = { after?: number; onEvent?: (event: FeedEvent) => void };
+
+/** One connection in one run's room. */
+export type Following = {
+  joined: Joined;
+  /** In the order in which they came. */
+  events: readonly FeedEvent[];
+  /** Settles when the connection is over, with the code that the channel gave, if it gave any. */
+  ended: Promise<string | null>;
+  disconnect(): Promise<void>;
+};
+
+/** One way to speak to the channel. */
+export type ChannelClient = {
+  name: string;
+  /**
+   * Connects to the gateway at `url` (http://…) and joins the run's room.
+   * @throws Refused, or an Error where the gateway is not there
+   */
+  follow(url: string, token: string, executionId: string, options?: FollowOptions): Promise<Following>;
+};
+
+/** The channel said no; `code` is its word for why, or empty where the client can't see it. */
+export class Refused extends Error {
+  override name = 'Refused';
+  readonly code: string;
+  constructor(code: string) {
+    super(`refused: ${code || 'the client was not told why'}`);
+    this.code = code;
+  }
+}
+
+/** What a client's connection tells of, each as soon as it is heard. */
+export type Beginning = {
+  event(event: FeedEvent): void;
+  joined(answer: Joined): void;
+  refused(code: string): void;
+  failed(why: string): void;
+  ended(code: string | null): void;
+  /** Waits for the answer to `join`; where there is none, or no good one, the connection is ended. */
+  follow(name: string, disconnect: () => void | Promise<void>): Promise<Following>;
+};
+
+const ANSWER_LIMIT_MS = 15_000;
+
+/** `isStrict`: an event that is told of ahead of the answer to `join` is a fault of the channel. */
+export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = true): Beginning {
+  const events: FeedEvent[] = [];
+  const answer = Promise.withResolvers<Joined>();
+  const ended = Promise.withResolvers<string | null>();
+  // It may fail before anybody waits for it.
+  answer.promise.catch(() => {});
+  return {
+    event(event) {
+      events.push(event);
+      onEvent?.(event);
+    },
+    joined(told) {
+      if (isStrict && events.length > 0)
+        answer.reject(new Error(`events came ahead of the answer to join: ${JSON.stringify(events)}`));
+      answer.resolve({ snapshot: told.snapshot, last_seq: told.last_seq });
+    },
+    refused: (code) => answer.reject(new Refused(code)),
+    failed: (why) => answer.reject(new Error(why)),
+    ended(code) {
+      ended.resolve(code);
+      answer.reject(code === null ? new Error('the connection ended') : new Refused(code));
+    },
+    async follow(name, disconnect) {
+      try {
+        const joined = await inTime(`joining by ${name}`, answer.promise);
+        return { joined, events, ended: ended.promise, disconnect: async () => await disconnect() };
+      } catch (error) {
+        await disconnect();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Rejects when `work` takes too long, so that no test hangs on a silent gateway. */
+export async function inTime<T>(what: string, work: Promise<T>, limitMs = ANSWER_LIMIT_MS): Promise<T> {
+  const limit = new AbortController();
+  const late = wait(limitMs, null, { signal: limit.signal }).then(() => {
+    throw new Error(`${what} took more than ${limitMs} ms`);
+  });
+  late.catch(() => {});
+  return await Promise.race([work, late]).finally(() => limit.abort());
+}
+
+/** What a client says to join a run's room. */
+export function wishOf(executionId: string, after: number | undefined): { room: string; after?: number } {
+  const room = `workflow:${executionId}`;
+  return after === undefined ? { room } : { room, after };
+}
+
+/** The address of a plain WebSocket at the gateway. */
+export function plainAddress(url: string, token: string): string {
+  return `${url.replace(/^http/, 'ws')}${CHANNEL_PATH}?token=${encodeURIComponent(token)}`;
+}

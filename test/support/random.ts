@@ -1,0 +1,41 @@
+/** Chance that is the same for the same seed. */
+export type Random = {
+  /** From 0 to below 1. */
+  next(): number;
+  /** A whole number from `least` to `most`, both included. */
+  whole(least: number, most: number): number;
+  /** One of these. */
+  of<T>(choices: readonly T[]): T;
+  /** Another one, which goes its own way, whatever happens here. */
+  fork(): Random;
+};
+
+/** A seed of `BATON_SEED`, or a new one; it is printed, so that a run can be had again. */
+export function announcedSeed(): number {
+  const seed = Number(process.env['BATON_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`    seed ${seed} (BATON_SEED=${seed} plays it again)`);
+  return seed;
+}
+
+/** Marsaglia's xorshift with 32 bits; good enough to mix things up. */
+export function createRandom(seed: number): Random {
+  let state = (seed ^ 0x9e3779b9) >>> 0 || 1;
+  const next = () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+  for (let warming = 0; warming < 8; warming += 1) next();
+  const random: Random = {
+    next,
+    whole: (least, most) => least + Math.floor(next() * (most - least + 1)),
+    of(choices) {
+      const chosen = choices[Math.floor(next() * choices.length)];
+      if (chosen === undefined) throw new Error('nothing to choose from');
+      return chosen;
+    },
+    fork: () => createRandom(Math.floor(next() * 2 ** 32)),
+  };
+  return random;
+}
