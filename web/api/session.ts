@@ -2,7 +2,7 @@ import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { hasRole, type Role, type Scope } from '../../src/domain/access.ts';
 import { answered, api, type Schemas } from './client.ts';
 
-export type Me = Schemas['Me'];
+type Me = Schemas['Me'];
 
 /** Who is signed in. */
 export const sessionQuery = queryOptions({

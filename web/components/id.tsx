@@ -1,0 +1,22 @@
+import { useClipboard } from '@mantine/hooks';
+import classes from './id.module.css';
+
+const WHOLE = 16;
+const TOLD_MS = 1_500;
+
+/** An id: shortened in the middle, whole when one points at it, copied by a click. */
+export function Id({ value, label = 'id' }: { value: string; label?: string }) {
+  const { copy, copied } = useClipboard({ timeout: TOLD_MS });
+  const shown = value.length > WHOLE ? `${value.slice(0, 8)}…${value.slice(-6)}` : value;
+  return (
+    <button
+      type="button"
+      className={classes['id']}
+      title={value}
+      aria-label={`Copy the ${label} ${value}`}
+      onClick={() => copy(value)}
+    >
+      <span aria-live="polite">{copied ? 'copied' : shown}</span>
+    </button>
+  );
+}

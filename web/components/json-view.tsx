@@ -1,0 +1,114 @@
+import { Box, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { CopyButton } from './copy-button.tsx';
+import classes from './json-view.module.css';
+
+/** Levels that are open from the start. */
+const OPEN_LEVELS = 2;
+/** Longer lists and objects are folded wherever they stand. */
+const FOLD_BEHIND = 40;
+
+type JsonProps = {
+  value: unknown;
+  /** What is copied, where the text came from outside and must stay as it was. */
+  raw?: string;
+  label?: string;
+};
+
+/** JSON to read: coloured, with folds. */
+export function JsonView({ value, raw, label = 'JSON' }: JsonProps) {
+  return (
+    <Box className={classes['view']}>
+      <Group className={classes['copy']}>
+        <CopyButton iconOnly value={raw ?? JSON.stringify(value, null, 2)} label={`Copy ${label}`} />
+      </Group>
+      {/* A region that scrolls must be reachable without a mouse. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className={classes['text']} tabIndex={0} role="region" aria-label={label}>
+        <Value value={value} level={0} />
+      </div>
+    </Box>
+  );
+}
+
+/** A text that may be JSON: shown as such where it is, else as it is. */
+export function BodyView({ text, label }: { text: string; label?: string }) {
+  const parsed = parse(text);
+  return parsed === undefined ? (
+    <Box className={classes['view']}>
+      <Group className={classes['copy']}>
+        <CopyButton iconOnly value={text} label={`Copy ${label ?? 'the text'}`} />
+      </Group>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre className={classes['text']} tabIndex={0} role="region" aria-label={label ?? 'Text'}>
+        {text}
+      </pre>
+    </Box>
+  ) : (
+    <JsonView value={parsed} raw={text} {...(label ? { label } : {})} />
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function Value({ value, level }: { value: unknown; level: number }): ReactNode {
+  if (Array.isArray(value)) {
+    const rows = value.map((inner, index) => [null, inner, String(index)] as const);
+    return <Fold rows={rows} level={level} brackets="[]" what={plural(value.length, 'entry', 'entries')} />;
+  }
+  if (value !== null && typeof value === 'object') {
+    const entries = Object.entries(value).map(([name, inner]) => [name, inner, name] as const);
+    return (
+      <Fold rows={entries} level={level} brackets="{}" what={plural(entries.length, 'member', 'members')} />
+    );
+  }
+  const kind =
+    value === null
+      ? 'word'
+      : typeof value === 'string'
+        ? 'text'
+        : typeof value === 'number'
+          ? 'number'
+          : 'word';
+  return <span className={classes[`is-${kind}`]}>{JSON.stringify(value)}</span>;
+}
+
+type FoldProps = {
+  rows: readonly (readonly [string | null, unknown, string])[];
+  level: number;
+  brackets: string;
+  what: string;
+};
+
+function Fold({ rows, level, brackets, what }: FoldProps) {
+  const [open = '', close = ''] = brackets;
+  if (rows.length === 0) return brackets;
+  return (
+    <details className={classes['fold']} open={level < OPEN_LEVELS && rows.length <= FOLD_BEHIND}>
+      <summary>
+        {open}
+        <span className={classes['count']}> {what} </span>
+        <span className={classes['closed']}>{close}</span>
+      </summary>
+      <div className={classes['rows']}>
+        {rows.map(([name, inner, key]) => (
+          <div key={key}>
+            {name === null ? null : <span className={classes['is-key']}>{JSON.stringify(name)}: </span>}
+            <Value value={inner} level={level + 1} />
+          </div>
+        ))}
+      </div>
+      {close}
+    </details>
+  );
+}
+
+function plural(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,95 @@
+import { ActionIcon, Group, Title } from '@mantine/core';
+import { IconArrowsDiagonal, IconX } from '@tabler/icons-react';
+import { Link, type LinkProps } from '@tanstack/react-router';
+import { useEffect, useRef, type ReactNode } from 'react';
+import classes from './side-panel.module.css';
+
+type SidePanelProps = {
+  title: ReactNode;
+  /** What a screen reader calls it. */
+  label: string;
+  onClose: () => void;
+  /** Called with -1 or 1 by the arrow keys, to go through the list behind. */
+  onStep?: (by: -1 | 1) => void;
+  /** Where the same thing has a page of its own. */
+  page?: { to: NonNullable<LinkProps['to']>; params: Record<string, string> };
+  children: ReactNode;
+};
+
+/**
+ * A detail beside its list, which stays usable. Escape closes it, the arrow keys move through the list behind. It takes
+ * the focus when it opens and gives it back when it closes.
+ */
+export function SidePanel({ title, label, onClose, onStep, page, children }: SidePanelProps) {
+  const panel = useRef<HTMLElement>(null);
+  useFocusWhileOpen(panel);
+  useKeys({ Escape: onClose, ArrowUp: () => onStep?.(-1), ArrowDown: () => onStep?.(1) });
+  return (
+    <aside ref={panel} className={classes['panel']} aria-label={label} tabIndex={-1}>
+      <Group className={classes['head']} justify="space-between" wrap="nowrap" gap="xs">
+        <Title order={2} className={classes['title']}>
+          {title}
+        </Title>
+        <Group gap={4} wrap="nowrap">
+          {page ? (
+            <ActionIcon
+              component={Link}
+              {...(page as object)}
+              variant="subtle"
+              color="gray"
+              aria-label="Open the full page"
+              title="Open the full page"
+            >
+              <IconArrowsDiagonal size={18} aria-hidden />
+            </ActionIcon>
+          ) : null}
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label="Close"
+            title="Close (Escape)"
+            onClick={onClose}
+          >
+            <IconX size={18} aria-hidden />
+          </ActionIcon>
+        </Group>
+      </Group>
+      <div className={classes['body']}>{children}</div>
+    </aside>
+  );
+}
+
+function useFocusWhileOpen(panel: React.RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const before = document.activeElement;
+    panel.current?.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, [panel]);
+}
+
+/** Keys that mean something unless they are typed into a field, or belong to something that is open above. */
+function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const now = useRef(keys);
+  useEffect(() => {
+    now.current = keys;
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const act = now.current[event.key];
+      if (!act || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (isBusy(event.target)) return;
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+}
+
+function isBusy(target: EventTarget | null): boolean {
+  if (document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]')) return true;
+  const selector = 'input, textarea, select, [contenteditable], [role="tab"], [role="region"]';
+  return target instanceof Element && target.closest(selector) !== null;
+}

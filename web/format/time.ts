@@ -1,0 +1,42 @@
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+
+/** `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
+export function inWords(milliseconds: number): string {
+  const ms = Math.max(0, milliseconds);
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  if (ms < HOUR) return pair(ms, MINUTE, 'min', 1_000, 's');
+  if (ms < DAY) return pair(ms, HOUR, 'h', MINUTE, 'min');
+  return pair(ms, DAY, 'd', HOUR, 'h');
+}
+
+function pair(ms: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
+}
+
+/** `3 min ago`, `in 2 h`, `just now`. */
+export function relativeTo(now: number, at: number): string {
+  const delta = at - now;
+  const size = Math.abs(delta);
+  if (size < 5_000) return 'just now';
+  if (size < MINUTE) return relative.format(Math.trunc(delta / 1_000), 'second');
+  if (size < HOUR) return relative.format(Math.trunc(delta / MINUTE), 'minute');
+  if (size < DAY) return relative.format(Math.trunc(delta / HOUR), 'hour');
+  return relative.format(Math.trunc(delta / DAY), 'day');
+}
+
+/** The same moment in the reader's own zone and in UTC, to the millisecond. */
+export function exactly(iso: string): string {
+  return `${local.format(new Date(iso))}\n${utc(iso)}`;
+}
+
+/** `2026-01-31 12:00:00.000 UTC`. */
+export function utc(iso: string): string {
+  return `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`;
+}
