@@ -16,6 +16,7 @@ import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { keyRoutes } from './keys/routes.ts';
+import { listenerRoutes } from './listeners/routes.ts';
 import { meRoutes } from './me/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
@@ -85,6 +86,7 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...projectRoutes(deps),
     ...memberRoutes(deps),
     ...webhookRoutes(deps),
+    ...listenerRoutes(deps),
     ...deliveryRoutes(deps),
     ...notificationRoutes(deps),
     ...eventRoutes(deps),

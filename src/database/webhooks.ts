@@ -18,10 +18,14 @@ export type NewWebhook = {
   include_secret_header: boolean;
   standard_webhooks: boolean;
   active: boolean;
+  /** For one whose deliveries go to a listener: until when there surely is one. */
+  listening_until?: Date;
 };
 
 /** Members of a webhook that a person may change, as they are stored. */
-export type WebhookChange = { [Name in Exclude<keyof NewWebhook, 'id'>]?: NewWebhook[Name] | undefined };
+export type WebhookChange = {
+  [Name in Exclude<keyof NewWebhook, 'id' | 'listening_until'>]?: NewWebhook[Name] | undefined;
+};
 
 const MEMBERS = [
   'name',
@@ -91,6 +95,7 @@ export async function createWebhook(
       created_at: now,
       updated_at: now,
       deleted_at: null,
+      listening_until: webhook.listening_until ?? null,
     });
     await em.persist(row).flush();
     await note(em, plan, row, 'webhook.created', { events: row.events.map(({ event }) => event) });
@@ -129,10 +134,15 @@ export async function changeWebhook(
 
 /**
  * Deletes a webhook: its secrets are erased, what it had not sent yet is cancelled, and its log stays. False where
- * there is none.
+ * there is none, or `mayGo` says no when it sees it as it is, locked.
  */
-export async function deleteWebhook(database: Database, which: Which): Promise<boolean> {
+export async function deleteWebhook(
+  database: Database,
+  which: Which,
+  mayGo: (row: WebhookRow) => boolean = () => true,
+): Promise<boolean> {
   const deleted = await inLockedTransaction(database, which, async (em, row) => {
+    if (!mayGo(row)) return false;
     Object.assign(row, { secret: null, previous_secret: null, previous_secret_until: null, active: false });
     row.deleted_at = row.updated_at = which.now;
     await em.flush();

@@ -35,6 +35,9 @@ export const webhookView = z
     disabled_at: timestamp.nullable(),
     disabled_reason: z.string().nullable(),
     previous_secret_until: timestamp.nullable().describe('Until when the secret before signs, too'),
+    listening: z
+      .boolean()
+      .describe('Whether its deliveries go to who listens on the live channel, and not to `url`'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -54,6 +57,7 @@ export type StoredWebhook = {
   disabled_at?: Date | null | undefined;
   disabled_reason?: string | null | undefined;
   previous_secret_until?: Date | null | undefined;
+  listening_until?: Date | null | undefined;
   created_at: Date;
   updated_at: Date;
 };
@@ -78,6 +82,7 @@ export function presentWebhook(row: StoredWebhook, now: Date) {
     disabled_at: disabledAt?.toISOString() ?? null,
     disabled_reason: row.disabled_reason ?? null,
     previous_secret_until: until !== null && until > now ? until.toISOString() : null,
+    listening: (row.listening_until ?? null) !== null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

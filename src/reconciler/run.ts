@@ -1,4 +1,5 @@
 import { Client as PostgresClient } from 'pg';
+import { dropOldRequests, removeAbandoned } from './abandoned-listeners.ts';
 import {
   dispatchForgotten,
   drainForgotten,
@@ -32,11 +33,13 @@ export function startReconciler(needs: Needs & DeliveryNeeds & { databaseUrl: st
     await startForgotten(needs);
     await dispatchForgotten(needs);
     await retryForgotten(needs);
+    await removeAbandoned(needs);
     if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
       await sweep(needs);
       await drainForgotten(needs);
       await notifyForgotten(needs);
       await removeExpired(needs);
+      await dropOldRequests(needs);
       sweptAt = performance.now();
     }
   }

@@ -71,6 +71,7 @@ describe('webhooks over HTTP', () => {
         disabled_at: null,
         disabled_reason: null,
         previous_secret_until: null,
+        listening: false,
         updated_at: createdAt,
       });
       assert.deepEqual((await read(id)).json, received.json);

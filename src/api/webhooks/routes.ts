@@ -85,7 +85,8 @@ function create(deps: Dependencies): Route {
     async handle({ caller: { workspaceId, actor }, body, claim }) {
       const now = deps.clock();
       const id = claim ? idOfClaim(claim) : randomUUIDv7();
-      const empty = { id, secret: null, include_secret_header: false, standard_webhooks: false };
+      const options = { include_secret_header: false, standard_webhooks: false };
+      const empty = { id, secret: null, listening_until: null, ...options };
       const { secret = null } = settledChange(deps, empty, body);
       const { name, url, events, active = true } = body;
       const { include_secret_header = false, standard_webhooks = false } = body;

@@ -10,7 +10,7 @@ import type { WebhookEdit } from '../../domain/webhook-plan.ts';
 const SECRET_OPTIONS = ['include_secret_header', 'standard_webhooks'] as const;
 type SecretOption = (typeof SECRET_OPTIONS)[number];
 /** What of a webhook decides how it signs. */
-type Signing = Pick<WebhookRow, 'id' | 'secret' | SecretOption>;
+type Signing = Pick<WebhookRow, 'id' | 'secret' | SecretOption | 'listening_until'>;
 
 /**
  * What an edit stores of a webhook, `row` being how it stands; a new webhook is an edit of an empty one. `secret`
@@ -22,7 +22,10 @@ export function settledChange(
   row: Signing,
   edit: WebhookEdit,
 ): WebhookChange {
-  const errors = [...addressProblems(deps, edit.url), ...secretProblems(deps.sealing, row, edit)];
+  const errors = [
+    ...(isListenedTo(row) ? listenerProblems(edit) : addressProblems(deps, edit.url)),
+    ...secretProblems(deps.sealing, row, edit),
+  ];
   if (errors.length > 0) {
     throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
   }
@@ -47,6 +50,16 @@ function addressProblems({ guard }: Pick<Dependencies, 'guard'>, url: string | u
   if (url === undefined) return [];
   const judgement = judgeUrlHost(new URL(url), guard);
   return judgement.allowed ? [] : [problem('url', 'not_allowed', `may not be called: ${judgement.reason}`)];
+}
+
+function isListenedTo({ listening_until: until }: Signing): boolean {
+  return (until ?? null) !== null;
+}
+
+/** What is relayed lies in the database for a moment, where no secret may be; its address is only shown. */
+function listenerProblems({ include_secret_header: wished }: WebhookEdit): ProblemEntry[] {
+  if (wished !== true) return [];
+  return [problem('include_secret_header', 'not_allowed', 'is not for a webhook that somebody listens to')];
 }
 
 /** Options that need a secret are at fault where they are given, else the secret that is taken away. */

@@ -1,0 +1,63 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { EVENT_KINDS } from '../../domain/event-kinds.ts';
+import { LISTENING_MS, MAX_WEBHOOK_NAME_LENGTH } from '../../domain/limits.ts';
+import { presentWebhook } from '../../domain/webhook-view.ts';
+import { createWebhook } from '../../database/webhooks.ts';
+import { webhookSecretPlace } from '../../security/sealing.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { listenerMade, listenerPlan } from './schema.ts';
+
+const SECRET_BYTES = 32;
+
+/** Webhooks whose deliveries go over the live channel to who listens, and not to an address. */
+export function listenerRoutes(deps: Dependencies): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: '/api/v1/listeners',
+      operationId: 'createListener',
+      tag: 'webhook',
+      summary: 'Make a webhook whose deliveries come over the live channel',
+      description:
+        'For machines that no request can reach. `listen { webhook_id }` on the live channel has its deliveries sent over that connection, to be posted to `forward_to` and answered. Otherwise it is a webhook like any other; it is deleted a minute after nobody listens any more.',
+      access: { kind: 'credential', scope: 'webhooks:write' },
+      body: listenerPlan,
+      idempotent: true,
+      answers: {
+        201: {
+          description: 'The webhook, with its secret',
+          schema: listenerMade,
+          headers: { Location: 'Where it is read' },
+        },
+      },
+      problems: ['conflict'],
+      async handle({ caller: { workspaceId, actor }, body }) {
+        const now = deps.clock();
+        // One whose answer was lost goes by itself, so that a repeat may make another.
+        const id = randomUUIDv7();
+        const secret = randomBytes(SECRET_BYTES).toString('hex');
+        const webhook = {
+          id,
+          name: body.name ?? body.forward_to.slice(0, MAX_WEBHOOK_NAME_LENGTH),
+          url: body.forward_to,
+          events: body.events ?? EVENT_KINDS.map((event) => ({ event, filters: [] })),
+          secret: deps.sealing.seal(secret, webhookSecretPlace(id)),
+          include_secret_header: false,
+          standard_webhooks: false,
+          active: true,
+          // So long its first deliveries wait for the listener to come.
+          listening_until: new Date(now.getTime() + LISTENING_MS),
+        };
+        const most = deps.webhooksPerWorkspace;
+        const row = await createWebhook(deps.database, { workspaceId, actor, now, webhook, most });
+        if (row === 'full') {
+          throw new Problem('conflict', `The workspace has ${most} webhooks already, which is its limit.`);
+        }
+        const headers = { Location: `${deps.baseUrl}/api/v1/webhooks/${id}` };
+        return { status: 201, headers, body: { ...presentWebhook(row, now), secret } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,28 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import { abandonedByListeners } from '../database/listeners.ts';
+import { dropRequestsBefore } from '../database/relays.ts';
+import { deleteWebhook } from '../database/webhooks.ts';
+import { DELIVERY_TIMEOUT_MS, LISTENER_GONE_MS } from '../domain/limits.ts';
+
+type Needs = { database: Database; clock: () => Date; log: Logger };
+
+const BATCH = 100;
+
+/** Deletes webhooks that were for a listener who has not been there for a minute, however it went. */
+export async function removeAbandoned({ database, clock, log }: Needs): Promise<void> {
+  const now = clock();
+  const before = new Date(now.getTime() - LISTENER_GONE_MS);
+  for (const { id, workspaceId } of await abandonedByListeners(database, before, BATCH)) {
+    const which = { id, workspaceId, actor: 'system', now };
+    const isDeleted = await deleteWebhook(database, which, ({ listening_until: until }) =>
+      Boolean(until && until < before),
+    );
+    if (isDeleted) log.info({ webhook_id: id }, 'deleted a webhook whose listener is gone');
+  }
+}
+
+/** Drops requests whose sender died before it could. */
+export async function dropOldRequests({ database, clock }: Needs): Promise<void> {
+  await dropRequestsBefore(database, new Date(clock().getTime() - 4 * DELIVERY_TIMEOUT_MS));
+}
