@@ -26,7 +26,7 @@ export async function watchWebhooks(database: Database, ids: readonly string[]):
     with past as (delete from watched_webhooks where until < now() - interval '1 hour')
     insert into watched_webhooks (webhook_id, until)
     select id, clock_timestamp() + make_interval(secs => ${WATCHED_MS / 1_000}::double precision)
-    from unnest(${[...ids].sort()}::uuid[]) as id
+    from unnest(${ids.toSorted()}::uuid[]) as id
     on conflict (webhook_id) do update set until = greatest(watched_webhooks.until, excluded.until)
   `.compile(statements(database));
   await runPrepared(database, statement);

@@ -39,17 +39,27 @@ export const CHANNEL_CODES = {
 } as const;
 export type ChannelCode = keyof typeof CHANNEL_CODES;
 
-/** An attempt that a webhook's room tells of: the delivery as it is in a list after the change. */
+/** A delivery has changed: as it is in a list now. */
 export type DeliveryEvent = {
   type: 'delivery.changed';
   webhook_id: string;
   delivery: Record<string, unknown>;
 };
 
+/**
+ * A webhook was changed, disabled, enabled, recovered or deleted (null), or much of it changed at once: as it is now.
+ * Deliveries beyond the newest may have changed with it.
+ */
+export type WebhookChanged = {
+  type: 'webhook.changed';
+  webhook_id: string;
+  webhook: Record<string, unknown> | null;
+};
+
 /** What a client is sent without having asked, by its name. */
 export type Pushed = {
   /** What happened in a room. */
-  event: FeedEvent | DeliveryEvent;
+  event: FeedEvent | DeliveryEvent | WebhookChanged;
   /** A delivery for a listener to post and answer. */
   request: RelayRequest;
   /** No more requests of this webhook come over this connection. */

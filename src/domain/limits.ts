@@ -106,3 +106,8 @@ export const MAX_OPEN_INVITATIONS = 200;
 export const OPENID_SIGN_IN_MS = 10 * 60_000;
 /** The page that a sign-in at the OpenID provider comes back to, in characters of its address. */
 export const MAX_RETURN_TO_LENGTH = 1_000;
+/** Deliveries that a webhook's room begins with, and that are read again after a change of much. */
+export const ROOM_DELIVERIES = 25;
+export const ROOM_DELIVERIES_AGAIN = 100;
+/** Deliveries of which one slow client still has to be told; beyond, it is told that much has changed. */
+export const MAX_OWED_DELIVERIES = 2_000;

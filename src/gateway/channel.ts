@@ -13,8 +13,8 @@ import { createNumbers } from './numbers.ts';
 import { createPlainSide, refuseUpgrade } from './plain.ts';
 import { createRunFeeds } from './run-feeds.ts';
 import { createRunRooms } from './run-rooms.ts';
-import type { RoomOpener } from './rooms.ts';
 import { createSocketIoSide } from './socket-io.ts';
+import { createWebhookRooms } from './webhook-rooms.ts';
 
 /** What the channel works with; made at a root. */
 export type ChannelMeans = {
@@ -50,7 +50,10 @@ export function createChannel(means: ChannelMeans): Channel {
     onTrouble: (error) => log.warn({ err: error }, 'a token could not be looked at'),
   });
   const feeds = createRunFeeds({ ...means, numbers });
-  const rooms = { workflow: createRunRooms({ ...means, feeds }), webhook: noRooms };
+  const rooms = {
+    workflow: createRunRooms({ ...means, feeds }),
+    webhook: createWebhookRooms({ ...means, numbers }),
+  };
   const listening = createListening(means);
   const clients = createClients(
     { database, door, rooms, handlers: listening.handlers, clock, log },
@@ -92,8 +95,6 @@ export function createChannel(means: ChannelMeans): Channel {
     },
   };
 }
-
-const noRooms: RoomOpener = { open: async () => 'forbidden', count: () => 0, close: () => {} };
 
 function isChannelUrl(url = ''): boolean {
   const [path] = url.split('?', 1);

@@ -1,0 +1,167 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/connect.ts';
+import { listDeliveries } from '../database/deliveries.ts';
+import type { Notifications } from '../database/notifications.ts';
+import type { TokenHolder } from '../database/token-holders.ts';
+import { MUCH, newestDeliveries, WATCHED_MS, watchWebhooks } from '../database/watched-webhooks.ts';
+import { findWebhook, type WebhookRow } from '../database/webhooks.ts';
+import { presentDelivery } from '../domain/delivery-view.ts';
+import { ROOM_DELIVERIES, ROOM_DELIVERIES_AGAIN } from '../domain/limits.ts';
+import { presentWebhook } from '../domain/webhook-view.ts';
+import type { Numbers } from './numbers.ts';
+import type { RoomOpener } from './rooms.ts';
+import { createWebhookFeeds } from './webhook-feeds.ts';
+import { WebhookViewer } from './webhook-viewers.ts';
+
+type Means = {
+  database: Database;
+  notifications: Notifications;
+  numbers: Numbers;
+  clock: () => Date;
+  log: Logger;
+  /** After how many milliseconds a viewer is dropped that takes nothing. */
+  stallMs?: number;
+};
+
+/** How often it is said anew that webhooks are watched. */
+const RENEW_MS = WATCHED_MS / 3;
+/** Who was let in and never came. */
+const NEVER_CAME_MS = 30_000;
+/** A statement that began before a webhook was watched has ended by then; it may have changed what nobody told. */
+const SETTLED_MS = 1_000;
+const CHANGED_WITHIN_MS = 60_000;
+
+type Room = { viewers: Set<WebhookViewer>; watched: Promise<unknown>; leave: () => void };
+
+/**
+ * The rooms `webhook:<id>`: a webhook with its newest deliveries, then the latest state of each delivery that changes.
+ * PostgreSQL's notices say only which, and only of webhooks that are said to be watched.
+ */
+export function createWebhookRooms(means: Means): RoomOpener {
+  const { database, notifications, clock, log } = means;
+  const rooms = new Map<string, Room>();
+  const viewers = new Set<WebhookViewer>();
+  const feeds = createWebhookFeeds(means, viewers);
+  let watchedSince = performance.now();
+  const renewal = setInterval(() => void renew(), RENEW_MS).unref();
+
+  async function renew(): Promise<void> {
+    const before = watchedSince;
+    const now = performance.now();
+    try {
+      if (rooms.size > 0) await watchWebhooks(database, [...rooms.keys()]);
+      watchedSince = now;
+      // Whoever was not watched for a while was not told of anything.
+      if (now - before > WATCHED_MS) for (const { viewers: some } of rooms.values()) owe(some, [MUCH]);
+    } catch (error) {
+      log.warn({ err: error }, 'it could not be said which webhooks are watched');
+    }
+  }
+
+  function owe(some: Iterable<WebhookViewer>, ids: readonly string[]): void {
+    for (const viewer of some) viewer.owe(ids);
+    feeds.wake();
+  }
+
+  function roomOf(webhookId: string): Room {
+    const known = rooms.get(webhookId);
+    if (known) return known;
+    const inside = new Set<WebhookViewer>();
+    const unsubscribe = notifications.subscribe('deliveries', webhookId, (_, rest) =>
+      owe(inside, rest === null ? [MUCH] : rest.split(',')),
+    );
+    const settling = setTimeout(() => void lookAgain(webhookId), SETTLED_MS).unref();
+    const leave = () => {
+      unsubscribe();
+      clearTimeout(settling);
+    };
+    const room = { viewers: inside, watched: watchWebhooks(database, [webhookId]), leave };
+    rooms.set(webhookId, room);
+    return room;
+  }
+
+  async function lookAgain(webhookId: string): Promise<void> {
+    try {
+      const since = new Date(clock().getTime() - CHANGED_WITHIN_MS);
+      const ids = await newestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since });
+      owe(rooms.get(webhookId)?.viewers ?? [], ids);
+    } catch (error) {
+      log.warn({ err: error, webhook_id: webhookId }, 'the newest deliveries could not be looked at');
+      owe(rooms.get(webhookId)?.viewers ?? [], [MUCH]);
+    }
+  }
+
+  /** Lets somebody in before the snapshot is read, so that what changes meanwhile is owed. */
+  async function enter(workspaceId: string, webhookId: string) {
+    const room = roomOf(webhookId);
+    const viewer = new WebhookViewer(workspaceId, webhookId);
+    room.viewers.add(viewer);
+    viewers.add(viewer);
+    const leave = () => {
+      viewer.leave();
+      viewers.delete(viewer);
+      room.viewers.delete(viewer);
+      if (room.viewers.size > 0 || rooms.get(webhookId) !== room) return;
+      room.leave();
+      rooms.delete(webhookId);
+    };
+    try {
+      await room.watched;
+      return { viewer, leave };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  async function snapshotOf(row: WebhookRow) {
+    const newest = await listDeliveries(database, {
+      workspaceId: row.workspace_id,
+      webhookId: row.id,
+      limit: ROOM_DELIVERIES,
+    });
+    return { webhook: presentWebhook(row, clock()), deliveries: newest.map(presentDelivery) };
+  }
+
+  return {
+    async open(holder, id) {
+      const { workspaceId } = holder;
+      if (!maySee(holder) || !(await findWebhook(database, { workspaceId, id }))) return 'forbidden';
+      const { viewer, leave } = await enter(workspaceId, id);
+      try {
+        const row = await findWebhook(database, { workspaceId, id });
+        const snapshot = row && (await snapshotOf(row));
+        if (!snapshot) {
+          leave();
+          return 'forbidden';
+        }
+        const never = setTimeout(leave, NEVER_CAME_MS).unref();
+        return {
+          snapshot,
+          last_seq: 0,
+          follow(connection) {
+            clearTimeout(never);
+            viewer.follow(connection);
+            feeds.wake();
+            return leave;
+          },
+        };
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    count: () => rooms.size,
+    close() {
+      clearInterval(renewal);
+      feeds.close();
+      for (const room of rooms.values()) room.leave();
+      rooms.clear();
+      viewers.clear();
+    },
+  };
+}
+
+function maySee({ scopes }: TokenHolder): boolean {
+  return scopes.includes('webhooks:read');
+}
