@@ -16,7 +16,7 @@ const LAYOUT = {
   activities: { uses: ['domain', 'ids', 'database', 'agents', 'outbound', 'mail', 'workflows'] },
   reconciler: { uses: ['domain', 'database', 'workflows'] },
   gateway: { uses: ['domain', 'database', 'security', 'workflows'] },
-  api: { uses: ['domain', 'ids', 'database', 'security', 'agents', 'outbound', 'workflows'] },
+  api: { uses: ['domain', 'ids', 'database', 'security', 'agents', 'outbound', 'mail', 'workflows'] },
 };
 
 /** Composition roots put everything together, so they may import anything. */

@@ -15,6 +15,7 @@ import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import { invitationRoutes } from './invitations/routes.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { listenerRoutes } from './listeners/routes.ts';
 import { meRoutes } from './me/routes.ts';
@@ -85,6 +86,7 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...keyRoutes(deps),
     ...projectRoutes(deps),
     ...memberRoutes(deps),
+    ...invitationRoutes(deps),
     ...webhookRoutes(deps),
     ...listenerRoutes(deps),
     ...deliveryRoutes(deps),

@@ -3,6 +3,7 @@ import type { Database } from '../database/connect.ts';
 import type { KnownKeys } from '../database/known-keys.ts';
 import type { Notifications } from '../database/notifications.ts';
 import type { ChannelNumbers } from '../domain/channel.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
@@ -41,6 +42,8 @@ export type Dependencies = {
   /** Sign-ins of one address. */
   signInsPerMinute: number;
   passwordAttempts: PasswordAttempts;
+  /** Null where no mail server is configured. */
+  mailer: Mailer | null;
   gatherer: Gatherer;
   /** Where deliveries come from, ranges of one address each. */
   sourceAddresses: readonly string[];

@@ -4,6 +4,7 @@ import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { workflowBundle } from '../../workers/bundle.ts';
 import { runProcess } from '../../workers/process.ts';
+import { mailerOf } from '../../workers/mailer.ts';
 import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
 import { startRunWorker } from '../../workers/run-worker.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../workers/temporal.ts';
@@ -89,6 +90,7 @@ async function serve(
         log,
       })
     : null;
+  const mailer = mailerOf(configuration);
   const app = createApp({
     database,
     control,
@@ -99,6 +101,7 @@ async function serve(
     tokens,
     channelNumbers: () => channel?.numbers() ?? null,
     ...settingsOf(configuration, listening.port, clock),
+    mailer,
     screensFolder: SCREENS_FOLDER,
     temporalUi: configuration.temporalUiUrl ? { url: configuration.temporalUiUrl, namespace } : null,
     log,
@@ -123,6 +126,7 @@ async function serve(
     await worker.shutdown();
     await notifications.close();
     await connection.close();
+    mailer?.close();
     await database.close();
   }
 

@@ -3,7 +3,8 @@ import { LockMode } from '@mikro-orm/core';
 import type { Role } from '../domain/access.ts';
 import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
-import { Member, Session, User } from './entities.ts';
+import { Identity, Invitation, Member, Session, User } from './entities.ts';
+import { lockEmail, revokeBeyondRole } from './invitations.ts';
 
 /** A person in a workspace. `id` is the person's. */
 export type MemberRow = { id: string; email: string; name: string; role: Role; created_at: Date };
@@ -46,14 +47,16 @@ export async function addMember(
   },
 ): Promise<{ member: MemberRow; known: boolean } | null> {
   return await database.em.fork().transactional(async (em) => {
-    // Two requests with the same address follow each other.
-    await em.execute('select pg_advisory_xact_lock(hashtext(?))', [`baton user ${plan.email}`]);
+    await lockEmail(em, plan.email);
     const known = await em.findOne(User, { email: plan.email });
     const id = known?.id ?? randomUUIDv7();
     if (known && (await em.count(Member, { workspace_id: plan.workspaceId, user_id: id })) > 0) return null;
     const { email, name, role, passwordHash, now } = plan;
     if (!known) await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
     await em.insert(Member, { workspace_id: plan.workspaceId, user_id: id, role, created_at: now });
+    // An invitation that was open for this address leads nowhere any more.
+    const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
+    await em.nativeUpdate(Invitation, invited, { revoked_at: now });
     await note(em, { ...plan, userId: id }, 'member.added', { email, role });
     return { member: { id, email, name: known?.name ?? name, role, created_at: now }, known: known !== null };
   });
@@ -74,6 +77,7 @@ export async function changeRole(
     if ((before === 'owner' || role === 'owner') && which.actorRole !== 'owner') return 'owners_only';
     if (before === 'owner' && role !== 'owner' && owners.length === 1) return 'last_owner';
     member.role = role;
+    await revokeBeyondRole(em, { ...which, role });
     await note(em, which, 'member.role_changed', { email: user.email, from: before, to: role });
     return { id: user.id, email: user.email, name: user.name, role, created_at: member.created_at };
   });
@@ -88,8 +92,11 @@ export async function removeMember(database: Database, which: Which): Promise<Me
     if (member.role === 'owner' && which.actorRole !== 'owner') return 'owners_only';
     if (member.role === 'owner' && owners.length === 1) return 'last_owner';
     await em.nativeDelete(Member, { workspace_id: which.workspaceId, user_id: which.userId });
+    await revokeBeyondRole(em, { ...which, role: null });
     if ((await em.count(Member, { user_id: which.userId })) === 0) {
       await em.nativeDelete(Session, { user_id: which.userId });
+      // Should the address go to somebody else, that person may be invited and known at the provider.
+      await em.nativeDelete(Identity, { user_id: which.userId });
     }
     await note(em, which, 'member.removed', { role: member.role });
     return null;

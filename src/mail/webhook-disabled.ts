@@ -1,4 +1,4 @@
-import { MAX_WEBHOOK_NAME_LENGTH } from '../domain/limits.ts';
+import { oneLine } from './one-line.ts';
 
 /** What the mail about a disabled webhook tells. */
 export type DisabledWebhook = {
@@ -36,13 +36,4 @@ ${baseUrl}/settings/integrations/webhooks/${webhook.webhookId}
 You are told because you are an admin of this workspace.
 `;
   return { subject: `Webhook ${name} was disabled`, text };
-}
-
-/** Names are other people's texts: they must not make lines of a mail. */
-function oneLine(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .replace(/\.$/, '')
-    .slice(0, MAX_WEBHOOK_NAME_LENGTH * 2);
 }

@@ -1,0 +1,142 @@
+import {
+  acceptInvitation,
+  findInvitation,
+  type Accepting,
+  type AcceptanceRefusal,
+  type ShownInvitation,
+} from '../../database/acceptance.ts';
+import { hashOfSecret } from '../../security/keys.ts';
+import { hashPassword, verifyPassword } from '../../security/passwords.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { refused } from '../http/authentication.ts';
+import { demandOwnPage } from '../http/own-page.ts';
+import { Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { validated } from '../http/validation.ts';
+import { planSession, sessionAnswer, signedIn } from '../session/begin.ts';
+import { presentToInvited } from './presenter.ts';
+import * as schema from './schema.ts';
+
+const PATH = '/api/v1/invitations';
+const tag = 'invitation';
+
+/** What the holder of an invitation's link does with it. The token is in the body, so that it reaches no log. */
+export function acceptanceRoutes(deps: Dependencies): Route[] {
+  return [lookUp(deps), accept(deps), join(deps)];
+}
+
+function lookUp(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${PATH}/look-up`,
+    operationId: 'lookUpInvitation',
+    tag,
+    summary: 'What an invitation is for',
+    access: { kind: 'public' },
+    body: schema.lookUp,
+    answers: { 200: { description: 'The invitation', schema: schema.shownInvitation } },
+    problems: ['not_found', 'invalid_state', 'conflict'],
+    handle: async ({ body: { token } }) => ({
+      status: 200,
+      body: presentToInvited(await findOpen(deps, token)),
+    }),
+  });
+}
+
+function accept(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${PATH}/accept`,
+    operationId: 'acceptInvitation',
+    tag,
+    summary: 'Become a member and sign in',
+    access: { kind: 'public' },
+    limit: 'sign_in',
+    body: schema.acceptance,
+    answers: {
+      201: { description: 'Signed in', schema: signedIn, headers: { 'Set-Cookie': 'The session, HttpOnly' } },
+    },
+    problems: ['unauthenticated', 'forbidden', 'not_found', 'invalid_state', 'conflict'],
+    async handle({ body: { token, name, password }, headers, address }) {
+      demandOwnPage(deps.baseUrl, headers);
+      const invitation = await findOpen(deps, token);
+      const accepting = await whoAccepts(deps, invitation, { name, password });
+      const { plan: session, cookie } = planSession(deps, { headers, address });
+      const tokenHash = hashOfSecret(token);
+      const done = await acceptInvitation(deps.database, { tokenHash, accepting, session, now: session.now });
+      if (typeof done === 'string') throw refusalOf(done);
+      return await sessionAnswer(deps, session, cookie);
+    },
+  });
+}
+
+function join(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${PATH}/join`,
+    operationId: 'joinByInvitation',
+    tag,
+    summary: 'Become a member of another workspace as the person who is signed in',
+    access: { kind: 'person', least: 'viewer' },
+    body: schema.lookUp,
+    answers: { 200: { description: 'Joined', schema: schema.joined } },
+    problems: ['not_found', 'invalid_state', 'conflict'],
+    async handle({ caller: { userId, email }, body: { token } }) {
+      const { workspace, role, email: invited } = await findOpen(deps, token);
+      if (invited !== email) throw refusalOf('not_yours');
+      const accepting = { kind: 'signed_in', userId } as const;
+      const acceptance = { tokenHash: hashOfSecret(token), accepting, session: null, now: deps.clock() };
+      const done = await acceptInvitation(deps.database, acceptance);
+      if (typeof done === 'string') throw refusalOf(done);
+      return { status: 200, body: { workspace, role } };
+    },
+  });
+}
+
+/** Somebody new with a name and a password, or whom the password belongs to. */
+async function whoAccepts(
+  deps: Dependencies,
+  { email, person }: ShownInvitation,
+  given: { name: string | undefined; password: string },
+): Promise<Accepting> {
+  if (person === null) {
+    const { name, password } = validated(schema.newPerson, given, 'body');
+    return { kind: 'new', name, passwordHash: await hashPassword(password) };
+  }
+  const { userId, passwordHash } = person;
+  if (passwordHash === null) {
+    throw new Problem('invalid_state', 'This account has no password; sign in at your provider to accept.');
+  }
+  const isRight = await deps.passwordAttempts.judge(email, () =>
+    verifyPassword(given.password, passwordHash),
+  );
+  if (!isRight) throw refused('The password is wrong.');
+  return { kind: 'password', userId, passwordHash };
+}
+
+async function findOpen(deps: Dependencies, token: string): Promise<ShownInvitation> {
+  const invitation = await findInvitation(deps.database, hashOfSecret(token), deps.clock());
+  if (invitation === null) throw refusalOf('missing');
+  if (invitation.status !== 'open') throw refusalOf(invitation.status);
+  if (invitation.person?.isMember) throw refusalOf('member');
+  return invitation;
+}
+
+function refusalOf(reason: AcceptanceRefusal): Problem {
+  switch (reason) {
+    case 'missing':
+      return new Problem('not_found', 'There is no such invitation; was the whole link copied?');
+    case 'accepted':
+      return new Problem('invalid_state', 'This invitation was accepted already; sign in instead.');
+    case 'expired':
+      return new Problem('invalid_state', 'This invitation has expired; ask for a new one.');
+    case 'revoked':
+      return new Problem('invalid_state', 'This invitation was revoked; ask for a new one.');
+    case 'not_yours':
+      return new Problem('forbidden', 'This invitation is for another e-mail address than yours.');
+    case 'member':
+      return new Problem('conflict', 'You are a member already; sign in instead.');
+    case 'changed':
+      return new Problem('conflict', 'The account has changed in this moment; try again.');
+  }
+}

@@ -1,0 +1,107 @@
+import { DEFAULT_PAGE, INVITATION_MS, MAX_OPEN_INVITATIONS } from '../../domain/limits.ts';
+import { createInvitation, listInvitations, revokeInvitation } from '../../database/invitations.ts';
+import { findWorkspace } from '../../database/projects.ts';
+import { invitationLink, newInvitationToken } from '../../security/invitations.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { cutPage } from '../http/fields.ts';
+import { notFound, Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { acceptanceRoutes } from './accept.ts';
+import { mailInvitation } from './mail.ts';
+import { presentInvitation } from './presenter.ts';
+import * as schema from './schema.ts';
+
+const PATH = '/api/v1/invitations';
+const access = { kind: 'person', least: 'admin' } as const;
+const tag = 'invitation';
+
+/** Inviting people by a link that works once. */
+export function invitationRoutes(deps: Dependencies): Route[] {
+  return [list(deps), create(deps), revoke(deps), ...acceptanceRoutes(deps)];
+}
+
+function list(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'listInvitations',
+    tag,
+    summary: 'List invitations, newest first',
+    access,
+    query: schema.invitationListParameters,
+    answers: { 200: { description: 'A page of invitations', schema: schema.invitationPage } },
+    async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor, status: statuses } }) {
+      const now = deps.clock();
+      const page = { workspaceId, statuses, now, cursor, limit: limit + 1 };
+      const { rows, nextCursor } = cutPage(await listInvitations(deps.database, page), limit);
+      const data = rows.map((row) => presentInvitation(row, now));
+      return { status: 200, body: { data, next_cursor: nextCursor } };
+    },
+  });
+}
+
+function create(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'createInvitation',
+    tag,
+    summary: 'Invite somebody by a link, which is mailed too where a mail server is configured',
+    description: 'An invitation that is open for the same address is revoked by the new one.',
+    access,
+    body: schema.invitationPlan,
+    idempotent: true,
+    answers: {
+      201: { description: 'The invitation with its link, shown this once', schema: schema.newInvitation },
+    },
+    problems: ['conflict'],
+    async handle({ caller: { workspaceId, userId }, body: { email, role } }) {
+      const now = deps.clock();
+      const expiresAt = new Date(now.getTime() + INVITATION_MS);
+      const { token, hash: tokenHash } = newInvitationToken();
+      const plan = { workspaceId, userId, email, role, tokenHash, now, expiresAt };
+      const made = await createInvitation(deps.database, plan);
+      if (typeof made === 'string') throw refusalOf(made, email);
+      const workspace = (await findWorkspace(deps.database, workspaceId))?.name ?? '';
+      const url = invitationLink(deps.baseUrl, token);
+      const mail = await mailInvitation(deps, made, { url, workspace });
+      const view = presentInvitation(made, now);
+      const emailed_at = mail === 'sent' ? deps.clock().toISOString() : null;
+      return { status: 201, body: { ...view, emailed_at, url, mail } };
+    },
+  });
+}
+
+function revoke(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: `${PATH}/{id}`,
+    operationId: 'revokeInvitation',
+    tag,
+    summary: 'Take an invitation back',
+    access,
+    params: schema.invitationParams,
+    answers: { 204: { description: 'Revoked; one that was revoked before stays so' } },
+    problems: ['invalid_state'],
+    async handle({ caller: { workspaceId, userId }, params: { id } }) {
+      const refused = await revokeInvitation(deps.database, { workspaceId, userId, id, now: deps.clock() });
+      if (refused === 'missing') throw notFound(tag);
+      if (refused === 'not_allowed') throw refusalOf(refused, '');
+      if (refused === 'accepted') {
+        throw new Problem('invalid_state', 'The invitation was accepted; remove the member instead.');
+      }
+      return { status: 204 };
+    },
+  });
+}
+
+function refusalOf(reason: 'member' | 'not_allowed' | 'too_many', email: string): Problem {
+  switch (reason) {
+    case 'member':
+      return new Problem('conflict', `${email} is a member already.`);
+    case 'not_allowed':
+      return new Problem('forbidden', 'You can invite to your own role at most, and so for taking back.');
+    case 'too_many':
+      return new Problem('conflict', `${MAX_OPEN_INVITATIONS} invitations are open; revoke some first.`);
+  }
+}

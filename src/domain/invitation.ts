@@ -1,0 +1,26 @@
+import { hasRole, ROLES, type Role } from './access.ts';
+
+/** What may have become of an invitation. */
+export const INVITATION_STATUSES = ['open', 'accepted', 'expired', 'revoked'] as const;
+export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
+
+type Times = {
+  accepted_at?: Date | null | undefined;
+  revoked_at?: Date | null | undefined;
+  expires_at: Date;
+};
+
+/** What has become of an invitation by now. */
+export function statusOfInvitation(
+  { accepted_at, revoked_at, expires_at }: Times,
+  now: Date,
+): InvitationStatus {
+  if (accepted_at) return 'accepted';
+  if (revoked_at) return 'revoked';
+  return expires_at <= now ? 'expired' : 'open';
+}
+
+/** The roles that a person of a role may invite to: admins and more, up to their own. */
+export function rolesToInvite(role: Role): readonly Role[] {
+  return hasRole(role, 'admin') ? ROLES.filter((other) => hasRole(role, other)) : [];
+}

@@ -1,0 +1,10 @@
+import { MAX_WEBHOOK_NAME_LENGTH } from '../domain/limits.ts';
+
+/** Names are other people's texts: they must not make lines or headers of a mail. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .replace(/\.$/, '')
+    .slice(0, MAX_WEBHOOK_NAME_LENGTH * 2);
+}

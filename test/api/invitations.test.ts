@@ -1,0 +1,462 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { Role } from '../../src/domain/access.ts';
+import { Invitation, Member, User, Workspace } from '../../src/database/entities.ts';
+import { hashOfSecret } from '../../src/security/keys.ts';
+import { startMailServer, type MailServer } from '../support/mail-server.ts';
+import { assertProblem } from './problems.ts';
+import { PASSWORD, startWorld, type Received, type World } from './world.ts';
+
+const CHOSEN = 'a password of my own';
+
+describe('invitations', () => {
+  let world: World;
+  let owner: string;
+  let mail: MailServer;
+  before(async () => {
+    mail = await startMailServer();
+    world = await startWorld({
+      worker: false,
+      environment: {
+        SIGN_INS_PER_MINUTE: '1000',
+        SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+        MAIL_FROM: 'Baton <baton@example.com>',
+        BASE_URL: 'http://localhost:1',
+      },
+    });
+    owner = await world.signIn();
+  });
+  after(async () => {
+    await world.close();
+    await mail.close();
+  });
+
+  const own = (cookie: string) => ({ key: null, cookie, headers: { Origin: 'http://localhost:1' } });
+  const newAddress = () => `${randomUUID()}@example.com`;
+  const invite = (email: string, role: Role = 'member', cookie = owner) =>
+    world.send('POST', '/api/v1/invitations', { ...own(cookie), body: { email, role } });
+  const tokenOf = ({ json }: Received) => new URL(json.url).hash.slice(1);
+  const open = async (email: string, role?: Role) => tokenOf(await invite(email, role));
+  const post = (what: string, body: object, headers: Record<string, string> = {}) =>
+    world.send('POST', `/api/v1/invitations/${what}`, { key: null, body, headers });
+  const accept = (token: string, members: object = { name: 'Ada', password: CHOSEN }) =>
+    post('accept', { token, ...members });
+  const cookieOf = ({ headers }: Received) => headers.get('set-cookie')?.split(';')[0] ?? '';
+  const join = (cookie: string, token: string) =>
+    world.send('POST', '/api/v1/invitations/join', { ...own(cookie), body: { token } });
+  const revoke = (id: string, cookie = owner) =>
+    world.send('DELETE', `/api/v1/invitations/${id}`, own(cookie));
+  const person = async (role: Role) => {
+    const email = newAddress();
+    await world.send('POST', '/api/v1/members', { ...own(owner), body: { email, role, password: PASSWORD } });
+    const cookie = await world.signIn(email);
+    const { json } = await world.send('GET', '/api/v1/session', { cookie });
+    return { email, cookie, id: json.user.id as string };
+  };
+  const entities = () => world.database.em.fork();
+  /** Somebody with a password who is in no workspace. */
+  const stranger = async () => {
+    const { email, id } = await person('viewer');
+    await world.send('DELETE', `/api/v1/members/${id}`, own(owner));
+    return { email, id };
+  };
+
+  describe('are made', () => {
+    it('with a link that is shown once and stored nowhere', async () => {
+      const email = newAddress().toUpperCase();
+      const made = await invite(email, 'viewer');
+      assert.equal(made.status, 201);
+      assert.match(made.json.url, /^http:\/\/localhost:1\/invitation#[\w-]{43}$/);
+      assert.deepEqual(
+        [made.json.email, made.json.role, made.json.status],
+        [email.toLowerCase(), 'viewer', 'open'],
+      );
+      const days = (Date.parse(made.json.expires_at) - Date.parse(made.json.created_at)) / 86_400_000;
+      assert.equal(days, 7);
+      assert.equal(made.json.invited_by.name, 'owner');
+      const list = await world.send('GET', '/api/v1/invitations', { cookie: owner });
+      assert.equal(list.json.data[0].id, made.json.id);
+      const audit = await world.send('GET', '/api/v1/audit-log', { cookie: owner });
+      assert.equal(audit.json.data[0].action, 'invitation.created');
+      const row = await entities().findOneOrFail(Invitation, { id: made.json.id });
+      const token = tokenOf(made);
+      for (const text of [list.text, audit.text, JSON.stringify(row), world.logged()]) {
+        assert.ok(!text.includes(token));
+      }
+    });
+
+    it('and mailed to the one person they are for', async () => {
+      const email = newAddress();
+      const before = mail.mails.length;
+      const made = await invite(email, 'admin');
+      assert.equal(made.json.mail, 'sent');
+      assert.ok(made.json.emailed_at);
+      const [sent] = (await mail.receives(before + 1)).slice(before);
+      assert.deepEqual(sent?.to, [email]);
+      assert.equal(sent?.header('Subject'), 'Invitation to Test');
+      assert.ok(sent?.text.includes(made.json.url));
+      assert.match(sent?.text ?? '', /owner invites you to the workspace "Test" on Baton, as admin/);
+      const { json } = await world.send('GET', '/api/v1/invitations?limit=1', { cookie: owner });
+      assert.ok(json.data[0].emailed_at);
+    });
+
+    it('also where the mail is not taken, which the answer says', async () => {
+      const email = newAddress();
+      mail.refusing([email]);
+      const made = await invite(email);
+      mail.takingAll();
+      assert.deepEqual([made.status, made.json.mail, made.json.emailed_at], [201, 'failed', null]);
+      assert.equal((await accept(tokenOf(made))).status, 201);
+      assert.ok(!world.logged().includes(tokenOf(made)));
+    });
+
+    it('by admins, up to their own role', async () => {
+      const admin = await person('admin');
+      for (const role of ['viewer', 'member', 'admin'] as const) {
+        assert.equal((await invite(newAddress(), role, admin.cookie)).status, 201);
+      }
+      assertProblem(await invite(newAddress(), 'owner', admin.cookie), 403, 'forbidden');
+      assert.equal((await invite(newAddress(), 'owner')).status, 201);
+      for (const role of ['viewer', 'member'] as const) {
+        const { cookie } = await person(role);
+        assertProblem(await invite(newAddress(), 'viewer', cookie), 403, 'forbidden');
+        assertProblem(await world.send('GET', '/api/v1/invitations', { cookie }), 403, 'forbidden');
+        assertProblem(await revoke(randomUUID(), cookie), 403, 'forbidden');
+      }
+      assertProblem(await world.send('GET', '/api/v1/invitations'), 403, 'forbidden');
+    });
+
+    it('once for each address: a new one takes the place of the one before', async () => {
+      const email = newAddress();
+      const first = await invite(email);
+      const second = await invite(email, 'viewer');
+      assertProblem(await accept(tokenOf(first)), 409, 'invalid_state');
+      assert.equal((await accept(tokenOf(second))).json.role, 'viewer');
+      assertProblem(await invite(email), 409, 'conflict');
+    });
+
+    it('the same again for a repeat with the same idempotency key', async () => {
+      const body = { email: newAddress(), role: 'viewer' };
+      const headers = { ...own(owner).headers, 'Idempotency-Key': 'once' };
+      const send = () => world.send('POST', '/api/v1/invitations', { ...own(owner), headers, body });
+      const [first, second] = [await send(), await send()];
+      assert.equal(first.json.url, second.json.url);
+      assert.equal((await accept(tokenOf(second))).status, 201);
+    });
+
+    it('for addresses and roles only', async () => {
+      const wrong: [object, string[]][] = [
+        [{}, ['/email', '/role']],
+        [{ email: 'nobody', role: 'king' }, ['/email', '/role']],
+        [{ email: 'a@example.com\nBcc: b@example.com', role: 'viewer' }, ['/email']],
+        [{ email: newAddress(), role: 'viewer', name: 'x' }, ['/name']],
+      ];
+      for (const [body, pointers] of wrong) {
+        const refused = await world.send('POST', '/api/v1/invitations', { ...own(owner), body });
+        assertProblem(refused, 422, 'validation_failed');
+        assert.deepEqual(
+          refused.json.errors.map((error: { pointer: string }) => error.pointer),
+          pointers,
+        );
+      }
+    });
+  });
+
+  describe('are listed and revoked', () => {
+    it('by what has become of them, in pages', async () => {
+      const made = await Promise.all([0, 1, 2, 3].map(() => invite(newAddress())));
+      const [accepted, revoked, expired, left] = made.map(({ json }) => json.id as string);
+      await accept(tokenOf(made[0] as Received));
+      assert.equal((await revoke(revoked ?? '')).status, 204);
+      await entities().nativeUpdate(Invitation, { id: expired ?? '' }, { expires_at: new Date(0) });
+      const idsOf = async (query: string) => {
+        const { json } = await world.send('GET', `/api/v1/invitations?limit=200&${query}`, { cookie: owner });
+        return new Map<string, string>(
+          json.data.map(({ id, status }: Record<string, string>) => [id, status]),
+        );
+      };
+      const all = await idsOf('');
+      const wanted = { accepted, revoked, expired, open: left };
+      for (const [status, id = ''] of Object.entries(wanted)) {
+        assert.equal(all.get(id), status);
+        const some = await idsOf(`status=${status}`);
+        assert.ok(some.has(id));
+        assert.deepEqual([...new Set(some.values())], [status]);
+      }
+      assert.equal((await idsOf('status=open,expired')).size, (await idsOf('status=open')).size + 1);
+      assertProblem(
+        await world.send('GET', '/api/v1/invitations?status=lost', { cookie: owner }),
+        400,
+        'bad_request',
+      );
+      const first = await world.send('GET', '/api/v1/invitations?limit=2', { cookie: owner });
+      const second = await world.send('GET', `/api/v1/invitations?limit=2&cursor=${first.json.next_cursor}`, {
+        cookie: owner,
+      });
+      assert.deepEqual(
+        [...first.json.data, ...second.json.data].map(({ id }: { id: string }) => id),
+        [...all.keys()].slice(0, 4),
+      );
+    });
+
+    it('once and for all, but not after they were accepted, and owners’ by owners alone', async () => {
+      const made = await invite(newAddress());
+      assert.equal((await revoke(made.json.id)).status, 204);
+      assert.equal((await revoke(made.json.id)).status, 204);
+      assertProblem(await accept(tokenOf(made)), 409, 'invalid_state');
+      assertProblem(await post('look-up', { token: tokenOf(made) }), 409, 'invalid_state');
+      const used = await invite(newAddress());
+      await accept(tokenOf(used));
+      assertProblem(await revoke(used.json.id), 409, 'invalid_state');
+      assertProblem(await revoke(randomUUID()), 404, 'not_found');
+      assertProblem(await revoke('x'), 404, 'not_found');
+      const admin = await person('admin');
+      const email = newAddress();
+      const forOwner = await invite(email, 'owner');
+      assertProblem(await revoke(forOwner.json.id, admin.cookie), 403, 'forbidden');
+      assertProblem(await invite(email, 'viewer', admin.cookie), 403, 'forbidden');
+      assert.equal((await accept(tokenOf(forOwner))).json.role, 'owner');
+    });
+
+    it('with the role of who has made them', async () => {
+      const admin = await person('admin');
+      const [toViewer, toAdmin] = [
+        await invite(newAddress(), 'viewer', admin.cookie),
+        await invite(newAddress(), 'admin', admin.cookie),
+      ];
+      await world.send('PATCH', `/api/v1/members/${admin.id}`, { ...own(owner), body: { role: 'member' } });
+      for (const made of [toViewer, toAdmin])
+        assertProblem(await accept(tokenOf(made)), 409, 'invalid_state');
+      const other = await person('owner');
+      const made = {
+        admin: await invite(newAddress(), 'admin', other.cookie),
+        owner: await invite(newAddress(), 'owner', other.cookie),
+      };
+      await world.send('PATCH', `/api/v1/members/${other.id}`, { ...own(owner), body: { role: 'admin' } });
+      assertProblem(await accept(tokenOf(made.owner)), 409, 'invalid_state');
+      await world.send('DELETE', `/api/v1/members/${other.id}`, own(owner));
+      assertProblem(await accept(tokenOf(made.admin)), 409, 'invalid_state');
+    });
+
+    it('when the person is added otherwise', async () => {
+      const email = newAddress();
+      const token = await open(email);
+      await world.send('POST', '/api/v1/members', { ...own(owner), body: { email, role: 'viewer' } });
+      assertProblem(await accept(token), 409, 'invalid_state');
+    });
+  });
+
+  describe('are accepted', () => {
+    it('by somebody new, who chooses name and password and is signed in', async () => {
+      const email = newAddress();
+      const token = await open(email, 'admin');
+      const shown = await post('look-up', { token });
+      assert.equal(shown.status, 200);
+      const { expires_at: expires, ...rest } = shown.json;
+      assert.ok(expires);
+      assert.deepEqual(rest, {
+        email,
+        role: 'admin',
+        workspace: { id: world.installation.workspace_id, name: 'Test' },
+        invited_by: 'owner',
+        account: 'new',
+      });
+      const accepted = await accept(token, { name: 'Ada L.', password: CHOSEN });
+      assert.equal(accepted.status, 201);
+      assert.deepEqual([accepted.json.user.name, accepted.json.role], ['Ada L.', 'admin']);
+      assert.match(accepted.headers.get('set-cookie') ?? '', /HttpOnly; SameSite=Lax/);
+      const me = await world.send('GET', '/api/v1/me', { cookie: cookieOf(accepted) });
+      assert.deepEqual([me.json.user.email, me.json.role], [email, 'admin']);
+      assert.ok(await world.signIn(email, CHOSEN));
+      const { json } = await world.send('GET', '/api/v1/audit-log?limit=10', { cookie: owner });
+      const actions = json.data.map(({ action }: { action: string }) => action);
+      for (const action of ['invitation.accepted', 'member.added', 'session.started']) {
+        assert.ok(actions.includes(action), action);
+      }
+    });
+
+    it('once', async () => {
+      const token = await open(newAddress());
+      const outcomes = await Promise.all([accept(token), accept(token), accept(token)]);
+      const statuses = outcomes.map(({ status }) => status).toSorted();
+      assert.deepEqual([statuses[0], statuses.filter((status) => status === 201).length], [201, 1]);
+      assertProblem(await accept(token), 409, 'invalid_state');
+      assertProblem(await post('look-up', { token }), 409, 'invalid_state');
+    });
+
+    it('until they expire', async () => {
+      const made = await invite(newAddress());
+      await entities().nativeUpdate(Invitation, { id: made.json.id }, { expires_at: new Date() });
+      for (const refused of [
+        await post('look-up', { token: tokenOf(made) }),
+        await accept(tokenOf(made)),
+        await join(owner, tokenOf(made)),
+      ]) {
+        assertProblem(refused, 409, 'invalid_state');
+        assert.match(refused.json.detail, /expired/);
+      }
+    });
+
+    it('under the rules for passwords and names', async () => {
+      const token = await open(newAddress());
+      const wrong: [object, string[]][] = [
+        [{ password: CHOSEN }, ['/name']],
+        [{ name: 'Ada', password: 'short' }, ['/password']],
+        [{ name: ' ', password: CHOSEN }, ['/name']],
+        [{ name: 'Ada', password: CHOSEN, role: 'owner' }, ['/role']],
+      ];
+      for (const [members, pointers] of wrong) {
+        const refused = await accept(token, members);
+        assertProblem(refused, 422, 'validation_failed');
+        assert.deepEqual(
+          refused.json.errors.map((error: { pointer: string }) => error.pointer),
+          pointers,
+        );
+      }
+      assert.equal((await accept(token)).status, 201);
+    });
+
+    it('with a token that is known, from a page of ours', async () => {
+      for (const token of ['', 'x', 'A'.repeat(43)]) {
+        for (const refused of [
+          await post('look-up', { token }),
+          await accept(token),
+          await join(owner, token),
+        ]) {
+          assertProblem(refused, 404, 'not_found');
+        }
+      }
+      const token = await open(newAddress());
+      const foreign = { Origin: 'https://evil.example.com' };
+      const body = { token, name: 'Ada', password: CHOSEN };
+      assertProblem(await post('accept', body, foreign), 403, 'forbidden');
+      assert.equal((await post('accept', body, { Origin: 'http://localhost:1' })).status, 201);
+    });
+
+    it('by somebody who is known, with the password there is, which stays', async () => {
+      const { email } = await stranger();
+      await assert.rejects(world.signIn(email), /is wrong/);
+      const token = await open(email, 'viewer');
+      assert.equal((await post('look-up', { token })).json.account, 'password');
+      assertProblem(await accept(token), 401, 'unauthenticated');
+      await assert.rejects(world.signIn(email, CHOSEN), /is wrong/);
+      const accepted = await accept(token, { name: 'Not taken', password: PASSWORD });
+      assert.equal(accepted.status, 201);
+      assert.notEqual(accepted.json.user.name, 'Not taken');
+      assert.ok(await world.signIn(email));
+    });
+
+    it('not by guessing that password', async () => {
+      const { email } = await stranger();
+      const token = await open(email);
+      for (let count = 0; count < 10; count += 1) assertProblem(await accept(token), 401, 'unauthenticated');
+      assertProblem(await accept(token, { password: PASSWORD }), 429, 'rate_limited');
+    });
+
+    it('by somebody without a password only at the provider', async () => {
+      const email = newAddress();
+      await entities().insert(User, { id: randomUUID(), email, name: 'Sso', created_at: new Date() });
+      const token = await open(email);
+      assert.equal((await post('look-up', { token })).json.account, 'openid');
+      assertProblem(await accept(token), 409, 'invalid_state');
+    });
+
+    it('by who is signed in under the same address, into another workspace', async () => {
+      const somebody = await person('viewer');
+      const other = await anotherWorkspace();
+      const token = await inviteTo(other, somebody.email);
+      assertProblem(await join((await person('viewer')).cookie, token), 403, 'forbidden');
+      assertProblem(
+        await world.send('POST', '/api/v1/invitations/join', { key: null, body: { token } }),
+        401,
+        'unauthenticated',
+      );
+      assertProblem(
+        await world.send('POST', '/api/v1/invitations/join', { cookie: somebody.cookie, body: { token } }),
+        403,
+        'forbidden',
+      );
+      const joined = await join(somebody.cookie, token);
+      assert.deepEqual(
+        [joined.status, joined.json],
+        [200, { workspace: { id: other, name: 'Another' }, role: 'member' }],
+      );
+      const member = await entities().findOneOrFail(Member, { workspace_id: other, user_id: somebody.id });
+      assert.equal(member.role, 'member');
+      assertProblem(await join(somebody.cookie, token), 409, 'invalid_state');
+    });
+  });
+
+  it('of another workspace are neither seen nor revoked', async () => {
+    const other = await anotherWorkspace();
+    const email = newAddress();
+    await inviteTo(other, email);
+    const { text } = await world.send('GET', '/api/v1/invitations?limit=200', { cookie: owner });
+    assert.ok(!text.includes(email));
+    const row = await entities().findOneOrFail(Invitation, { email });
+    assertProblem(await revoke(row.id), 404, 'not_found');
+  });
+
+  async function anotherWorkspace(): Promise<string> {
+    const id = randomUUID();
+    await entities().insert(Workspace, { id, name: 'Another', created_at: new Date() });
+    return id;
+  }
+
+  /** An invitation that an owner of the other workspace has made, as far as the database goes. */
+  async function inviteTo(workspaceId: string, email: string): Promise<string> {
+    const { json } = await invite(newAddress());
+    const token = await open(newAddress());
+    const which = { token_hash: hashOfSecret(token) };
+    await entities().nativeUpdate(Invitation, which, { workspace_id: workspaceId, email });
+    await revoke(json.id);
+    return token;
+  }
+});
+
+describe('invitations of an installation without mail', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  it('say that the link is to be passed on', async () => {
+    const body = { email: 'ada@example.com', role: 'viewer' };
+    const { json } = await world.send('POST', '/api/v1/invitations', { ...world.as(owner), body });
+    assert.deepEqual([json.mail, json.emailed_at], ['off', null]);
+  });
+
+  it('are slowed down together with signing in', async () => {
+    let last: Received | null = null;
+    const body = { token: 'x', name: 'Ada', password: CHOSEN };
+    for (let count = 0; count < 12 && last?.status !== 429; count += 1) {
+      last = await world.send('POST', '/api/v1/invitations/accept', { key: null, body });
+    }
+    assertProblem(last as Received, 429, 'rate_limited');
+  });
+
+  it('are open in a limited number', async () => {
+    const em = world.database.em.fork();
+    const now = new Date();
+    for (let count = 0; count < 200; count += 1) {
+      await em.insert(Invitation, {
+        id: randomUUID(),
+        workspace_id: world.installation.workspace_id,
+        email: `many-${count}@example.com`,
+        role: 'viewer',
+        token_hash: randomUUID(),
+        created_at: now,
+        expires_at: new Date(now.getTime() + 60_000),
+      });
+    }
+    const body = { email: 'one-more@example.com', role: 'viewer' };
+    assertProblem(
+      await world.send('POST', '/api/v1/invitations', { ...world.as(owner), body }),
+      409,
+      'conflict',
+    );
+  });
+});
