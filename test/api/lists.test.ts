@@ -30,6 +30,19 @@ describe('the list of tasks', () => {
     assert.ok(!('callback_secret' in page.data[0]));
   });
 
+  it('says who submitted each', async () => {
+    const cookie = await world.signIn();
+    const { json } = await world.submit({ metadata: held, task_type: 'feature' }, world.as(cookie));
+    const page = await list('limit=2');
+    const { json: me } = await world.send('GET', '/api/v1/me');
+    assert.deepEqual(
+      page.data.map((run: { created_by: string }) => run.created_by),
+      ['user:owner@example.com', me.label],
+    );
+    const { json: detail } = await world.send('GET', `/api/v1/tasks/${json.execution_id}`);
+    assert.equal(detail.created_by, 'user:owner@example.com');
+  });
+
   it('comes in pages that stay as they are while rows arrive', async () => {
     const seen: string[] = [];
     let cursor: string | null = null;

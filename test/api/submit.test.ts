@@ -120,4 +120,5 @@ const DETAIL_ORDER = [
   'status_url',
   'websocket_room',
   'last_seq',
+  'created_by',
 ];

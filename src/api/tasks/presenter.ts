@@ -7,12 +7,15 @@ export function statusUrl(baseUrl: string, executionId: string): string {
   return `${baseUrl}/api/v1/tasks/${executionId}`;
 }
 
+/** What stands around a row: the public address, and how people read who did something. */
+type Surroundings = { baseUrl: string; labelOf: (actor: string) => string };
+
 /** A run in full: what was submitted from the row, what moves from the view. */
 export function presentDetail(
   row: TaskRunRow,
   view: RunView,
   attempts: readonly CallbackAttemptRow[],
-  baseUrl: string,
+  { baseUrl, labelOf }: Surroundings,
 ) {
   return {
     execution_id: row.id,
@@ -36,11 +39,12 @@ export function presentDetail(
     status_url: statusUrl(baseUrl, row.id),
     websocket_room: roomOf(row.id),
     last_seq: view.last_seq,
+    created_by: labelOf(row.created_by),
   };
 }
 
 /** A run in a list, from its row alone. */
-export function presentListed(row: TaskRunRow, baseUrl: string) {
+export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: Surroundings) {
   const view = viewOfRow(row);
   return {
     execution_id: row.id,
@@ -55,6 +59,7 @@ export function presentListed(row: TaskRunRow, baseUrl: string) {
     status_url: statusUrl(baseUrl, row.id),
     websocket_room: roomOf(row.id),
     last_seq: view.last_seq,
+    created_by: labelOf(row.created_by),
   };
 }
 

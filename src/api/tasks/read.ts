@@ -1,4 +1,5 @@
 import { isTerminal } from '../../domain/task-states.ts';
+import { labelsOf } from '../../database/actors.ts';
 import { callbackAttempts } from '../../database/callbacks.ts';
 import { findRun, readView, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -29,5 +30,6 @@ export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<Read
 export async function detailOf(deps: Dependencies, { row, view }: Reading) {
   const told = row.callback_url !== null && isTerminal(view.state);
   const attempts = told ? await callbackAttempts(deps.database, row.id) : [];
-  return presentDetail(row, view, attempts, deps.baseUrl);
+  const labelOf = await labelsOf(deps.database, [row.created_by]);
+  return presentDetail(row, view, attempts, { baseUrl: deps.baseUrl, labelOf });
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
 import { isTerminal } from '../../domain/task-states.ts';
 import { submission } from '../../domain/task-submission.ts';
+import { labelsOf } from '../../database/actors.ts';
 import { callbackAttempts } from '../../database/callbacks.ts';
 import { projectIdsOf } from '../../database/projects.ts';
 import { eraseRun, listRuns, type RunFilter } from '../../database/task-runs.ts';
@@ -72,7 +73,11 @@ function list(deps: Dependencies): Route {
     answers: { 200: { description: 'A page of runs', schema: schema.listPage } },
     async handle({ caller, query }) {
       const { rows, nextCursor } = await listRuns(deps.database, await filterOf(deps, caller, query));
-      const data = rows.map((row) => presentListed(row, deps.baseUrl));
+      const labelOf = await labelsOf(
+        deps.database,
+        rows.map((row) => row.created_by),
+      );
+      const data = rows.map((row) => presentListed(row, { baseUrl: deps.baseUrl, labelOf }));
       return { status: 200, body: { data, next_cursor: nextCursor } };
     },
   });

@@ -47,6 +47,7 @@ const head = {
   project_id: uuidOut,
   title: z.string(),
 };
+const createdBy = z.string().describe('Who submitted it: `user:<e-mail>` or `key:<prefix>`');
 const timing = {
   created_at: timestamp,
   started_at: timestamp.nullable(),
@@ -78,6 +79,7 @@ export const detail = z
     status_url: z.string(),
     websocket_room: z.string(),
     last_seq: z.int().describe('`seq` of the last event that this answer includes'),
+    created_by: createdBy,
   })
   .meta({ id: 'TaskDetail' });
 
@@ -93,6 +95,7 @@ export const listed = z
     status_url: z.string(),
     websocket_room: z.string(),
     last_seq: z.int(),
+    created_by: createdBy,
   })
   .meta({ id: 'TaskListed' });
 export const listPage = pageOf(listed).meta({ id: 'TaskPage' });
