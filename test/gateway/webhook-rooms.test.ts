@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { WebSocket } from 'ws';
+import { statements } from '../../src/database/connect.ts';
+import { startNotifications } from '../../src/database/notifications.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import { deliveryView } from '../../src/domain/delivery-view.ts';
+import { webhookView } from '../../src/domain/webhook-view.ts';
+import { addWorkspace } from '../api/people.ts';
+import { startWorld, type Received, type World } from '../api/world.ts';
+import { plainAddress } from '../support/following.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+
+type Told = Received['json'];
+
+/** One connection of a plain client; `said` is everything that the channel says, in order. */
+type Client = { said: Told[]; say(message: object): void; close(): void };
+
+describe("a webhook's room", function () {
+  this.timeout(60_000);
+  let world: World;
+  let receiver: Receiver;
+  let token: string;
+  const clients: Client[] = [];
+  before(async () => {
+    world = await startWorld({ worker: false, deliveryWorker: true });
+    token = await tokenOf();
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close();
+    const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
+    for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    await receiver.close();
+  });
+
+  const tokenOf = async (key?: string): Promise<string> =>
+    (await world.send('POST', '/api/v1/tokens', key ? { key } : {})).json.token;
+  const webhook = async (members: object = {}): Promise<string> => {
+    const body = { name: 'Chat', url: receiver.url, events: [{ event: 'issue.created' }], ...members };
+    return (await world.send('POST', '/api/v1/webhooks', { body })).json.id;
+  };
+  const publish = async (status = 'Open'): Promise<string> => {
+    const data = { ...(sampleData('issue.created') as { issue: object }) };
+    Object.assign(data, { issue: { ...data.issue, status } });
+    const sent = await world.send('POST', '/api/v1/events', { body: { event: 'issue.created', data } });
+    assert.equal(sent.status, 202, sent.text);
+    return sent.json.id;
+  };
+  const connect = async (as = token): Promise<Client> => {
+    const socket = new WebSocket(plainAddress(world.api.url, as));
+    const said: Told[] = [];
+    socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+    const client = {
+      said,
+      say: (message: object) => socket.send(JSON.stringify(message)),
+      close: () => socket.terminate(),
+    };
+    clients.push(client);
+    return client;
+  };
+  const answer = async (client: Client, message: object): Promise<Told> => {
+    const id = randomUUID();
+    client.say({ ...message, id });
+    return await eventually('an answer', () => client.said.find((one) => one.id === id) ?? null);
+  };
+  const join = async (webhookId: string, as?: string): Promise<Client & { joined: Told }> => {
+    const client = await connect(as);
+    return { ...client, joined: await answer(client, { type: 'join', room: `webhook:${webhookId}` }) };
+  };
+  /** Waits until the client was told that the delivery of an event looks so; answers all that it was told of it. */
+  const told = async (client: Client, eventId: string, looks: (delivery: Told) => boolean) =>
+    await eventually(`the delivery of ${eventId} as expected`, () => {
+      const of = client.said
+        .filter(({ type, event }) => type === 'event' && event.type === 'delivery.changed')
+        .map(({ event }) => event.delivery)
+        .filter((delivery) => delivery.event_id === eventId);
+      return of.length > 0 && looks(of.at(-1)) && of;
+    });
+
+  it('begins with the webhook and its newest deliveries, as the API shows them, without secrets', async () => {
+    const id = await webhook({ secret: 'a secret nobody sees' });
+    const first = await publish();
+    await receiver.receives(1);
+    const list = async () => (await world.send('GET', `/api/v1/webhooks/${id}/deliveries`)).json.data;
+    await eventually('it is recorded', async () => (await list())[0]?.status === 'succeeded');
+    const { joined } = await join(id);
+    assert.equal(joined.type, 'joined');
+    assert.equal(joined.last_seq, 0);
+    assert.deepEqual(joined.snapshot.webhook, (await world.send('GET', `/api/v1/webhooks/${id}`)).json);
+    assert.deepEqual(joined.snapshot.deliveries, await list());
+    assert.equal(joined.snapshot.deliveries[0].event_id, first);
+    assert.ok(!JSON.stringify(joined).includes('a secret nobody sees'));
+  });
+
+  it('tells of deliveries from their beginning to their end, in the form of a list', async () => {
+    const id = await webhook();
+    const viewers = [await join(id), await join(id)];
+    const event = await publish();
+    for (const viewer of viewers) {
+      const states = await told(viewer, event, ({ status }) => status === 'succeeded');
+      const last = states.at(-1);
+      const { attempts: _, ...shown } = (await world.send('GET', `/api/v1/deliveries/${last.id}`)).json;
+      assert.deepEqual(last, shown);
+      for (const state of states) deliveryView.parse(state);
+    }
+  });
+
+  it('tells of failures and retries by hand', async () => {
+    receiver.answering(503);
+    const id = await webhook();
+    const viewer = await join(id);
+    const event = await publish();
+    const [failed] = (await told(viewer, event, ({ status }) => status === 'retrying')).slice(-1);
+    assert.equal(failed.response_status, 503);
+    assert.equal(failed.attempts_count, 1);
+    assert.ok(failed.next_attempt_at);
+    receiver.answering(204);
+    await world.send('POST', `/api/v1/deliveries/${failed.id}/retry`);
+    const all = await told(viewer, event, ({ status }) => status === 'succeeded');
+    assert.equal(all.at(-1).attempts_count, 2);
+  });
+
+  it('tells of what is held, recovered and cancelled, and of the webhook with it', async () => {
+    receiver.answering(500);
+    const id = await webhook();
+    const viewer = await join(id);
+    const events = [];
+    for (let count = 0; count < 11; count += 1) events.push(await publish());
+    const lastOfWebhook = () =>
+      viewer.said.findLast(({ event }) => event?.type === 'webhook.changed')?.event.webhook;
+    await eventually('it is disabled', () => lastOfWebhook()?.status === 'disabled');
+    webhookView.parse(lastOfWebhook());
+    for (const event of events) await told(viewer, event, ({ status }) => status === 'held');
+    receiver.answering(204);
+    await world.send('PATCH', `/api/v1/webhooks/${id}`, { body: { active: true } });
+    await eventually('it is active', () => lastOfWebhook()?.status === 'active');
+    const body = { since: new Date(0).toISOString(), statuses: ['held'] };
+    const recovered = await world.send('POST', `/api/v1/webhooks/${id}/recover`, { body });
+    assert.equal(recovered.status, 202, recovered.text);
+    for (const event of events) await told(viewer, event, ({ status }) => status === 'succeeded');
+    receiver.answering(500);
+    const last = await publish();
+    await told(viewer, last, ({ status }) => status === 'retrying');
+    await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    await told(viewer, last, ({ status }) => status === 'cancelled');
+    await eventually('it is gone', () => lastOfWebhook() === null);
+  });
+
+  it('tells of tests, and of what is skipped while the webhook is switched off', async () => {
+    const id = await webhook({ active: false });
+    const viewer = await join(id);
+    const skipped = await publish();
+    const [row] = await told(viewer, skipped, ({ status }) => status === 'skipped');
+    assert.equal(row.test, false);
+    const test = await world.send('POST', `/api/v1/webhooks/${id}/test`, {
+      body: { event: 'issue.created' },
+    });
+    assert.equal(test.status, 200, test.text);
+    await eventually('the test is told of', () =>
+      viewer.said.some(
+        ({ event }) => event?.delivery?.test === true && event.delivery.status === 'succeeded',
+      ),
+    );
+  });
+
+  it('tells only of its own webhook, and of nothing more to who has left', async () => {
+    const [one, other] = [await webhook(), await webhook()];
+    const viewer = await join(one);
+    const leaver = await join(one);
+    assert.equal((await answer(leaver, { type: 'leave', room: `webhook:${one}` })).type, 'left');
+    const before = leaver.said.length;
+    const event = await publish();
+    await told(viewer, event, ({ status }) => status === 'succeeded');
+    const about = viewer.said.flatMap((message) => message.event?.webhook_id ?? []);
+    assert.ok(about.length > 0 && about.every((id) => id === one && id !== other));
+    assert.equal(leaver.said.length, before);
+  });
+
+  it('catches up when the connection to PostgreSQL was lost', async () => {
+    const id = await webhook();
+    const viewer = await join(id);
+    await told(viewer, await publish(), ({ status }) => status === 'succeeded');
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'baton listener' and datname = current_database()
+    `.execute(statements(world.database));
+    const missed = await publish();
+    await told(viewer, missed, ({ status }) => status === 'succeeded');
+    await told(viewer, await publish(), ({ status }) => status === 'succeeded');
+  });
+
+  it('costs nothing while nobody is in it: then no listener is told anything', async () => {
+    const [watched, unwatched] = [await webhook(), await webhook()];
+    const heard = new Set<string>();
+    const notifications = await startNotifications(
+      world.configuration.databaseUrl,
+      pino({ level: 'silent' }),
+    );
+    notifications.subscribe('deliveries', null, (webhookId) => heard.add(webhookId));
+    const viewer = await join(watched);
+    await told(viewer, await publish(), ({ status }) => status === 'succeeded');
+    await eventually('the other one is recorded, too', async () => {
+      const { json } = await world.send('GET', `/api/v1/webhooks/${unwatched}/deliveries`);
+      return json.data[0]?.status === 'succeeded';
+    });
+    await eventually('the watched one is heard of', () => heard.has(watched));
+    assert.deepEqual([...heard], [watched]);
+    await notifications.close();
+  });
+
+  describe('is closed', () => {
+    const refusal = async (webhookId: string, as?: string) => (await join(webhookId, as)).joined;
+
+    it('to another workspace, in the same words as where there is none', async () => {
+      const foreign = await refusal(await webhook(), await tokenOf(await addWorkspace(world)));
+      const none = await refusal(randomUUID());
+      assert.equal(foreign.type, 'refused');
+      assert.equal(foreign.code, 'forbidden');
+      assert.equal(foreign.message, none.message);
+      assert.equal(none.code, 'forbidden');
+    });
+
+    it('to tokens without the scope', async () => {
+      const body = { name: 'Tasks only', project_id: world.installation.project_id, scopes: ['tasks:read'] };
+      const made = await world.send('POST', '/api/v1/keys', {
+        ...world.as(await world.signIn()),
+        body,
+      });
+      assert.equal(made.status, 201, made.text);
+      assert.equal((await refusal(await webhook(), await tokenOf(made.json.key))).code, 'forbidden');
+    });
+
+    it('where the webhook is deleted', async () => {
+      const id = await webhook();
+      await world.send('DELETE', `/api/v1/webhooks/${id}`);
+      assert.equal((await refusal(id)).code, 'forbidden');
+    });
+  });
+});
