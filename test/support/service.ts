@@ -59,6 +59,11 @@ export type Service = {
   /** Not running until started. */
   deliveryWorker: Part;
   secondDeliveryWorker: Part;
+  /** The live channel in processes of their own; not running until started. */
+  gateway: Part;
+  secondGateway: Part;
+  /** Where the two are. */
+  gatewayUrls: readonly [string, string];
   /** @throws where no answer came within 20 s */
   send(method: string, path: string, asked?: Asked): Promise<Answered>;
   submit(members: Record<string, unknown>, headers?: Record<string, string>): Promise<Answered>;
@@ -89,10 +94,9 @@ export async function startService(): Promise<Service> {
     projectName: 'First',
     adminEmail: 'owner@example.com',
   });
-  const port = await freePort();
+  const [port, gatewayPort, secondGatewayPort] = [await freePort(), await freePort(), await freePort()];
   const environment = {
     ...process.env,
-    PORT: String(port),
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace,
@@ -102,13 +106,13 @@ export async function startService(): Promise<Service> {
     OUTBOUND_CA_FILE: services().tlsFiles.ca,
     LOG_LEVEL: 'debug',
   };
-  const ours = (name: string, root: string) =>
+  const ours = (name: string, root: string, ownPort = port) =>
     createPart(() =>
       startNodeService({
         name,
         root: inCheckout(root),
         logFile: join(folder, `${name}.log`),
-        environment,
+        environment: { ...environment, PORT: String(ownPort) },
       }),
     );
   const api = ours('api', 'src/api/server.ts');
@@ -116,6 +120,8 @@ export async function startService(): Promise<Service> {
   const secondWorker = ours('second-worker', 'workers/task-worker.ts');
   const deliveryWorker = ours('delivery-worker', 'workers/delivery-worker.ts');
   const secondDeliveryWorker = ours('second-delivery-worker', 'workers/delivery-worker.ts');
+  const gateway = ours('gateway', 'src/gateway/server.ts', gatewayPort);
+  const secondGateway = ours('second-gateway', 'src/gateway/server.ts', secondGatewayPort);
   await Promise.all([api.start(), worker.start()]);
 
   const url = `http://127.0.0.1:${port}`;
@@ -134,6 +140,9 @@ export async function startService(): Promise<Service> {
     secondWorker,
     deliveryWorker,
     secondDeliveryWorker,
+    gateway,
+    secondGateway,
+    gatewayUrls: [`http://127.0.0.1:${gatewayPort}`, `http://127.0.0.1:${secondGatewayPort}`],
     send: (method, path, asked = {}) =>
       send(`${url}${path}`, method, { headers: { 'X-API-Key': installation.api_key }, ...asked }),
     submit: (members, headers = {}) =>
@@ -147,7 +156,9 @@ export async function startService(): Promise<Service> {
     },
     async close() {
       await Promise.all(
-        [api, worker, secondWorker, deliveryWorker, secondDeliveryWorker].map((part) => part.stop()),
+        [api, worker, secondWorker, deliveryWorker, secondDeliveryWorker, gateway, secondGateway].map(
+          (part) => part.stop(),
+        ),
       );
       await Promise.all([postgres.stop(), temporal.stop()]);
       rmSync(folder, { recursive: true, force: true });
