@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { InferEntity } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../domain/delivery.ts';
@@ -39,6 +38,8 @@ export async function listDeliveries(database: Database, filter: DeliveryFilter)
 export type MatchingEvents = readonly string[] | 'many';
 
 const MOST_NAMED = 20_000;
+/** Of an event's words, in characters: its id and a line of the rest. */
+const MOST_WORDS = 500;
 
 /** Finds the events first, by the index of their words: how many deliveries have a word can't be estimated well. */
 export async function matchingEvents(
@@ -154,6 +155,38 @@ export async function attemptsOf(database: Database, deliveryId: string): Promis
     .find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } });
 }
 
+/** What the events of these deliveries are searched by, by their `seq`, cut to what a list shows. */
+export async function wordsOfEvents(
+  database: Database,
+  deliveries: readonly Pick<DeliveryRow, 'event_seq'>[],
+): Promise<Map<number, string>> {
+  const seqs = deliveries.map(({ event_seq }) => String(event_seq));
+  const { rows } = await sql<{ seq: string; words: string }>`
+    select seq, left(words, ${MOST_WORDS}) as words from events where seq = any(${seqs}::bigint[])
+  `.execute(statements(database));
+  return new Map(rows.map(({ seq, words }) => [Number(seq), words]));
+}
+
+/** The event of a delivery. `body` is the payload, as it was or is to be sent; null where it is no longer kept. */
+export type EventOfDelivery = { body: string | null; words: string; timestamp: Date; received_at: Date };
+
+/** The event of a delivery; null where it is no longer kept. */
+export async function eventOf(
+  database: Database,
+  delivery: Pick<DeliveryRow, 'event_seq'>,
+): Promise<EventOfDelivery | null> {
+  const event = await database.em
+    .fork()
+    .findOne(
+      WorkspaceEvent,
+      { seq: delivery.event_seq },
+      { fields: ['body', 'words', 'timestamp', 'received_at'] },
+    );
+  if (!event) return null;
+  const { body, words, timestamp, received_at } = event;
+  return { body: body ?? null, words, timestamp, received_at };
+}
+
 /** The payload of a delivery, as it was or is to be sent; null where it is no longer kept. */
 export async function bodyOf(
   database: Database,
@@ -178,10 +211,11 @@ export async function notePlannedAttempt(
   await tellOfDelivery(database, delivery.webhook_id, id);
 }
 
-/** Stores a delivery of a test event, which no schedule takes up. Answers its id. */
+/** Stores a delivery of a test event, which no schedule takes up. */
 export async function insertTestDelivery(
   database: Database,
   test: {
+    id: string;
     workspaceId: string;
     webhookId: string;
     eventSeq: number;
@@ -189,10 +223,9 @@ export async function insertTestDelivery(
     event: EventKind;
     now: Date;
   },
-): Promise<string> {
-  const id = randomUUIDv7();
+): Promise<void> {
   await database.em.fork().insert(Delivery, {
-    id,
+    id: test.id,
     workspace_id: test.workspaceId,
     webhook_id: test.webhookId,
     event_seq: test.eventSeq,
@@ -213,8 +246,7 @@ export async function insertTestDelivery(
     created_at: test.now,
     updated_at: test.now,
   });
-  await tellOfDelivery(database, test.webhookId, id);
-  return id;
+  await tellOfDelivery(database, test.webhookId, test.id);
 }
 
 /** Ends a test delivery that was not attempted. */

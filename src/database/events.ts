@@ -128,7 +128,10 @@ export async function groupsNeverStarted(database: Database, before: Date, limit
   return found.rows.map(({ id }) => id);
 }
 
-/** An event of a test delivery: it is sent to one webhook and dispatched to nobody else. Answers its `seq`. */
+/**
+ * An event of a test delivery: it is sent to one webhook and dispatched to nobody else. Answers its `seq`; null where
+ * one of this id is there.
+ */
 export async function insertTestEvent(
   database: Database,
   event: {
@@ -140,16 +143,17 @@ export async function insertTestEvent(
     words: string;
     received_at: Date;
   },
-): Promise<number> {
+): Promise<number | null> {
   const inserted = await sql<{ seq: string }>`
     insert into events
       (workspace_id, id, event, "timestamp", content_hash, body, words, test, received_at)
     values (${event.workspace_id}::uuid, ${event.id}, ${event.event}, ${event.timestamp}::timestamptz,
       sha256(convert_to(${event.body}, 'UTF8')), ${event.body}, ${event.words}, true,
       ${event.received_at}::timestamptz)
+    on conflict (workspace_id, id) do nothing
     returning seq
   `.execute(statements(database));
-  return Number(inserted.rows[0]?.seq);
+  return inserted.rows[0] ? Number(inserted.rows[0].seq) : null;
 }
 
 /** The workspace's latest events whose payload is still kept, newest first, without those of tests. */
@@ -157,18 +161,20 @@ export async function recentEvents(
   database: Database,
   workspaceId: string,
   limit: number,
-): Promise<{ id: string; event: EventKind; timestamp: Date; received_at: Date; body: string }[]> {
+): Promise<
+  { id: string; event: EventKind; timestamp: Date; received_at: Date; body: string; words: string }[]
+> {
   const rows = await database.em.fork().find(
     WorkspaceEvent,
     { workspace_id: workspaceId, test: false, body: { $ne: null } },
     {
       orderBy: { seq: 'desc' },
       limit,
-      fields: ['id', 'event', 'timestamp', 'received_at', 'body'],
+      fields: ['id', 'event', 'timestamp', 'received_at', 'body', 'words'],
     },
   );
-  return rows.map(({ id, event, timestamp, received_at, body }) => {
-    return { id, event, timestamp, received_at, body: body ?? '' };
+  return rows.map(({ id, event, timestamp, received_at, body, words }) => {
+    return { id, event, timestamp, received_at, body: body ?? '', words };
   });
 }
 

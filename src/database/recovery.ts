@@ -73,6 +73,20 @@ export async function recoverDeliveries(
   });
 }
 
+/** How many of these statuses `recoverDeliveries` would have begin anew; the skipped ones are the caller's. */
+export async function countRecoverable(
+  database: Database,
+  { webhookId, since, statuses }: Pick<Recovery, 'webhookId' | 'since' | 'statuses'>,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from deliveries d join events e on e.seq = d.event_seq
+    where e.body is not null and d.webhook_id = ${webhookId}::uuid and not d.test
+      and d.status <> 'succeeded' and d.status = any(${[...statuses]}::text[])
+      and d.created_at >= ${since.toISOString()}::timestamptz
+  `.execute(statements(database));
+  return rows[0]?.count ?? 0;
+}
+
 async function beginAnew(
   em: EntityManager,
   { webhookId, now }: Recovery,

@@ -6,10 +6,30 @@ import { statements, type Database } from './connect.ts';
 /** How the attempts of a webhook went; test deliveries are not among them. */
 export type WebhookStats = {
   /** One for each hour of the span, oldest first. */
-  hours: { succeeded: number; failed: number }[];
+  hours: HourStats[];
   /** When the last delivery was attempted, be it before the span. */
   lastDeliveryAt: Date | null;
+  /** What came of the newest delivery that was attempted. */
+  last: LastOutcome | null;
+  /** Deliveries that wait for the webhook to be enabled and recovered; counted to {@link MOST_HELD}. */
+  held: number;
+  /** When the next retry is due. */
+  nextAttemptAt: Date | null;
 };
+
+type HourStats = { succeeded: number; failed: number; p95Ms: number | null };
+type LastOutcome = {
+  delivery_id: string;
+  response_status: number | null;
+  failure: string | null;
+  response_ms: number | null;
+};
+
+/** Held deliveries are counted so far. */
+export const MOST_HELD = 10_000;
+/** Among so many retrying deliveries the next one is looked for. */
+const MOST_RETRYING = 1_000;
+const QUIET_HOUR: HourStats = { succeeded: 0, failed: 0, p95Ms: null };
 
 const HOUR_MS = 3_600_000;
 
@@ -26,24 +46,51 @@ export async function webhookStats(
   { hours, to }: { hours: number; to: Date },
 ): Promise<WebhookStats | null> {
   const from = new Date(to.getTime() - hours * HOUR_MS);
-  const known = await sql<{ last_delivery_at: string | null }>`
-    select (
-      select max(attempted_at) from delivery_attempts where delivery_id = (
-        select id from deliveries
-        where webhook_id = webhooks.id and attempts_count > 0 and not test
-        order by id desc limit 1)
-    ) as last_delivery_at
-    from webhooks
-    where id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid and deleted_at is null
+  const known = await sql<Standing>`
+    select
+      last.delivery_id, last.response_status, last.failure, last.response_ms,
+      (select max(attempted_at) from delivery_attempts a where a.delivery_id = last.delivery_id) as last_delivery_at,
+      (select count(*)::integer from (
+        select from deliveries where webhook_id = webhooks.id and status = 'held' limit ${MOST_HELD}
+      ) as waiting) as held,
+      (select min(next_attempt_at) from (
+        select next_attempt_at from deliveries where webhook_id = webhooks.id and status = 'retrying'
+        order by id desc limit ${MOST_RETRYING}
+      ) as retrying) as next_attempt_at
+    from webhooks left join lateral (
+      select id as delivery_id, response_status, failure, response_ms from deliveries
+      where webhook_id = webhooks.id and attempts_count > 0 and not test
+      order by id desc limit 1
+    ) as last on true
+    where webhooks.id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid and deleted_at is null
   `.execute(statements(database));
   const [webhook] = known.rows;
   if (!webhook) return null;
   const counts = await hourlyCounts(database, webhookId, { from, to });
-  const byHour = new Map(counts.map(({ hour, succeeded, failed }) => [hour, { succeeded, failed }]));
+  const byHour = new Map(
+    counts.map(({ hour, succeeded, failed, p95_ms: p95Ms }) => [hour, { succeeded, failed, p95Ms }]),
+  );
   return {
-    hours: Array.from({ length: hours }, (_, hour) => byHour.get(hour) ?? { succeeded: 0, failed: 0 }),
+    hours: Array.from({ length: hours }, (_, hour) => byHour.get(hour) ?? QUIET_HOUR),
     lastDeliveryAt: latest([webhook.last_delivery_at, ...counts.map(({ last }) => last)]),
+    last: lastOf(webhook),
+    held: webhook.held,
+    nextAttemptAt: webhook.next_attempt_at === null ? null : new Date(webhook.next_attempt_at),
   };
+}
+
+type Standing = {
+  delivery_id: string | null;
+  response_status: number | null;
+  failure: string | null;
+  response_ms: number | null;
+  last_delivery_at: string | null;
+  held: number;
+  next_attempt_at: string | null;
+};
+
+function lastOf({ delivery_id, response_status, failure, response_ms }: Standing): LastOutcome | null {
+  return delivery_id === null ? null : { delivery_id, response_status, failure, response_ms };
 }
 
 /** An old delivery may have been attempted later than the newest one. */
@@ -60,7 +107,13 @@ function latest(times: readonly (string | null)[]): Date | null {
 async function hourlyCounts(database: Database, webhookId: string, { from, to }: { from: Date; to: Date }) {
   const youngest = derivedUuid(new Date(from.getTime() - SCHEDULE_MS), '').slice(0, 13);
   // Not prepared: a plan that does not know the span would read all attempts.
-  const { rows } = await sql<{ hour: number; succeeded: number; failed: number; last: string }>`
+  const { rows } = await sql<{
+    hour: number;
+    succeeded: number;
+    failed: number;
+    p95_ms: number | null;
+    last: string;
+  }>`
     with asked as (
       select ${from.toISOString()}::timestamptz as since, ${to.toISOString()}::timestamptz as until
     ), delivery as (
@@ -77,6 +130,8 @@ async function hourlyCounts(database: Database, webhookId: string, { from, to }:
     select floor(extract(epoch from a.attempted_at - since) / 3600)::integer as hour,
       (count(*) filter (where a.failure is null))::integer as succeeded,
       (count(*) filter (where a.failure is not null))::integer as failed,
+      (percentile_disc(0.95) within group (order by a.response_ms)
+        filter (where a.response_status is not null))::integer as p95_ms,
       max(a.attempted_at) as last
     from asked, delivery d join delivery_attempts a on a.delivery_id = d.id
     where a.attempted_at >= since and a.attempted_at < until

@@ -37,6 +37,12 @@ export function wordsOf(event: { id: string; event: EventKind }, data: Record<st
   return words.slice(0, MAX_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
 }
 
+/** What an event is about, from what {@link wordsOf} made of it; null where that is no longer kept. */
+export function aboutEvent(event: { id: string; event: EventKind }, words: string): string | null {
+  const head = `${event.id} ${event.event} `;
+  return words.startsWith(head) && words.length > head.length ? words.slice(head.length) : null;
+}
+
 function tellingWords(
   object: unknown,
   members: readonly (typeof TELLING_MEMBERS)[number][] = TELLING_MEMBERS,

@@ -55,6 +55,31 @@ function notChangedTo(
   return `it changed to ${shownList(news)}, not to ${shown(wanted)}`;
 }
 
+/** What the filters on a field could name to let this event pass, in the words that people know best. */
+export function valuesOf(
+  field: FilterField,
+  event: JudgedEvent,
+): { values: FilterValue[]; changedTo: FilterValue[] } {
+  const known = (value: unknown) => nameOf(value) as FilterValue;
+  const present = presentValue(field, event);
+  return {
+    values: present === undefined ? [] : [present].map(known).filter(isFilterValue),
+    changedTo: newValues(field, event).map(known).filter(isFilterValue),
+  };
+}
+
+/** By which members people know an object best. */
+const TELLING_MEMBERS = ['key', 'name', 'email', 'id'] as const;
+
+function nameOf(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return TELLING_MEMBERS.map((member) => value[member]).find((name) => name !== undefined && name !== null);
+}
+
+function isFilterValue(value: unknown): value is FilterValue {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
 /** What a filter may name to mean this value: itself, or for an object what names it. */
 function meanings(value: unknown): unknown[] {
   if (!isObject(value)) return value === undefined ? [] : [value];

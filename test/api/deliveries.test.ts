@@ -79,8 +79,9 @@ describe('deliveries over HTTP', () => {
       const row = await delivered(hook, is('succeeded'));
       const [request] = await receiver.receives(1);
       assert.equal(request?.headers['x-service-delivery'], row.id);
-      const { attempts, ...listed } = await detail(row.id);
+      const { attempts, event_timestamp: occurred, received_at: came, ...listed } = await detail(row.id);
       assert.deepEqual(listed, row);
+      assert.ok(occurred <= came && came <= attempts[0].attempted_at);
       assert.deepEqual(
         { ...row, id: null, created_at: null, response_ms: null },
         {
@@ -97,6 +98,7 @@ describe('deliveries over HTTP', () => {
           next_attempt_at: null,
           reason: null,
           created_at: null,
+          about: 'iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',
         },
       );
       assert.equal(attempts.length, 1);
@@ -307,6 +309,46 @@ describe('deliveries over HTTP', () => {
       assert.ok(json.data.every(({ event_id: id }: Row) => !id.startsWith('evt_test_')));
     });
 
+    it('is sent exactly as it was looked at before, and once', async () => {
+      const hook = await webhook({ secret: 'quiet', include_secret_header: true });
+      const data = { issue: { id: 'i1', key: 'MINE-1', title: 'Ours', extra: [1, 2] } };
+      const wish = { event: 'issue.created', data };
+      const shown = await world.send('POST', `/api/v1/webhooks/${hook}/test-request`, { body: wish });
+      assert.equal(shown.status, 200, shown.text);
+      assert.ok(!shown.text.includes('quiet'));
+      assert.equal((await list(hook)).length, 0, 'a look sends nothing');
+      const { draft, request } = shown.json;
+      const sent = await test(hook, { ...wish, draft });
+      assert.equal(sent.status, 200, sent.text);
+      assert.equal(sent.json.delivery_id, draft);
+      assert.deepEqual(sent.json.request, request);
+      const [received] = await receiver.receives(1);
+      assert.equal(received?.body.toString(), request.body);
+      assert.equal(received?.headers['x-service-signature'], request.headers['x-service-signature']);
+      assert.deepEqual(JSON.parse(request.body).data, data);
+      assertProblem(await test(hook, { ...wish, draft }), 409, 'conflict');
+    });
+
+    for (const [title, more, pointer] of [
+      ['data that its kind does not have', { data: { issue: { title: 'no id' } } }, '/data/issue/id'],
+      ['data that is no object', { data: 'x' }, '/data'],
+      ['a draft of another day', { draft: '0190a2b3-0000-7000-8000-000000000001' }, '/draft'],
+      ['a draft that nobody made', { draft: randomUUID() }, '/draft'],
+    ] as const) {
+      it(`with ${title} is refused`, async () => {
+        const received = await test(await webhook(), { event: 'issue.created', ...more });
+        assertProblem(received, 422, 'validation_failed');
+        assert.equal(received.json.errors[0].pointer, pointer);
+      });
+    }
+
+    it('is shown to nobody who may not send it', async () => {
+      const viewer = await addPerson(world, await world.signIn(), 'viewer');
+      const wish = { ...world.as(viewer), body: { event: 'issue.created' } };
+      const path = `/api/v1/webhooks/${await webhook()}/test-request`;
+      assertProblem(await world.send('POST', path, wish), 403, 'forbidden');
+    });
+
     for (const body of [
       {},
       { event: 'issue.eaten' },
@@ -318,6 +360,23 @@ describe('deliveries over HTTP', () => {
         assertProblem(await test(await webhook(), body), 422, 'validation_failed');
       });
     }
+  });
+
+  it('values that recent events had are known, for whoever writes filters', async () => {
+    await publish('issue.updated');
+    await publish('deployment.completed');
+    const { status, json } = await world.send('GET', '/api/v1/filter-values');
+    assert.equal(status, 200);
+    const of = (event: string, field: string) =>
+      json.data.find((one: Row) => one.event === event && one.field === field);
+    assert.deepEqual(of('issue.updated', 'status').changed_to, ['In Progress']);
+    assert.deepEqual(of('issue.updated', 'assignee').values, ['Ada Okafor']);
+    assert.deepEqual(of('deployment.completed', 'project').values, ['SHOP']);
+    assert.deepEqual(of('deployment.completed', 'environment').values, ['production']);
+    assert.equal(of('deployment.completed', 'priority'), undefined);
+    const other = await addWorkspace(world);
+    const theirs = await world.send('GET', '/api/v1/filter-values', { key: other });
+    assert.deepEqual(theirs.json.data, []);
   });
 
   describe('a preview', () => {
@@ -555,6 +614,29 @@ describe('deliveries over HTTP', () => {
       receiver.answering(500);
       await world.send('POST', `/api/v1/webhooks/${hook}/test`, { body: { event: 'issue.created' } });
       assert.deepEqual((await recover(hook, { since: since() })).json, { count: 0 });
+    });
+
+    it('tells before how many they would be, and sends nothing for that', async () => {
+      const filters = [{ field: 'priority', values: ['Low'] }];
+      const hook = await webhook({
+        events: [{ event: 'issue.created' }, { event: 'issue.updated', filters }],
+      });
+      await delivered(hook, is('skipped'), await publish('issue.updated'));
+      const { id } = await delivered(hook, is('succeeded'), await publish());
+      await set(id, 'held');
+      await sql`update webhooks set disabled_at = now() where id = ${hook}`.execute(
+        statements(world.database),
+      );
+      const count = async (statuses: string[]) => {
+        const received = await recover(hook, { since: since(), statuses, count_only: true });
+        assert.equal(received.status, 200, received.text);
+        return received.json.count;
+      };
+      assert.equal(await count(['held', 'failed']), 1);
+      assert.equal(await count(['skipped']), 0, 'the filter still says no');
+      await edit(hook, { events: [{ event: 'issue.updated' }] });
+      assert.equal(await count(['held', 'skipped']), 2);
+      assert.equal((await detail(id)).status, 'held');
     });
 
     it('is written down in the audit log', async () => {

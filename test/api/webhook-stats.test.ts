@@ -94,6 +94,33 @@ describe('the figures of a webhook', () => {
     assert.equal(found.last_delivery_at, ago(1));
   });
 
+  it('tells what came last, what is held, when the next retry is due and how long answers took', async () => {
+    const id = await webhook();
+    await delivery(id, { created: 2, attempts: [{ ago: 2 }] });
+    await delivery(id, { created: 1, attempts: [{ ago: 1, failure: 'timeout' }] });
+    await delivery(id, { created: 3, attempts: [] });
+    const rows = statements(world.database);
+    await sql`update delivery_attempts set response_status = 200, response_ms = 41
+      where failure is null and delivery_id in (select id from deliveries where webhook_id = ${id})`.execute(
+      rows,
+    );
+    await sql`update deliveries set status = 'retrying', failure = 'timeout', next_attempt_at = ${ago(-1)}
+      where webhook_id = ${id} and created_at = ${ago(1)}`.execute(rows);
+    await sql`update deliveries set status = 'held' where webhook_id = ${id} and attempts_count = 0`.execute(
+      rows,
+    );
+    const found = await stats(id);
+    assert.equal(found.last.failure, 'timeout');
+    assert.equal(found.held, 1);
+    assert.equal(found.next_attempt_at, ago(-1));
+    assert.deepEqual(
+      found.hours.slice(-3).map(({ p95_ms: p95 }: { p95_ms: number | null }) => p95),
+      [41, null, null],
+    );
+    const quiet = await stats(await webhook());
+    assert.deepEqual([quiet.last, quiet.held, quiet.next_attempt_at], [null, 0, null]);
+  });
+
   it("leaves out tests, other webhooks' attempts, and what is older", async () => {
     const id = await webhook();
     await delivery(id, { created: 1, attempts: [{ ago: 1, trigger: 'test' }], test: true });

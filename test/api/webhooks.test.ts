@@ -431,6 +431,7 @@ describe('webhooks over HTTP', () => {
       'post webhooks/{id}/recover',
       'post webhooks/{id}/rotate-secret',
       'post webhooks/{id}/test',
+      'post webhooks/{id}/test-request',
     ]);
   });
 });

@@ -1,4 +1,5 @@
-import type { AttemptRow, DeliveryRow } from '../../database/deliveries.ts';
+import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/deliveries.ts';
+import { aboutEvent } from '../../domain/event-payload.ts';
 import { presentDelivery } from '../../domain/delivery-view.ts';
 
 /** An attempt with what was sent and received; `body` is the payload, the same in all attempts. */
@@ -26,7 +27,22 @@ export function presentAttempt(row: AttemptRow, body: string | null) {
   };
 }
 
+/** A delivery of a log; `words` is what its event is searched by. */
+export function presentListed(row: DeliveryRow, words: string | null) {
+  const about = aboutEvent({ id: row.event_id, event: row.event }, words ?? '');
+  return { ...presentDelivery(row), about };
+}
+
 /** A delivery with all its attempts. */
-export function presentDetail(row: DeliveryRow, attempts: readonly AttemptRow[], body: string | null) {
-  return { ...presentDelivery(row), attempts: attempts.map((attempt) => presentAttempt(attempt, body)) };
+export function presentDetail(
+  row: DeliveryRow,
+  attempts: readonly AttemptRow[],
+  event: EventOfDelivery | null,
+) {
+  return {
+    ...presentListed(row, event?.words ?? null),
+    event_timestamp: event?.timestamp.toISOString() ?? null,
+    received_at: event?.received_at.toISOString() ?? null,
+    attempts: attempts.map((attempt) => presentAttempt(attempt, event?.body ?? null)),
+  };
 }

@@ -1,12 +1,18 @@
-import { deliveryView, presentDelivery } from '../../domain/delivery-view.ts';
+import { deliveryView } from '../../domain/delivery-view.ts';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { attemptsOf, bodyOf, findDelivery, listDeliveries } from '../../database/deliveries.ts';
+import {
+  attemptsOf,
+  eventOf,
+  findDelivery,
+  listDeliveries,
+  wordsOfEvents,
+} from '../../database/deliveries.ts';
 import { findWebhook } from '../../database/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { presentDetail } from './presenter.ts';
+import { presentDetail, presentListed } from './presenter.ts';
 import { retryDelivery } from './retry.ts';
 import * as schema from './schema.ts';
 
@@ -48,7 +54,9 @@ function list(deps: Dependencies): Route {
         limit: limit + 1,
       });
       const { rows, nextCursor } = cutPage(found, limit);
-      return { status: 200, body: { data: rows.map(presentDelivery), next_cursor: nextCursor } };
+      const words = await wordsOfEvents(deps.database, rows);
+      const data = rows.map((row) => presentListed(row, words.get(row.event_seq) ?? null));
+      return { status: 200, body: { data, next_cursor: nextCursor } };
     },
   });
 }
@@ -66,8 +74,11 @@ function read(deps: Dependencies): Route {
     async handle({ caller: { workspaceId }, params: { id } }) {
       const row = await findDelivery(deps.database, { workspaceId, id });
       if (!row) throw notFound(tag);
-      const [attempts, body] = await Promise.all([attemptsOf(deps.database, id), bodyOf(deps.database, row)]);
-      return { status: 200, body: presentDetail(row, attempts, body) };
+      const [attempts, event] = await Promise.all([
+        attemptsOf(deps.database, id),
+        eventOf(deps.database, row),
+      ]);
+      return { status: 200, body: presentDetail(row, attempts, event) };
     },
   });
 }

@@ -16,23 +16,35 @@ import {
 
 const MAX_SEARCH_LENGTH = 200;
 
+/** A delivery in its webhook's log. */
+const listed = deliveryView
+  .extend({
+    about: z
+      .string()
+      .nullable()
+      .describe('What the event is about: ids, keys, titles, names; null once they are removed'),
+  })
+  .meta({ id: 'ListedDelivery' });
+
 /** A page of a webhook's log (decisions 6). */
-export const page = pageOf(deliveryView).meta({ id: 'DeliveryPage' });
+export const page = pageOf(listed).meta({ id: 'DeliveryPage' });
 
 const milliseconds = z.number().nullable();
 const headers = z.record(z.string(), z.string());
+
+export const attemptRequest = z.strictObject({
+  method: z.literal('POST'),
+  url: z.string(),
+  headers: headers.describe('A secret that was sent is masked'),
+  body: z.string().nullable().describe('null once payloads of that age are removed'),
+});
 
 export const attempt = z
   .strictObject({
     number: z.int(),
     trigger: z.enum(ATTEMPT_TRIGGERS),
     attempted_at: timestamp,
-    request: z.strictObject({
-      method: z.literal('POST'),
-      url: z.string(),
-      headers: headers.describe('A secret that was sent is masked'),
-      body: z.string().nullable().describe('null once payloads of that age are removed'),
-    }),
+    request: attemptRequest,
     response: z
       .strictObject({
         status: z.int(),
@@ -55,8 +67,12 @@ export const attempt = z
   })
   .meta({ id: 'DeliveryAttempt' });
 
-export const detail = deliveryView
-  .extend({ attempts: z.array(attempt).describe('Oldest first') })
+export const detail = listed
+  .extend({
+    event_timestamp: timestamp.nullable().describe('When the event occurred'),
+    received_at: timestamp.nullable().describe('When the event came in here'),
+    attempts: z.array(attempt).describe('Oldest first'),
+  })
   .meta({ id: 'DeliveryDetail' });
 
 export const webhookParams = z.strictObject({ id: uuid });

@@ -5,7 +5,7 @@ import { route, type Route } from '../http/route.ts';
 import { previewOf } from './preview.ts';
 import { recoverWebhook } from './recover.ts';
 import * as schema from './schema.ts';
-import { testWebhook } from './test.ts';
+import { draftTest, testWebhook } from './test.ts';
 
 const PATH = '/api/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -15,7 +15,7 @@ const tag = 'webhook';
 
 /** What is done with a webhook beside changing it. */
 export function webhookActions(deps: Dependencies): Route[] {
-  return [test(deps), preview(deps), previewPlan(deps), recover(deps)];
+  return [test(deps), testDraft(deps), preview(deps), previewPlan(deps), recover(deps)];
 }
 
 function test(deps: Dependencies): Route {
@@ -32,9 +32,27 @@ function test(deps: Dependencies): Route {
     body: schema.testWish,
     idempotent: true,
     answers: { 200: { description: 'The attempt, whatever came of it', schema: schema.testAttempt } },
-    problems: ['invalid_state'],
-    handle: async ({ caller: { workspaceId }, params: { id }, body: { event } }) =>
-      await testWebhook(deps, { workspaceId, id, event }),
+    problems: ['invalid_state', 'conflict'],
+    handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data, draft } }) =>
+      await testWebhook(deps, { workspaceId, id, event, data, draft }),
+  });
+}
+
+function testDraft(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${ONE}/test-request`,
+    operationId: 'draftWebhookTest',
+    tag,
+    summary: 'See the request of a test before it is sent, with its real signature',
+    description:
+      'Nothing is stored or sent. The `draft` of the answer, given to the test, sends exactly this.',
+    access: writes,
+    params: schema.webhookParams,
+    body: schema.testDraftWish,
+    answers: { 200: { description: 'The request', schema: schema.testDraft } },
+    handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data } }) =>
+      await draftTest(deps, { workspaceId, id, event, data }),
   });
 }
 
@@ -87,9 +105,14 @@ function recover(deps: Dependencies): Route {
     params: schema.webhookParams,
     body: schema.recovery,
     idempotent: true,
-    answers: { 202: { description: 'How many', schema: schema.recovered } },
+    answers: {
+      200: { description: 'How many they would be, with `count_only`', schema: schema.recovered },
+      202: { description: 'How many', schema: schema.recovered },
+    },
     problems: ['invalid_state'],
-    handle: async ({ caller: { workspaceId, actor }, params: { id }, body: { since, statuses } }) =>
-      await recoverWebhook(deps, { workspaceId, actor, id, since, statuses }),
+    async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
+      const { since, statuses, count_only: countOnly } = body;
+      return await recoverWebhook(deps, { workspaceId, actor, id, since, statuses, countOnly });
+    },
   });
 }

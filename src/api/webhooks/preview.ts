@@ -1,3 +1,4 @@
+import { aboutEvent } from '../../domain/event-payload.ts';
 import { judge } from '../../domain/matching.ts';
 import type { Subscription } from '../../domain/webhook.ts';
 import { recentEvents } from '../../database/events.ts';
@@ -12,12 +13,13 @@ export async function previewOf(
   wish: { events: readonly Subscription[]; limit: number | undefined },
 ): Promise<Answer> {
   const found = await recentEvents(deps.database, workspaceId, wish.limit ?? DEFAULT_PREVIEW);
-  const data = found.map(({ id, event, timestamp, body }) => {
+  const data = found.map(({ id, event, timestamp, body, words }) => {
     const verdict = judge(wish.events, { event, data: dataOf(body) });
     return {
       event_id: id,
       event,
       timestamp: timestamp.toISOString(),
+      about: aboutEvent({ id, event }, words),
       verdict: verdict.verdict,
       reason: verdict.verdict === 'skip' ? verdict.reason : null,
     };

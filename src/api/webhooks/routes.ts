@@ -17,6 +17,7 @@ import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { idOfClaim } from '../tasks/submit.ts';
 import { webhookActions } from './actions.ts';
+import { filterValuesRoute } from './filter-values.ts';
 import * as schema from './schema.ts';
 import { checkHeaderSecret, settledChange } from './settle.ts';
 import { webhookStatsRoute } from './stats.ts';
@@ -39,6 +40,7 @@ export function webhookRoutes(deps: Dependencies): Route[] {
     rotate(deps),
     ...webhookActions(deps),
     webhookStatsRoute(deps),
+    filterValuesRoute(deps),
   ];
 }
 

@@ -4,7 +4,8 @@ import { MAX_SECRET_OVERLAP_HOURS } from '../../domain/limits.ts';
 import { subscriptions } from '../../domain/webhook-filters.ts';
 import { secret } from '../../domain/webhook-plan.ts';
 import { webhookView } from '../../domain/webhook-view.ts';
-import { attempt } from '../deliveries/schema.ts';
+import { attempt, attemptRequest } from '../deliveries/schema.ts';
+import { checkData } from '../events/schema.ts';
 import { overlapHours, pageOf, pageParameters, shownAs, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
@@ -31,9 +32,38 @@ export const rotated = webhookView
 export const webhookParams = z.strictObject({ id: uuid });
 export const webhookListParameters = z.strictObject(pageParameters);
 
+const testEvent = {
+  event: z.enum(EVENT_KINDS).describe('A sample of this kind is sent'),
+  data: z.looseObject({}).optional().describe("In the place of the sample's, as for events of the kind"),
+};
+type TestEvent = z.output<z.ZodObject<typeof testEvent>>;
+const checkTestData = ({ event, data }: TestEvent, context: z.core.$RefinementCtx) =>
+  checkData(event, data, ['data'], context.issues);
+
 export const testWish = z
-  .strictObject({ event: z.enum(EVENT_KINDS).describe('A sample of this kind is sent') })
+  .strictObject({
+    ...testEvent,
+    draft: uuid
+      .optional()
+      .describe('Of the request that was looked at before: it is sent as it was shown, once, within a day'),
+  })
+  .superRefine(checkTestData)
   .meta({ id: 'TestDelivery' });
+
+export const testDraftWish = z
+  .strictObject(testEvent)
+  .superRefine(checkTestData)
+  .meta({ id: 'TestDraftWish' });
+
+/** A test as it would go out. */
+export const testDraft = z
+  .strictObject({
+    draft: uuidOut.describe('Sends exactly this, as `draft` of a test; also the id of the delivery'),
+    request: attemptRequest.describe(
+      'Times of Standard Webhooks and what they sign are those of the attempt',
+    ),
+  })
+  .meta({ id: 'TestDraft' });
 
 /** An attempt as the delivery log shows it, with the id of its delivery. */
 export const testAttempt = attempt
@@ -60,6 +90,7 @@ export const preview = z
         event_id: z.string(),
         event: z.enum(EVENT_KINDS),
         timestamp,
+        about: z.string().nullable().describe('What it is about, in its own words: ids, keys, titles, names'),
         verdict: z.enum(['send', 'skip', 'unsubscribed']),
         reason: z.string().nullable().describe('Which filter said no, and why'),
       }),
@@ -84,6 +115,10 @@ export const recovery = z
       .min(1)
       .optional()
       .describe(`${DEFAULT_RECOVERY.join(' and ')} by default`),
+    count_only: z
+      .boolean()
+      .default(false)
+      .describe('Only says how many they would be, with 200; also while the webhook is disabled or off'),
   })
   .meta({ id: 'Recovery' });
 export const recovered = z

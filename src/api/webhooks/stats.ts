@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { webhookStats, type WebhookStats } from '../../database/webhook-stats.ts';
+import { MOST_HELD, webhookStats, type WebhookStats } from '../../database/webhook-stats.ts';
+import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { integerParameter, timestamp, uuid } from '../http/fields.ts';
+import { integerParameter, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
@@ -13,6 +14,18 @@ const hour = z.strictObject({
   from: timestamp,
   succeeded: z.number().int(),
   failed: z.number().int(),
+  p95_ms: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Within so many milliseconds 95 of 100 answers came; null where none did'),
+});
+
+const last = z.strictObject({
+  delivery_id: uuidOut,
+  response_status: z.number().int().nullable(),
+  failure: z.enum(FAILURE_KINDS).nullable(),
+  response_ms: z.number().int().nullable(),
 });
 
 const stats = z
@@ -25,6 +38,12 @@ const stats = z
     failed: z.number().int(),
     success_rate: z.number().nullable().describe('From 0 to 1; null without attempts'),
     last_delivery_at: timestamp.nullable(),
+    last: last.nullable().describe('What came of the newest delivery that was attempted'),
+    held: z
+      .number()
+      .int()
+      .describe(`Deliveries that wait for the webhook to be enabled, counted to ${MOST_HELD}`),
+    next_attempt_at: timestamp.nullable().describe('When the next retry is due'),
   })
   .meta({ id: 'WebhookStats' });
 
@@ -51,7 +70,7 @@ export function webhookStatsRoute(deps: Dependencies): Route {
   });
 }
 
-function present({ hours, lastDeliveryAt }: WebhookStats, to: Date) {
+function present({ hours, lastDeliveryAt, last: newest, held, nextAttemptAt }: WebhookStats, to: Date) {
   const startOf = (index: number) => new Date(to.getTime() - (hours.length - index) * HOUR_MS).toISOString();
   const succeeded = hours.reduce((sum, one) => sum + one.succeeded, 0);
   const failed = hours.reduce((sum, one) => sum + one.failed, 0);
@@ -59,11 +78,14 @@ function present({ hours, lastDeliveryAt }: WebhookStats, to: Date) {
   return {
     from: startOf(0),
     to: to.toISOString(),
-    hours: hours.map((one, index) => ({ from: startOf(index), ...one })),
+    hours: hours.map(({ p95Ms, ...counts }, index) => ({ from: startOf(index), ...counts, p95_ms: p95Ms })),
     total,
     succeeded,
     failed,
     success_rate: total === 0 ? null : succeeded / total,
     last_delivery_at: lastDeliveryAt?.toISOString() ?? null,
+    last: newest,
+    held,
+    next_attempt_at: nextAttemptAt?.toISOString() ?? null,
   };
 }

@@ -1,66 +1,124 @@
-import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import type { EventKind } from '../../domain/event-kinds.ts';
 import { payloadText, wordsOf } from '../../domain/event-payload.ts';
 import { sampleData } from '../../domain/event-samples.ts';
 import { attemptsOf, giveUpTest, insertTestDelivery } from '../../database/deliveries.ts';
 import { insertTestEvent, workspaceName } from '../../database/events.ts';
-import { findWebhook } from '../../database/webhooks.ts';
+import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
+import { requestHeaders } from '../../outbound/attempt-record.ts';
+import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
+import { webhookSecretPlace } from '../../security/sealing.ts';
 import { EngineUncertain } from '../../workflows/control.ts';
 import { presentAttempt } from '../deliveries/presenter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { Answer } from '../http/route.ts';
 
-type Wish = { workspaceId: string; id: string; event: EventKind };
+type TestPlan = {
+  workspaceId: string;
+  id: string;
+  event: EventKind;
+  data: Record<string, unknown> | undefined;
+};
+
+/** How old a draft may be when it is sent, and how far its clock may be ahead of this one. */
+const DRAFT_MS = 24 * 3_600_000;
+const AHEAD_MS = 60_000;
 
 /**
  * Sends a sample event to one webhook, also while it is disabled or off, and answers with the attempt, whatever the
- * receiver said. It neither counts as a failure nor is it retried.
+ * receiver said. It neither counts as a failure nor is it retried. With a `draft`, what goes out is what
+ * {@link draftTest} showed for it.
+ * @throws Problem `conflict` where the draft was sent already, `validation_failed` where it is none of today's
  */
-export async function testWebhook(deps: Dependencies, { workspaceId, id, event }: Wish): Promise<Answer> {
-  const webhook = await findWebhook(deps.database, { workspaceId, id });
+export async function testWebhook(
+  deps: Dependencies,
+  plan: TestPlan & { draft: string | undefined },
+): Promise<Answer> {
+  const webhook = await findWebhook(deps.database, plan);
   if (!webhook) throw notFound('webhook');
+  const draft = plan.draft ?? randomUUIDv7();
+  checkDraft(draft, deps.clock());
   await deps.control.ready();
-  const { deliveryId, body } = await insertTest(deps, { workspaceId, id, event });
+  const body = await insertTest(deps, plan, draft);
   try {
-    await deps.deliveryControl.attemptAndWait({ deliveryId, trigger: 'test', token: randomUUIDv7() });
+    await deps.deliveryControl.attemptAndWait({ deliveryId: draft, trigger: 'test', token: randomUUIDv7() });
   } catch (error) {
-    await giveUpTest(deps.database, deliveryId, 'the test could not be sent in time', deps.clock());
+    await giveUpTest(deps.database, draft, 'the test could not be sent in time', deps.clock());
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
-  const [attempt] = await attemptsOf(deps.database, deliveryId);
+  const [attempt] = await attemptsOf(deps.database, draft);
   if (!attempt) throw new Problem('invalid_state', 'The webhook was deleted before the test was sent.');
-  return { status: 200, body: { delivery_id: deliveryId, ...presentAttempt(attempt, body) } };
+  return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body) } };
 }
 
-async function insertTest(deps: Dependencies, { workspaceId, id, event }: Wish) {
+/** The request that a test would make, byte for byte, and the id that sends exactly it. Nothing is stored. */
+export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<Answer> {
+  const webhook = await findWebhook(deps.database, plan);
+  if (!webhook) throw notFound('webhook');
+  const draft = randomUUIDv7();
+  const { body, timestamp } = await payloadOf(deps, plan, draft);
+  const message = { deliveryId: draft, event: plan.event, timestamp, body: Buffer.from(body) };
   const now = deps.clock();
+  const headers = requestHeaders(webhookHeaders(message, signingOf(deps, webhook, now), now));
+  const request = { method: 'POST', url: webhook.url, headers: loggedHeaders(headers), body };
+  return { status: 200, body: { draft, request } };
+}
+
+function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {
+  const { id, secret, previous_secret: previous, previous_secret_until: until } = webhook;
+  const open = (sealed: string) => sealing.open(sealed, webhookSecretPlace(id));
+  return {
+    secret: secret ? open(secret) : null,
+    previousSecret: previous && until && now < until ? open(previous) : null,
+    includeSecretHeader: webhook.include_secret_header,
+    standardWebhooks: webhook.standard_webhooks,
+  };
+}
+
+/** Everything of a test follows from its draft: the ids, and the time, which a UUID of version 7 begins with. */
+async function payloadOf(deps: Dependencies, { workspaceId, event, data }: TestPlan, draft: string) {
   const name = (await workspaceName(deps.database, workspaceId)) ?? '';
-  const eventId = `evt_test_${randomUUID()}`;
-  const data = sampleData(event);
+  const [eventId, timestamp] = [`evt_test_${draft}`, timeOf(draft)];
+  const content = data ?? sampleData(event);
   const body = payloadText({
     id: eventId,
     event,
-    timestamp: now.toISOString(),
+    timestamp: timestamp.toISOString(),
     workspace: { id: workspaceId, name },
-    data: JSON.stringify(data),
+    data: JSON.stringify(content),
   });
-  const eventSeq = await insertTestEvent(deps.database, {
-    workspace_id: workspaceId,
-    id: eventId,
-    event,
-    timestamp: now,
-    body,
-    words: wordsOf({ id: eventId, event }, data),
-    received_at: now,
-  });
-  const deliveryId = await insertTestDelivery(deps.database, {
+  return { eventId, timestamp, body, words: wordsOf({ id: eventId, event }, content) };
+}
+
+async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Promise<string> {
+  const { workspaceId, id: webhookId, event } = plan;
+  const { eventId, timestamp, body, words } = await payloadOf(deps, plan, draft);
+  const now = deps.clock();
+  const named = { workspace_id: workspaceId, id: eventId, event, timestamp };
+  const eventSeq = await insertTestEvent(deps.database, { ...named, body, words, received_at: now });
+  if (eventSeq === null) throw new Problem('conflict', 'This test was sent already; look at a new one.');
+  await insertTestDelivery(deps.database, {
+    id: draft,
     workspaceId,
-    webhookId: id,
+    webhookId,
     eventSeq,
     eventId,
     event,
     now,
   });
-  return { deliveryId, body };
+  return body;
+}
+
+function checkDraft(draft: string, now: Date): void {
+  const age = now.getTime() - timeOf(draft).getTime();
+  if (draft[14] === '7' && age < DRAFT_MS && age > -AHEAD_MS) return;
+  const message = '`draft` is no request of the last day; look at a new one.';
+  throw new Problem('validation_failed', message, {
+    errors: [{ pointer: '/draft', code: 'not_allowed', message }],
+  });
+}
+
+function timeOf(uuid: string): Date {
+  return new Date(Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16));
 }

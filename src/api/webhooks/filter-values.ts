@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { EVENT_KINDS } from '../../domain/event-kinds.ts';
+import { valuesOf } from '../../domain/matching.ts';
+import { FILTER_FIELDS, type FilterValue } from '../../domain/webhook.ts';
+import { recentEvents } from '../../database/events.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { route, type Route } from '../http/route.ts';
+import { dataOf } from './preview.ts';
+
+const LOOKED_AT = 100;
+const MOST_VALUES = 30;
+const MOST_LENGTH = 100;
+
+const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const seen = z
+  .strictObject({
+    event: z.enum(EVENT_KINDS),
+    field: z.enum(FILTER_FIELDS),
+    values: z.array(value).describe('Present values, the latest first'),
+    changed_to: z.array(value).describe('Values that it changed to, the latest first'),
+  })
+  .meta({ id: 'SeenFilterValues' });
+
+/** What filters could name, as recent events had it: suggestions for whoever writes filters. */
+export function filterValuesRoute(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: '/api/v1/filter-values',
+    operationId: 'listFilterValues',
+    tag: 'webhook',
+    summary: 'Values of filterable fields in recent events',
+    description: `Of the latest ${LOOKED_AT} events. Fields that none of them had are not in the list.`,
+    access: { kind: 'credential', scope: 'webhooks:read' },
+    answers: { 200: { description: 'The values', schema: z.strictObject({ data: z.array(seen) }) } },
+    async handle({ caller: { workspaceId } }) {
+      const events = (await recentEvents(deps.database, workspaceId, LOOKED_AT)).map(({ event, body }) => ({
+        event,
+        data: dataOf(body),
+      }));
+      const data = EVENT_KINDS.flatMap((event) => {
+        const ofKind = events.filter((one) => one.event === event);
+        return FILTER_FIELDS.map((field) => {
+          const found = ofKind.map((one) => valuesOf(field, one));
+          return {
+            event,
+            field,
+            values: shortList(found.flatMap(({ values }) => values)),
+            changed_to: shortList(found.flatMap(({ changedTo }) => changedTo)),
+          };
+        }).filter(({ values, changed_to }) => values.length > 0 || changed_to.length > 0);
+      });
+      return { status: 200, body: { data } };
+    },
+  });
+}
+
+function shortList(values: readonly FilterValue[]): FilterValue[] {
+  const short = values.filter((one) => typeof one !== 'string' || one.length <= MOST_LENGTH);
+  return [...new Set(short)].slice(0, MOST_VALUES);
+}
