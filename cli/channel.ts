@@ -18,10 +18,7 @@ const PUSHED = { event: true, request: true, listening_ended: true, closed: true
 
 /** One connection to the live channel, over a plain WebSocket. */
 export type Channel = {
-  /**
-   * Sends a message and gives its answer's members. A member `id` of the message serves to know its answer by, else
-   * one is added. @throws ChannelError where it is refused, or the connection ends before the answer
-   */
+  /** Sends a message and gives its answer. @throws ChannelError where it is refused, or no answer comes */
   ask(type: string, members: Record<string, unknown>): Promise<Record<string, unknown>>;
   /** In order, for one reader. Ends with `close()`; throws the ChannelError of any other end. */
   pushed: AsyncIterable<PushedMessage>;
@@ -76,9 +73,11 @@ function connect(baseUrl: string, { token }: Token, timeoutMs: number): Promise<
   socket.once('open', () => socket.pause());
   return new Promise((resolve, reject) => {
     socket.once('open', () => resolve(socket));
-    socket.once('unexpected-response', (request, response) => {
+    socket.once('unexpected-response', (_request, response) => {
+      // Kept alive, it would keep the command for as long.
+      const { socket: line } = response;
       void refusedUpgrade(response).then((error) => {
-        request.destroy();
+        line.destroy();
         reject(error);
       });
     });
@@ -129,7 +128,7 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
 
   return {
     async ask(type, members) {
-      const { id, answer } = questions.open(members['id']);
+      const { id, answer } = questions.open();
       socket.send(JSON.stringify({ type, ...members, id }));
       const timer = setTimeout(() => {
         endWith(lost(`\`${type}\` was not answered within ${answerMs / 1_000} s`));
@@ -158,9 +157,9 @@ function createQuestions() {
   let asked = 0;
   return {
     /** @throws ChannelError where the connection has ended */
-    open(wanted: unknown): { id: string; answer: Promise<Record<string, unknown>> } {
+    open(): { id: string; answer: Promise<Record<string, unknown>> } {
       if (ended !== null) throw ended;
-      const id = typeof wanted === 'string' ? wanted : String(++asked);
+      const id = String(++asked);
       const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>();
       askers.set(id, { resolve, reject });
       return { id, answer: promise };

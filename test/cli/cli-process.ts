@@ -53,11 +53,14 @@ export function cliWith(env: Record<string, string>): Cli {
       for (;;) {
         const match = pattern.exec(done.stdout) ?? pattern.exec(done.stderr);
         if (match !== null) return match;
+        const heard = new AbortController();
+        const either = AbortSignal.any([signal, heard.signal]);
         const news = [child.stdout, child.stderr, child].map((source) =>
-          once(source, source === child ? 'close' : 'data', { signal }),
+          once(source, source === child ? 'close' : 'data', { signal: either }),
         );
         await Promise.race(news).catch(() => {});
         for (const one of news) one.catch(() => {});
+        heard.abort();
         if (signal.aborted) throw new Error(`not said: ${pattern}\n${done.stdout}${done.stderr}`);
       }
     };
