@@ -1,28 +1,40 @@
 import { Context } from '@temporalio/activity';
 import { rehearseStep, type ProgressReport } from '../agents/rehearsal.ts';
 import type { Database } from '../database/connect.ts';
-import { recordChange } from '../database/feed.ts';
+import { lastProgress, recordChange } from '../database/feed.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { StepOutcome, StepWork } from '../domain/step-work.ts';
 import { keepBeating } from './heartbeat.ts';
+import { createProgressMerger } from './progress-merger.ts';
 
 export type RehearsalActivities = ReturnType<typeof createRehearsalActivities>;
 
 /** The rehearsal backend as activities. */
 export function createRehearsalActivities({ database }: { database: Database }) {
-  const stageFor = (work: StepWork) => ({
-    signal: Context.current().cancellationSignal,
-    report: async (reports: ProgressReport[]) => {
-      const entries = reports.map((entry) => progressEntry(work, entry));
+  /** Plays a step; its progress is in the feed, up to the last report, before it ends. */
+  const play = async (work: StepWork): Promise<StepOutcome> => {
+    const { info, cancellationSignal: signal } = Context.current();
+    // What was done before a crash has been told of; who does it again goes on telling from there.
+    const told = info.attempt > 1 ? await lastProgress(database, work.executionId, progressKey(work)) : 0;
+    const progress = createProgressMerger<ProgressReport>(async (reports) => {
+      const entries = reports.map((report) => progressEntry(work, report));
       await recordChange(database, { executionId: work.executionId, view: null, entries });
-    },
-  });
+    });
+    const report = (one: ProgressReport) => one.number > told && progress.report(one);
+    try {
+      const outcome = await rehearseStep(work, { signal, report });
+      await progress.flush();
+      return outcome;
+    } finally {
+      await progress.drop();
+    }
+  };
   return {
     /** Plays one attempt of a step; its progress goes into the feed while it lasts. */
     async rehearse(work: StepWork): Promise<StepOutcome> {
       const stopBeating = keepBeating();
       try {
-        return await rehearseStep(work, stageFor(work));
+        return await play(work);
       } finally {
         stopBeating();
       }
@@ -35,15 +47,20 @@ export function createRehearsalActivities({ database }: { database: Database }) 
     ): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }> {
       const recorded = await recordChange(database, news);
       if (recorded.outcome !== 'recorded') return { recorded, outcome: null };
-      return { recorded, outcome: await rehearseStep(work, stageFor(work)) };
+      return { recorded, outcome: await play(work) };
     },
   };
+}
+
+/** What the keys of a step's progress begin with; the number of the report is the rest. */
+function progressKey(work: StepWork): string {
+  return `step.progress:${work.step.id}:${work.attempt}:`;
 }
 
 function progressEntry(work: StepWork, { number, percent, at }: ProgressReport) {
   const { id, name, agent } = work.step;
   return {
-    key: `step.progress:${id}:${work.attempt}:${number}`,
+    key: `${progressKey(work)}${number}`,
     type: 'step.progress' as const,
     at: at.toISOString(),
     data: { step: { id, name, agent, attempt: work.attempt }, percent },

@@ -4,9 +4,9 @@ import type { StepOutcome, StepWork } from '../domain/step-work.ts';
 /** One progress report of a step: the `number`-th, counted from 1. */
 export type ProgressReport = { number: number; percent: number; at: Date };
 
-type Stage = { report(reports: ProgressReport[]): Promise<void>; signal: AbortSignal };
+type Stage = { report(report: ProgressReport): void; signal: AbortSignal };
 
-/** Reports of one step that go out together when they fall into the same moment. */
+/** Reports of one step that fall into the same moment are made together. */
 const REPORT_EVERY_MS = 50;
 
 /**
@@ -45,17 +45,15 @@ async function playTime(stepMs: number, reports: number, stage: Stage): Promise<
     await wait(pause, undefined, { signal: stage.signal });
     passed += pause;
     const due = Math.floor((reports * passed) / stepMs);
-    await reportUpTo(due);
+    reportUpTo(due);
   }
-  await reportUpTo(reports);
+  reportUpTo(reports);
 
-  async function reportUpTo(due: number): Promise<void> {
-    if (due <= reported) return;
+  function reportUpTo(due: number): void {
     const at = new Date();
-    const numbers = Array.from({ length: due - reported }, (_, index) => reported + index + 1);
-    await stage.report(
-      numbers.map((number) => ({ number, percent: Math.floor((100 * number) / reports), at })),
-    );
-    reported = due;
+    for (; reported < due; reported += 1) {
+      const number = reported + 1;
+      stage.report({ number, percent: Math.floor((100 * number) / reports), at });
+    }
   }
 }

@@ -76,6 +76,15 @@ export async function eventsAfter(
   }));
 }
 
+/** The highest number behind `prefix` among the keys of a run's events; 0 where there is none. */
+export async function lastProgress(database: Database, executionId: string, prefix: string): Promise<number> {
+  const { rows } = await sql<{ last: number | null }>`
+    select max(substr(key, ${prefix.length + 1}::integer)::integer) as last from task_events
+    where execution_id = ${executionId}::uuid and starts_with(key, ${prefix})
+  `.execute(statements(database));
+  return rows[0]?.last ?? 0;
+}
+
 /** A place in a feed: behind the event `after` of a run. */
 export type FeedPlace = { executionId: string; after: number };
 /** An event, and how long before the reading it was written, in milliseconds by the database's clock. */

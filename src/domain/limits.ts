@@ -111,3 +111,5 @@ export const ROOM_DELIVERIES = 25;
 export const ROOM_DELIVERIES_AGAIN = 100;
 /** Deliveries of which one slow client still has to be told; beyond, it is told that much has changed. */
 export const MAX_OWED_DELIVERIES = 2_000;
+/** `step.progress` events of one attempt of a step; reports that come faster are merged, the latest counts. */
+export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createProgressMerger } from '../../src/activities/progress-merger.ts';
+import { lastProgress } from '../../src/database/feed.ts';
+import { PROGRESS_EVENTS } from '../../src/domain/limits.ts';
+import { eventually, startRuns, type Runs } from '../support/runs.ts';
+
+/** How many events a step may write that reports without end for so long. */
+const mostWithin = (ms: number) =>
+  PROGRESS_EVENTS.burst + Math.ceil((ms / 1_000) * PROGRESS_EVENTS.perSecond);
+
+describe('reports of progress', function () {
+  this.timeout(30_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  const progressOf = async (id: string) =>
+    (await runs.events(id)).filter(({ type }) => type === 'step.progress');
+
+  it('each become an event while there are few', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 2, progress_events: 20, step_ms: 100 } });
+    await runs.reaches(id, 'completed');
+    const percents = (await progressOf(id)).map(({ data }) => data['percent']);
+    const each = Array.from({ length: 20 }, (_, index) => (index + 1) * 5);
+    assert.deepEqual(percents, [...each, ...each]);
+  });
+
+  for (const [speed, stepMs] of Object.entries({ 'in a second': 1_000, 'at once': 0 })) {
+    it(`a thousand ${speed} become a few events, of which the last is the thousandth`, async () => {
+      const id = await runs.submit({ rehearsal: { steps: 1, progress_events: 1_000, step_ms: stepMs } });
+      await runs.reaches(id, 'completed');
+      const events = await runs.events(id);
+      const progress = await progressOf(id);
+      assert.ok(progress.length <= mostWithin(stepMs + 1_000), `${progress.length} events`);
+      const [step] = (await runs.row(id)).steps;
+      const written = await lastProgress(runs.database, id, `step.progress:${step?.id}:1:`);
+      assert.equal(written, 1_000);
+      const percents = progress.map(({ data }) => Number(data['percent']));
+      assert.equal(percents.at(-1), 100);
+      assert.deepEqual(
+        percents,
+        percents.toSorted((a, b) => a - b),
+      );
+      const types = events.map(({ type }) => type);
+      assert.ok(types.lastIndexOf('step.progress') < types.indexOf('step.completed'));
+    });
+  }
+
+  it('of one run hold up no other', async () => {
+    const busy = await runs.submit({ rehearsal: { steps: 3, progress_events: 1_000, step_ms: 1_000 } });
+    await runs.reaches(busy, 'executing');
+    const begun = performance.now();
+    const other = await runs.submit({ rehearsal: { steps: 3, progress_events: 2 } });
+    await runs.reaches(other, 'completed');
+    assert.ok(performance.now() - begun < 2_000);
+    assert.equal((await progressOf(other)).length, 6);
+    await runs.reaches(busy, 'completed');
+  });
+});
+
+describe('the merging of reports', () => {
+  it('writes one batch at a time, and never lets a report wait for it', async () => {
+    const written: number[] = [];
+    let underWay = 0;
+    let most = 0;
+    const merger = createProgressMerger<number>(async (reports) => {
+      most = Math.max(most, (underWay += 1));
+      await wait(20);
+      underWay -= 1;
+      written.push(...reports);
+    });
+    const begun = performance.now();
+    for (let number = 1; number <= 500; number += 1) merger.report(number);
+    assert.ok(performance.now() - begun < 20);
+    await merger.flush();
+    assert.equal(most, 1);
+    assert.equal(written.at(-1), 500);
+    assert.equal(written.length, PROGRESS_EVENTS.burst);
+    merger.report(501);
+    await merger.flush();
+    assert.equal(written.at(-1), 500, 'nothing behind the end');
+  });
+
+  it('goes on when a write has failed, with what has come since', async () => {
+    const written: number[] = [];
+    let failures = 2;
+    const merger = createProgressMerger<number>(async (reports) => {
+      if (failures > 0) {
+        failures -= 1;
+        throw new Error('the database is away');
+      }
+      written.push(...reports);
+    });
+    merger.report(1);
+    merger.report(2);
+    await eventually('both are written', () => written.length === 2);
+    assert.deepEqual(written, [1, 2]);
+    await merger.drop();
+  });
+
+  it('tells at the end what could not be written', async () => {
+    const merger = createProgressMerger<number>(() => Promise.reject(new Error('the database is away')));
+    merger.report(1);
+    await assert.rejects(merger.flush(), /the database is away/);
+  });
+
+  it('writes the latest of too many after a while, also where nothing follows', async () => {
+    const written: number[] = [];
+    let now = 0;
+    const merger = createProgressMerger<number>(
+      async (reports) => void written.push(...reports),
+      () => now,
+    );
+    for (let number = 1; number <= PROGRESS_EVENTS.burst; number += 1) merger.report(number);
+    await eventually('the first ones', () => written.length === PROGRESS_EVENTS.burst);
+    merger.report(98);
+    merger.report(99);
+    now = 1_000;
+    await eventually('the latest one', () => written.at(-1) === 99);
+    assert.ok(!written.includes(98));
+    await merger.drop();
+  });
+});
