@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { NODE_CLIENTS } from '../support/channel-clients.ts';
+import type { ChannelClient, Following, Refused } from '../support/following.ts';
+import { openPlain } from '../support/plain-channel.ts';
+import { announcedSeed, createRandom } from '../support/random.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { afterAll, toldBy, UNTOLD } from './told-state.ts';
+
+const RUNS = 3;
+const JOINS = 60;
+const BUSY = { steps: 20, step_ms: 150, progress_events: 10, fail: { step: 3, times: 1 } };
+const [FIRST_CLIENT] = NODE_CLIENTS as [ChannelClient];
+
+describe('the room of a run', function () {
+  this.timeout(60_000);
+  let world: World;
+  let token: string;
+  before(async () => {
+    world = await startWorld();
+    token = (await world.send('POST', '/api/v1/tokens')).json.token;
+  });
+  after(() => world.close());
+
+  const submit = async (rehearsal: object) =>
+    (await world.submit({ metadata: { rehearsal } })).json.execution_id as string;
+  const feedOf = async (id: string): Promise<FeedEvent[]> =>
+    (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
+  const has = (following: Pick<Following, 'events'>, type: string) =>
+    eventually(type, () => following.events.find((event) => event.type === type) ?? null, 30_000);
+
+  it('lets nothing fall between a snapshot and the first event, whenever somebody comes', async () => {
+    const random = createRandom(announcedSeed());
+    const ids = await Promise.all(Array.from({ length: RUNS }, () => submit(BUSY)));
+    const coming = ids.flatMap((id) =>
+      Array.from({ length: JOINS }, async () => {
+        const client = random.of(NODE_CLIENTS);
+        await wait(random.whole(0, 3_500));
+        return { id, client, following: await client.follow(world.api.url, token, id) };
+      }),
+    );
+    const paused = ids[0] ?? '';
+    await wait(1_000);
+    await world.send('POST', `/api/v1/tasks/${paused}/pause`);
+    await wait(400);
+    await world.send('POST', `/api/v1/tasks/${paused}/continue`);
+    const guests = await Promise.all(coming);
+    await Promise.all(ids.map((id) => world.reaches(id, 'completed')));
+    for (const { id, client, following } of guests) {
+      const feed = await feedOf(id);
+      const { snapshot, last_seq } = following.joined;
+      await eventually('the end', () => last_seq + following.events.length >= feed.length);
+      assert.deepEqual(following.events, feed.slice(last_seq), `${client.name} joined at ${last_seq}`);
+      assert.equal(snapshot['last_seq'], last_seq);
+      assert.deepEqual(
+        toldBy(snapshot),
+        afterAll(UNTOLD, feed.slice(0, last_seq)),
+        `the snapshot at ${last_seq}`,
+      );
+      const { json } = await world.send('GET', `/api/v1/tasks/${id}`);
+      assert.deepEqual(afterAll(toldBy(snapshot), following.events), toldBy(json));
+      await following.disconnect();
+    }
+    const places = new Set(guests.map(({ id, following }) => `${id} ${following.joined.last_seq}`));
+    assert.ok(places.size > RUNS * 8, `they came at ${places.size} different places`);
+  });
+
+  it('replays a run that has ended, from wherever it is asked', async () => {
+    const id = await submit({ steps: 2, progress_events: 3 });
+    await world.reaches(id, 'completed');
+    const feed = await feedOf(id);
+    for (const client of NODE_CLIENTS) {
+      for (const after of [0, 1, Math.floor(feed.length / 2), feed.length]) {
+        const following = await client.follow(world.api.url, token, id, { after });
+        await eventually('the rest', () => following.events.length >= feed.length - after);
+        assert.deepEqual(following.events, feed.slice(after), `${client.name} after ${after}`);
+        assert.equal(following.joined.last_seq, feed.length);
+        assert.equal(following.joined.snapshot['state'], 'completed');
+        await following.disconnect();
+      }
+      const tooFar = client.follow(world.api.url, token, id, { after: feed.length + 1 });
+      await assert.rejects(tooFar, (error: Refused) => error.code === 'invalid_message');
+    }
+  });
+
+  it("tells of what is done in Temporal's own Web UI", async () => {
+    const connection = await Connection.connect({ address: services().temporalAddress });
+    const { namespace } = services();
+    const { workflowService, workflow } = new Client({ connection, namespace });
+    const id = await submit({ steps: 4, step_ms: 1_000 });
+    await world.reaches(id, 'executing');
+    const viewers = await Promise.all(
+      NODE_CLIENTS.map((client) => client.follow(world.api.url, token, id, { after: 0 })),
+    );
+    const toldState = (state: string) =>
+      Promise.all(
+        viewers.map(({ events }) =>
+          eventually(`a viewer hears of ${state}`, () => afterAll(UNTOLD, events).state === state),
+        ),
+      );
+    await toldState('executing');
+    const ofTheRun = {
+      namespace,
+      workflowId: id,
+      identity: 'operator',
+      reason: 'a look',
+      requestId: randomUUID(),
+    };
+    await workflowService.pauseWorkflowExecution(ofTheRun);
+    await toldState('paused');
+    const late = await FIRST_CLIENT.follow(world.api.url, token, id);
+    assert.equal(late.joined.snapshot['state'], 'paused');
+    await workflowService.unpauseWorkflowExecution({ ...ofTheRun, requestId: randomUUID() });
+    await toldState('executing');
+    await workflow.getHandle(id).terminate('enough');
+    await toldState('cancelled');
+    const feed = await feedOf(id);
+    for (const following of [...viewers, late]) {
+      await has(following, 'run.ended');
+      assert.deepEqual(following.events, feed.slice(feed.length - following.events.length));
+      await following.disconnect();
+    }
+    await connection.close();
+  });
+
+  it('sends nothing more to who has left, and goes on for who comes back', async () => {
+    const id = await submit({ steps: 6, step_ms: 300, progress_events: 2 });
+    const plain = await openPlain(world.api.url, token);
+    const room = `workflow:${id}`;
+    assert.equal((await plain.ask({ type: 'join', room, after: 0 })).type, 'joined');
+    await eventually('some events', () => plain.eventsOf(id).length > 6);
+    assert.deepEqual(await plain.ask({ type: 'leave', room }), { type: 'left', id: 'ask-2', room });
+    const seen = plain.eventsOf(id);
+    const there = await eventually('more has happened', async () => {
+      const feed = await feedOf(id);
+      return feed.length > seen.length + 6 && feed.length;
+    });
+    assert.equal(plain.eventsOf(id).length, seen.length, `${there} are there, and none came`);
+    await plain.ask({ type: 'join', room, after: seen.length });
+    await world.reaches(id, 'completed');
+    const feed = await feedOf(id);
+    await eventually('the rest', () => plain.eventsOf(id).length >= feed.length);
+    assert.deepEqual(plain.eventsOf(id), feed);
+    await plain.close();
+  });
+
+  it('goes on once from where it is told when somebody joins again', async () => {
+    const id = await submit({ steps: 5, step_ms: 300, progress_events: 4 });
+    const plain = await openPlain(world.api.url, token);
+    const room = `workflow:${id}`;
+    await plain.ask({ type: 'join', room, after: 0 });
+    await eventually('some events', () => plain.eventsOf(id).length > 8);
+    const again = await plain.ask({ type: 'join', room, after: 2 });
+    assert.equal(again.type, 'joined');
+    const before = plain.messages.slice(0, plain.messages.indexOf(again));
+    await world.reaches(id, 'completed');
+    const feed = await feedOf(id);
+    const after = () =>
+      plain.messages
+        .slice(before.length + 1)
+        .filter(({ type }) => type === 'event')
+        .map(({ event }) => event as FeedEvent);
+    await eventually('the rest', () => after().length >= feed.length - 2);
+    assert.deepEqual(after(), feed.slice(2));
+    await plain.close();
+  });
+
+  it('is one of several that a connection may be in', async () => {
+    const ids = await Promise.all(
+      [0, 1, 2].map((extra) => submit({ steps: 3 + extra, step_ms: 200, progress_events: 5 })),
+    );
+    const plain = await openPlain(world.api.url, token);
+    await Promise.all(ids.map((id) => plain.ask({ type: 'join', room: `workflow:${id}`, after: 0 })));
+    for (const id of ids) {
+      await world.reaches(id, 'completed');
+      const feed = await feedOf(id);
+      await eventually('all events', () => plain.eventsOf(id).length >= feed.length);
+      assert.deepEqual(plain.eventsOf(id), feed);
+    }
+    await plain.close();
+  });
+
+  it('answers who asks by an id with that id, and who asks without one without', async () => {
+    const id = await submit({});
+    const plain = await openPlain(world.api.url, token);
+    assert.equal((await plain.ask({ type: 'join', room: `workflow:${id}` })).type, 'joined');
+    plain.say({ type: 'join', room: `workflow:${id}` });
+    const joined = await plain.hears('joined');
+    assert.deepEqual(Object.keys(joined).toSorted(), ['last_seq', 'room', 'snapshot', 'type']);
+    await plain.close();
+  });
+});
