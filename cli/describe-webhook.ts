@@ -12,6 +12,7 @@ export function describeWebhook(webhook: Webhook, stats?: Stats): string {
     ['Webhook', webhook.id],
     ['Name', webhook.name],
     ['URL', webhook.url],
+    ['Listening', webhook.listening ? 'deliveries go to `baton listen`, which posts them there' : null],
     ['Status', statusCell(status)],
     ['Disabled', disabledAt && `${disabledAt}: ${webhook.disabled_reason ?? ''}`],
     ['Failures', failures === 0 ? null : `${failures} in a row`],

@@ -4,6 +4,7 @@ import { addAdminCommands } from './commands/admin.ts';
 import { addDeliveryCommands } from './commands/delivery.ts';
 import { addEventCommands } from './commands/event.ts';
 import { addKeyCommands } from './commands/key.ts';
+import { addListenCommand } from './commands/listen.ts';
 import { addMemberCommands } from './commands/member.ts';
 import { addProjectCommands } from './commands/project.ts';
 import { addReceiverCommand } from './commands/receiver.ts';
@@ -51,6 +52,7 @@ function createProgram(): Command {
   addAccountCommands(program);
   addAdminCommands(program);
   addReceiverCommand(program);
+  addListenCommand(program);
   return program;
 }
 

@@ -71,6 +71,7 @@ export type Webhook = {
   consecutive_failures: number;
   disabled_at: string | null;
   disabled_reason: string | null;
+  listening: boolean;
   created_at: string;
   updated_at: string;
 };

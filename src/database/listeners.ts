@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { LISTENER_BACK_MS, LISTENING_MS } from '../domain/limits.ts';
+import type { EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
 import { CHANNELS } from './notifications.ts';
 
@@ -66,6 +67,14 @@ export async function stopListening(
     )
     where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz
   `.execute(statements(database));
+}
+
+/** Stands in the place of a sign where the webhook is deleted. */
+export const GONE = 'gone';
+
+/** Tells a webhook's listener, in a transaction, that it is deleted. */
+export async function tellListenerOfEnd(em: EntityManager, webhookId: string): Promise<void> {
+  await em.execute('select pg_notify(?, ?)', [CHANNELS.relay, `${webhookId} ${GONE}`]);
 }
 
 /** Webhooks that nobody has listened to since `before`, though they are for that alone. */

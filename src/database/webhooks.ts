@@ -3,6 +3,7 @@ import type { Subscription } from '../domain/webhook.ts';
 import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
 import type { Database } from './connect.ts';
 import { Webhook } from './entities.ts';
+import { tellListenerOfEnd } from './listeners.ts';
 import { isDeadlock } from './outage.ts';
 import { tellOfWebhook } from './watched-webhooks.ts';
 
@@ -153,6 +154,7 @@ export async function deleteWebhook(
        where webhook_id = ? and status in ('pending', 'retrying', 'held')`,
       [which.now, row.id],
     );
+    if (row.listening_until) await tellListenerOfEnd(em, row.id);
     await note(em, which, row, 'webhook.deleted');
     return true;
   });

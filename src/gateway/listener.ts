@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
-import { goOnListening, stopListening, type Until } from '../database/listeners.ts';
+import { GONE, goOnListening, stopListening, type Until } from '../database/listeners.ts';
 import type { Notifications } from '../database/notifications.ts';
 import { giveBack, takeRequests } from '../database/relays.ts';
 import type { TokenHolder } from '../database/token-holders.ts';
@@ -50,6 +50,7 @@ export class Listener {
     this.#unsubscribe = means.notifications.subscribe('relay', webhookId, (_id, rest) => {
       // Behind the id stands the sign of who listens from now on, or nothing where a request waits.
       if (rest === null || rest === '') void this.#take();
+      else if (rest === GONE) this.#endAs('gone');
       else if (rest > this.#until) this.#endAs('replaced');
     });
     this.#timer = this.#signLater();

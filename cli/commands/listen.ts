@@ -1,0 +1,150 @@
+import { type Command, Option } from 'commander';
+import type { RelayRequest } from '../../src/domain/channel.ts';
+import { FAILURES_TO_DISABLE } from '../../src/domain/limits.ts';
+import { contextOf } from '../context.ts';
+import { describeWebhook } from '../describe-webhook.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { forwardAddress } from '../forward-address.ts';
+import { createForwarder, type Forwarded } from '../forwarder.ts';
+import type { Api } from '../http.ts';
+import { listen } from '../listen.ts';
+import { duration, fields, type Output, printable, styled } from '../output.ts';
+import type { Webhook } from '../shapes.ts';
+import { type EventOptions, subscriptionsOf } from '../webhook-options.ts';
+
+type Options = { forward: string; events: string; filter?: string[]; name?: string };
+type Made = Webhook & { secret: string };
+
+const LISTENERS = '/api/v1/listeners';
+const HELP = `
+The address may be written as 4000, localhost:4000/hook or https://localhost:8443/.
+Filters are written as for \`baton webhook create\`.
+Ctrl-C ends the webhook, and so does a minute without this command.`;
+
+/** `baton listen` */
+export function addListenCommand(program: Command): void {
+  program
+    .command('listen')
+    .description('Have events sent to an address of this machine, for as long as the command runs')
+    .requiredOption('--forward <address>', 'where they are posted; the service need not reach it')
+    .option('--events <kinds>', 'which kinds, parted by commas, for example issue.*,sprint.started', 'all')
+    .addOption(new Option('--filter <filter...>', '[KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE'))
+    .option('--name <text>', 'how lists name the webhook')
+    .addHelpText('after', HELP)
+    .action(async (options: Options, command: Command) => {
+      const address = forwardAddress(options.forward);
+      const events = await subscriptionsOf(eventsOf(options));
+      const context = contextOf(command);
+      const api = context.api();
+      const stopping = stopOnSignals();
+      const projectId = await projectForToken(api);
+      const body = { name: options.name, events, forward_to: address };
+      const made = await api.call<Made>('POST', LISTENERS, { body });
+      try {
+        await forwardAll(api, context.output, { made, address, projectId, signal: stopping });
+      } finally {
+        await remove(api, context.output, made.id);
+      }
+    });
+}
+
+function eventsOf({ events, filter }: Options): EventOptions {
+  return { event: [events], ...(filter === undefined ? {} : { filter }) };
+}
+
+/** Aborted by the first Ctrl-C, which `main` would else end everything at; the second one does. */
+function stopOnSignals(): AbortSignal {
+  const stopping = new AbortController();
+  process.removeAllListeners('SIGINT');
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopping.abort());
+  return stopping.signal;
+}
+
+/** Tokens are for one project, though listening needs none: a key has its own, for people any will do. */
+async function projectForToken(api: Api): Promise<string | undefined> {
+  const me = await api.call<{ kind: string }>('GET', '/api/v1/me');
+  if (me.kind !== 'person') return undefined;
+  const { data } = await api.call<{ data: { id: string }[] }>('GET', '/api/v1/projects');
+  return data[0]?.id;
+}
+
+type Forwarding = { made: Made; address: string; projectId: string | undefined; signal: AbortSignal };
+
+async function forwardAll(api: Api, output: Output, forwarding: Forwarding): Promise<void> {
+  const { made, address, projectId, signal } = forwarding;
+  const { secret, ...webhook } = made;
+  const watchDisabling = createDisablingWatch(api, output, made.id);
+  const forwarder = createForwarder(address, signal, (request, forwarded) => {
+    show(output, request, forwarded);
+    watchDisabling(forwarded.succeeded);
+  });
+  let isLost = false;
+  output.line(describeWebhook(webhook));
+  output.line(`\n${fields([['Secret', secret]])}\n`);
+  try {
+    await listen(api, {
+      webhookId: made.id,
+      projectId,
+      signal,
+      onListening() {
+        if (!isLost) output.jsonLine({ type: 'ready', webhook, secret });
+        output.line(isLost ? 'Listening again' : `Ready: forwarding to ${address} (Ctrl-C ends)`);
+        isLost = false;
+      },
+      onLost(reason) {
+        if (!isLost) output.note(`${reason}; trying again`);
+        isLost = true;
+      },
+      onRequest: forwarder.forward,
+      onLate: ({ delivery_id: id }) => output.note(`The answer to ${id} came too late`),
+    });
+  } finally {
+    await forwarder.close();
+  }
+}
+
+function show(
+  output: Output,
+  { event, delivery_id }: RelayRequest,
+  { answer, succeeded, duration_ms }: Forwarded,
+) {
+  const outcome = 'status' in answer ? String(answer.status) : `${answer.failure}: ${answer.message}`;
+  const time = new Date().toISOString();
+  const colour = succeeded ? 'green' : 'red';
+  output.line(
+    `${time}  ${printable(event)}  ${delivery_id}  ${styled(colour, printable(outcome))}  ${duration(duration_ms)}`,
+  );
+  const status = 'status' in answer ? answer.status : null;
+  const failure = 'status' in answer ? null : answer.failure;
+  output.jsonLine({ type: 'request', at: time, event, delivery_id, status, failure, duration_ms });
+}
+
+/** Says so when failures in a row have disabled the webhook: nothing comes any more then. */
+function createDisablingWatch(api: Api, output: Output, id: string): (succeeded: boolean) => void {
+  let failures = 0;
+  return (succeeded) => {
+    failures = succeeded ? 0 : failures + 1;
+    if (failures < FAILURES_TO_DISABLE) return;
+    void api.call<Webhook>('GET', `/api/v1/webhooks/${id}`).then(
+      ({ status }) => {
+        if (status !== 'disabled' || failures < FAILURES_TO_DISABLE) return;
+        failures = 0;
+        output.note(
+          `${FAILURES_TO_DISABLE} failures in a row have disabled the webhook; \`baton webhook edit ${id} --active\` enables it`,
+        );
+      },
+      () => {},
+    );
+  };
+}
+
+async function remove(api: Api, output: Output, id: string): Promise<void> {
+  try {
+    await api.call('DELETE', `/api/v1/webhooks/${id}`);
+    output.line('The webhook is deleted');
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    // Where it is refused, it was deleted by somebody else.
+    if (error.exitCode === EXIT.unavailable) output.note(`${error.message}; the webhook goes by itself soon`);
+  }
+}

@@ -1,0 +1,23 @@
+import { usageError } from './exit-codes.ts';
+
+/**
+ * The address that somebody means: whole, or as people write addresses of their own machine, `4000`, `:4000/hook`,
+ * `localhost:4000/hook`. @throws CliError for what is none
+ */
+export function forwardAddress(text: string): string {
+  const url = URL.parse(whole(text.trim()));
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+    throw usageError(`--forward: "${text}" is no http or https address`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw usageError('--forward: an address with a user name or password in it is not supported');
+  }
+  url.hash = '';
+  return url.href;
+}
+
+function whole(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
+  if (/^:?\d+(?:[/?]|$)/.test(text)) return `http://localhost:${text.replace(/^:/, '')}`;
+  return `http://${text}`;
+}

@@ -1,0 +1,99 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RELAY_FAILURES, type RelayAnswer, type RelayRequest } from '../src/domain/channel.ts';
+import {
+  DELIVERY_RESPONSE_BYTES,
+  DELIVERY_TIMEOUT_MS,
+  MAX_RELAYED_HEADER_LENGTH,
+  MAX_RELAYED_MESSAGE_LENGTH,
+} from '../src/domain/limits.ts';
+import { createAddressGuard } from '../src/outbound/address-guard.ts';
+import { createSender } from '../src/outbound/attempt.ts';
+import type { AttemptRecord } from '../src/outbound/attempt-record.ts';
+import { CHECKOUT } from './settings.ts';
+
+/** Posts deliveries to an address of this machine, just as the service would. */
+export type Forwarder = {
+  /** What came of it. A request that comes again, since the connection was lost, is not posted again. */
+  forward(request: RelayRequest): Promise<RelayAnswer>;
+  close(): Promise<void>;
+};
+
+export type Forwarded = {
+  answer: RelayAnswer;
+  /** Whether the answer is a 2xx. */
+  succeeded: boolean;
+  duration_ms: number;
+};
+
+/** How long it is remembered what a request came to. */
+const REMEMBERED_MS = 2 * DELIVERY_TIMEOUT_MS;
+/** So that `https://localhost` works with the certificate that a checkout makes for itself. */
+const LOCAL_CA = join(CHECKOUT, '.local', 'tls', 'ca.pem');
+
+/** `onPosted` is told of each post that `signal` has not broken off. */
+export function createForwarder(
+  url: string,
+  signal: AbortSignal,
+  onPosted: (request: RelayRequest, forwarded: Forwarded) => void,
+): Forwarder {
+  const sender = createSender({
+    // Where it goes is said by whoever started the command, and reached from their machine.
+    guard: createAddressGuard(['0.0.0.0/0', '::/0']),
+    ...(existsSync(LOCAL_CA) ? { ca: readFileSync(LOCAL_CA, 'utf8') } : {}),
+  });
+  const known = new Map<string, Promise<RelayAnswer>>();
+
+  async function post(request: RelayRequest): Promise<RelayAnswer> {
+    const { headers, body } = request;
+    const record = await sender.attempt({
+      url,
+      headers,
+      body: Buffer.from(body, 'base64'),
+      timeoutMs: DELIVERY_TIMEOUT_MS,
+      maxResponseBytes: DELIVERY_RESPONSE_BYTES,
+      signal,
+    });
+    const { outcome, duration_ms } = record;
+    const answer = answerOf(record);
+    if (!signal.aborted) onPosted(request, { answer, succeeded: outcome === 'succeeded', duration_ms });
+    return answer;
+  }
+
+  return {
+    forward(request) {
+      const earlier = known.get(request.id);
+      if (earlier !== undefined) return earlier;
+      const posting = post(request);
+      known.set(request.id, posting);
+      void posting.then(() => setTimeout(() => known.delete(request.id), REMEMBERED_MS).unref());
+      return posting;
+    },
+    close: () => sender.close(),
+  };
+}
+
+function answerOf({ failure, message, response, duration_ms }: AttemptRecord): RelayAnswer {
+  const isWhole = failure === null || failure === 'status' || failure === 'redirect';
+  if (response === null || !isWhole) {
+    const kind = RELAY_FAILURES.find((one) => one === failure) ?? 'connection_failed';
+    return { failure: kind, message: (message ?? '').slice(0, MAX_RELAYED_MESSAGE_LENGTH) };
+  }
+  const { status, headers, body, truncated } = response;
+  if (status > 599) {
+    return {
+      failure: 'invalid_response',
+      message: `The answer has status ${status}, which HTTP does not have`,
+    };
+  }
+  return { status, headers: plainHeaders(headers), body: body.toString('base64'), truncated, duration_ms };
+}
+
+/** As headers can be written; whatever else a machine of one's own says in them. */
+function plainHeaders(headers: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').slice(0, MAX_RELAYED_HEADER_LENGTH),
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startWorld, type World } from '../api/world.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Cli, cliWith, type Running } from './cli-process.ts';
+
+/** What a command that listens said when it was ready. */
+type Listening = Running & { id: string; secret: string };
+
+describe('baton listen', function () {
+  this.timeout(60_000);
+  let world: World;
+  let cli: Cli;
+  let local: Receiver;
+
+  before(async () => {
+    // Only addresses that the service may reach are allowed: none of this machine's.
+    world = await startWorld({ deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
+  });
+  after(() => world.close());
+  beforeEach(async () => {
+    cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
+    local = await startReceiver();
+  });
+  afterEach(async () => {
+    cli.cleanUp();
+    await local.close();
+    for (const { id } of await webhooks()) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+  });
+
+  const webhooks = async (): Promise<{ id: string }[]> =>
+    (await world.send('GET', '/api/v1/webhooks')).json.data;
+
+  const begin = async (...more: string[]): Promise<Listening> => {
+    const args = more.includes('--forward') ? more : ['--forward', `${local.url}/hook`, ...more];
+    const running = cli.start(['listen', ...args]);
+    await running.says(/Ready: forwarding to/);
+    const [, id = ''] = await running.says(/Webhook +([0-9a-f-]{36})/);
+    const [, secret = ''] = await running.says(/Secret +([0-9a-f]{64})/);
+    return { ...running, id, secret };
+  };
+  const stop = async (running: Running): Promise<void> => {
+    running.child.kill('SIGINT');
+    assert.equal((await running.ended).code, 0);
+  };
+  const publish = async (title = 'A title', event = 'issue.created'): Promise<void> => {
+    const data = { issue: { id: 'i-1', key: 'SHOP-1', title } };
+    const { status } = await world.send('POST', '/api/v1/events', { body: { event, data } });
+    assert.equal(status, 202);
+  };
+  /** The only delivery of a webhook with its attempts, once it is in the state. */
+  const delivery = async (webhookId: string, state: string) => {
+    for (const until = Date.now() + 15_000; ; await sleep(30)) {
+      const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);
+      const [found, ...others] = json.data;
+      assert.equal(others.length, 0);
+      if (found?.status === state) return (await world.send('GET', `/api/v1/deliveries/${found.id}`)).json;
+      if (Date.now() > until) throw new Error(`the delivery is ${found?.status}, not ${state}`);
+    }
+  };
+  const signed = (secret: string, { body }: ReceivedRequest) =>
+    `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+
+  it('posts deliveries to an address that the service can not reach, with their bytes and signature', async () => {
+    local.answering((_request, response) => {
+      response.writeHead(201, { 'content-type': 'text/plain', 'x-local': 'yes' }).end('thanks, ü');
+      return undefined;
+    });
+    const listening = await begin('--name', 'My machine');
+    await publish('Größe "1" \\ 2');
+    const [request] = await local.receives(1);
+    assert.ok(request);
+    const { attempts, status, response_status: code } = await delivery(listening.id, 'succeeded');
+    const [attempt] = attempts;
+    assert.equal(request.headers['x-service-signature'], signed(listening.secret, request));
+    assert.equal(request.method, 'POST');
+    assert.equal(request.url, '/hook');
+    assert.equal(request.headers.host, `127.0.0.1:${local.port}`);
+    assert.equal(request.body.toString(), attempt.request.body);
+    const sent = Object.entries(attempt.request.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    for (const [name, value] of sent) assert.equal(request.headers[name as string], value, name as string);
+    assert.deepEqual([status, code, attempt.failure, attempt.address], ['succeeded', 201, null, null]);
+    assert.equal(attempt.request.url, `${local.url}/hook`);
+    assert.equal(attempt.response.body, 'thanks, ü');
+    assert.equal(attempt.response.headers['x-local'], 'yes');
+    const delivered = String(request.headers['x-service-delivery']);
+    await listening.says(new RegExp(`issue\\.created +${delivered} +201`));
+    await stop(listening);
+    assert.deepEqual(await webhooks(), []);
+  });
+
+  it('shows the webhook as one that is listened to, and its secret nowhere else', async () => {
+    const listening = await begin('--events', 'sprint.*');
+    const { json, text } = await world.send('GET', `/api/v1/webhooks/${listening.id}`);
+    assert.deepEqual([json.listening, json.has_secret, json.url], [true, true, `${local.url}/hook`]);
+    assert.deepEqual(
+      json.events.map(({ event }: { event: string }) => event),
+      ['sprint.started', 'sprint.completed'],
+    );
+    assert.ok(!text.includes(listening.secret) && !world.logged().includes(listening.secret));
+    await publish();
+    await local.staysQuiet(500);
+    await stop(listening);
+  });
+
+  it('has what fails retried', async () => {
+    local.answering(500);
+    const listening = await begin();
+    await publish();
+    const { attempts, next_attempt_at: next } = await delivery(listening.id, 'retrying');
+    assert.deepEqual([attempts[0].failure, attempts[0].response.status], ['status', 500]);
+    assert.ok(next);
+    await listening.says(/issue\.created +\S+ +500/);
+    local.answering(204);
+    const { id } = (await world.send('GET', `/api/v1/webhooks/${listening.id}/deliveries`)).json.data[0];
+    assert.equal((await world.send('POST', `/api/v1/deliveries/${id}/retry`)).status, 202);
+    await delivery(listening.id, 'succeeded');
+    await stop(listening);
+  });
+
+  it('says so where nothing listens at the local address', async () => {
+    await local.close();
+    const listening = await begin();
+    await publish();
+    const { attempts } = await delivery(listening.id, 'retrying');
+    assert.deepEqual([attempts[0].failure, attempts[0].response], ['connection_failed', null]);
+    assert.equal(attempts[0].message, 'Nothing listens at the address');
+    await listening.says(/connection_failed: Nothing listens at the address/);
+    await stop(listening);
+  });
+
+  it('cuts a long answer where every answer is cut, and does not follow a redirect', async () => {
+    local.answering((_request, response) => {
+      response.writeHead(302, { location: 'http://example.com/' }).end('x'.repeat(100_000));
+      return undefined;
+    });
+    const listening = await begin();
+    await publish();
+    const { attempts } = await delivery(listening.id, 'retrying');
+    const [{ failure, response }] = attempts;
+    assert.deepEqual([failure, response.status, response.truncated], ['redirect', 302, true]);
+    assert.equal(response.body.length, 65_536);
+    await stop(listening);
+  });
+
+  it('sends tests too', async () => {
+    const listening = await begin();
+    const { json } = await world.send('POST', `/api/v1/webhooks/${listening.id}/test`, {
+      body: { event: 'user.joined' },
+    });
+    assert.deepEqual([json.failure, json.response.status], [null, 204]);
+    assert.equal(local.requests[0]?.headers['x-service-event'], 'user.joined');
+    await stop(listening);
+  });
+
+  it('takes a burst, and each delivery once', async () => {
+    const listening = await begin();
+    const events = Array.from({ length: 120 }, (_, index) => ({
+      event: 'issue.created',
+      data: { issue: { id: `i-${index}` } },
+    }));
+    await world.send('POST', '/api/v1/events', { body: { events } });
+    const requests = await local.receives(120, 20_000);
+    const ids = new Set(requests.map(({ headers }) => headers['x-service-delivery']));
+    assert.equal(ids.size, 120);
+    for (const until = Date.now() + 15_000; ; await sleep(50)) {
+      const { json } = await world.send(
+        'GET',
+        `/api/v1/webhooks/${listening.id}/deliveries?status=succeeded&limit=200`,
+      );
+      if (json.data.length === 120) break;
+      if (Date.now() > until) throw new Error(`${json.data.length} of 120 succeeded`);
+    }
+    await local.staysQuiet(300);
+    await stop(listening);
+  });
+
+  it('prints JSON lines for scripts', async () => {
+    const running = cli.start(['--json', 'listen', '--forward', `${local.port}/hook`]);
+    await running.says(/\n/);
+    await publish();
+    await running.says(/"type":"request"/);
+    running.child.kill('SIGTERM');
+    const { code, stdout } = await running.ended;
+    assert.equal(code, 0);
+    const [ready, request] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.equal(ready.webhook.url, `http://localhost:${local.port}/hook`);
+    assert.match(ready.secret, /^[0-9a-f]{64}$/);
+    assert.deepEqual([request.event, request.status, request.failure], ['issue.created', 204, null]);
+  });
+
+  it('works for people who are signed in', async () => {
+    const login = ['login', '--email', 'owner@example.com', '--password-stdin'];
+    const person = cliWith({ BATON_URL: world.api.url });
+    assert.equal((await person.run(login, { input: 'a good long password\n' })).code, 0);
+    const running = person.start(['listen', '--forward', local.url]);
+    await running.says(/Ready/);
+    await publish();
+    await local.receives(1);
+    await stop(running);
+    person.cleanUp();
+  });
+
+  it('leaves nothing behind when it is killed', async () => {
+    const listening = await begin();
+    listening.child.kill('SIGKILL');
+    await once(listening.child, 'close');
+    assert.equal((await webhooks()).length, 1);
+    // It waits for a moment, since a listener may come back.
+    await publish();
+    const { attempts } = await delivery(listening.id, 'retrying');
+    assert.deepEqual(
+      [attempts[0].failure, attempts[0].message],
+      ['connection_failed', 'Nobody is listening'],
+    );
+    // The minute after which it goes, made short.
+    await world.database.em
+      .fork()
+      .execute(`update webhooks set listening_until = now() - interval '61 s' where id = ?`, [listening.id]);
+    for (const until = Date.now() + 10_000; (await webhooks()).length > 0; await sleep(50)) {
+      if (Date.now() > until) throw new Error('the webhook is still there');
+    }
+    await delivery(listening.id, 'cancelled');
+  });
+
+  it('ends when its webhook is deleted by somebody else', async () => {
+    const listening = await begin();
+    await world.send('DELETE', `/api/v1/webhooks/${listening.id}`);
+    const { code, stderr } = await listening.ended;
+    assert.equal(code, 5);
+    assert.match(stderr, /The webhook is gone/);
+  });
+
+  describe('refuses', () => {
+    it('an address that is none', async () => {
+      const { code, stderr } = await cli.run(['listen', '--forward', 'ftp://localhost/']);
+      assert.equal(code, 2);
+      assert.match(stderr, /--forward: "ftp:\/\/localhost\/" is no http or https address/);
+    });
+
+    it('a key without the right', async () => {
+      const cookie = await world.signIn();
+      const made = await world.send('POST', '/api/v1/keys', {
+        ...world.as(cookie),
+        body: { name: 'Reader', scopes: ['webhooks:read'], project_id: world.installation.project_id },
+      });
+      cli.env.BATON_API_KEY = made.json.key;
+      const { code, stderr } = await cli.run(['listen', '--forward', local.url]);
+      assert.equal(code, 5);
+      assert.match(stderr, /webhooks:write/);
+    });
+
+    it('a server that is not there', async () => {
+      cli.env.BATON_URL = 'http://127.0.0.1:9';
+      assert.equal((await cli.run(['listen', '--forward', local.url])).code, 6);
+    });
+  });
+});

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { io, type Socket } from 'socket.io-client';
+import { WebSocket } from 'ws';
+import { CHANNEL_PATH } from '../../src/domain/channel.ts';
+import { LISTENING_SIGN_MS } from '../../src/domain/limits.ts';
+import { addWorkspace } from '../api/people.ts';
+import { startWorld, type Received, type World } from '../api/world.ts';
+import { plainAddress } from '../support/following.ts';
+import { eventually } from '../support/runs.ts';
+
+type Told = Received['json'];
+
+/** One plain connection; `said` is everything that came, in order. */
+type Client = { said: Told[]; ask(type: string, members: object): Promise<Told>; close(): void };
+
+describe('listening on the live channel', function () {
+  this.timeout(60_000);
+  let world: World;
+  let token: string;
+  const clients: Client[] = [];
+
+  before(async () => {
+    world = await startWorld({ worker: false, deliveryWorker: true });
+    token = await tokenOf();
+  });
+  after(() => world.close());
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close();
+    const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
+    for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+  });
+
+  const tokenOf = async (key?: string): Promise<string> =>
+    (await world.send('POST', '/api/v1/tokens', key ? { key } : {})).json.token;
+  const listener = async (members: object = {}, key?: string): Promise<string> => {
+    const body = { forward_to: 'http://localhost:4000/hook', ...members };
+    const made = await world.send('POST', '/api/v1/listeners', { body, ...(key ? { key } : {}) });
+    assert.equal(made.status, 201, made.text);
+    return made.json.id;
+  };
+  const publish = async (count = 1): Promise<void> => {
+    const events = Array.from({ length: count }, (_, index) => ({
+      event: 'issue.created',
+      data: { issue: { id: `i-${index}` } },
+    }));
+    await world.send('POST', '/api/v1/events', { body: { events } });
+  };
+  const connect = async (as = token): Promise<Client> => {
+    const socket = new WebSocket(plainAddress(world.api.url, as));
+    const said: Told[] = [];
+    let asked = 0;
+    socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+    const client: Client = {
+      said,
+      async ask(type, members) {
+        const id = `q${++asked}`;
+        socket.send(JSON.stringify({ type, id, ...members }));
+        return await eventually(`an answer to ${type}`, () => said.find((one) => one.id === id) ?? null);
+      },
+      close: () => socket.terminate(),
+    };
+    clients.push(client);
+    return client;
+  };
+  const endOf = (client: Client) =>
+    eventually('the end', () => client.said.find(({ type }) => type === 'listening_ended') ?? null);
+  const requestsOf = (client: Client) => client.said.filter(({ type }) => type === 'request');
+  const requests = async (client: Client, count: number): Promise<Told[]> =>
+    await eventually(`${count} requests`, () => requestsOf(client).length >= count && requestsOf(client));
+  const deliveries = async (webhookId: string): Promise<Told[]> =>
+    (await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`)).json.data;
+  const attemptsOf = async (webhookId: string, status: string): Promise<Told[]> =>
+    await eventually(`a delivery that is ${status}`, async () => {
+      const [found] = await deliveries(webhookId);
+      if (found?.status !== status) return null;
+      return (await world.send('GET', `/api/v1/deliveries/${found.id}`)).json.attempts;
+    });
+  /** A listener with one request under way. */
+  const underWay = async () => {
+    const id = await listener();
+    const client = await connect();
+    await client.ask('listen', { webhook_id: id });
+    await publish();
+    const [request] = await requests(client, 1);
+    return { id, client, request };
+  };
+
+  it('hands requests over and writes answers down', async () => {
+    const { id, client, request } = await underWay();
+    assert.equal(request.webhook_id, id);
+    assert.equal(request.headers['x-service-delivery'], request.delivery_id);
+    assert.ok(!('x-webhook-secret' in request.headers));
+    assert.equal(JSON.parse(Buffer.from(request.body, 'base64').toString()).event, 'issue.created');
+    const answered = await client.ask('answer', {
+      request_id: request.id,
+      status: 202,
+      headers: { 'x-one': 'ü' },
+      body: Buffer.from('ok').toString('base64'),
+      duration_ms: 7,
+    });
+    assert.deepEqual([answered.type, answered.in_time], ['answered', true]);
+    const [attempt] = await attemptsOf(id, 'succeeded');
+    assert.deepEqual(attempt.response, {
+      status: 202,
+      headers: { 'x-one': 'ü' },
+      body: 'ok',
+      truncated: false,
+    });
+    assert.ok(
+      attempt.timings.first_byte_ms <= 7 && attempt.timings.total_ms >= attempt.timings.first_byte_ms,
+    );
+    const left = await world.database.em.fork().execute('select count(*)::int as n from relayed_requests');
+    assert.equal(left[0]?.n, 0);
+  });
+
+  it('does so over Socket.IO as well', async () => {
+    const id = await listener();
+    const socket: Socket = io(world.api.url, { path: CHANNEL_PATH, query: { token }, forceNew: true });
+    const arrived = new Promise<Told>((resolve) => socket.once('request', resolve));
+    try {
+      const reply = await socket.emitWithAck('listen', { webhook_id: id });
+      assert.deepEqual(reply, { ok: true, webhook_id: id });
+      await publish();
+      const { id: requestId } = await arrived;
+      const answer = { request_id: requestId, status: 204, duration_ms: 1 };
+      assert.deepEqual(await socket.emitWithAck('answer', answer), {
+        ok: true,
+        request_id: requestId,
+        in_time: true,
+      });
+      await attemptsOf(id, 'succeeded');
+    } finally {
+      socket.disconnect();
+    }
+  });
+
+  it('gives requests to the newest listener, what the older one has not answered included', async () => {
+    const { id, client, request } = await underWay();
+    const newer = await connect();
+    await newer.ask('listen', { webhook_id: id });
+    const [again] = await requests(newer, 1);
+    assert.equal(again.id, request.id);
+    const ended = await endOf(client);
+    assert.deepEqual(ended, { type: 'listening_ended', webhook_id: id, reason: 'replaced' });
+    await newer.ask('answer', { request_id: again.id, status: 200, duration_ms: 1 });
+    await attemptsOf(id, 'succeeded');
+    client.close();
+    await publish();
+    await requests(newer, 2);
+    assert.equal(requestsOf(client).length, 1);
+    const late = await newer.ask('answer', { request_id: again.id, status: 200, duration_ms: 1 });
+    assert.equal(late.code, 'invalid_message');
+  });
+
+  it('waits a moment for a listener whose connection was lost', async () => {
+    const { id, client, request } = await underWay();
+    client.close();
+    const back = await connect();
+    assert.equal((await back.ask('listen', { webhook_id: id })).type, 'listening');
+    const [again] = await requests(back, 1);
+    assert.equal(again.id, request.id);
+    await back.ask('answer', { request_id: again.id, status: 200, duration_ms: 1 });
+    const attempts = await attemptsOf(id, 'succeeded');
+    assert.equal(attempts.length, 1);
+  });
+
+  it('tells the listener at once when its webhook is deleted', async () => {
+    const id = await listener();
+    const client = await connect();
+    await client.ask('listen', { webhook_id: id });
+    await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    const ended = await endOf(client);
+    assert.deepEqual(ended, { type: 'listening_ended', webhook_id: id, reason: 'gone' });
+  });
+
+  it('keeps a webhook that is listened to alive', async () => {
+    const id = await listener();
+    const client = await connect();
+    await client.ask('listen', { webhook_id: id });
+    const until = async () =>
+      (
+        await world.database.em.fork().execute('select listening_until as t from webhooks where id = ?', [id])
+      )[0]?.t;
+    const first = await until();
+    await eventually('a sign', async () => (await until()) > first, LISTENING_SIGN_MS + 5_000);
+  });
+
+  describe('refuses', () => {
+    it("another workspace's webhook", async () => {
+      const key = await addWorkspace(world);
+      const id = await listener({}, key);
+      const client = await connect();
+      assert.equal((await client.ask('listen', { webhook_id: id })).code, 'forbidden');
+      const owner = await connect(await tokenOf(key));
+      assert.equal((await owner.ask('listen', { webhook_id: id })).type, 'listening');
+    });
+
+    it('a webhook that is sent to an address, one that is deleted, and one that never was', async () => {
+      const body = { name: 'Chat', url: 'https://example.com/', events: [{ event: 'issue.created' }] };
+      const sent = (await world.send('POST', '/api/v1/webhooks', { body })).json.id;
+      const deleted = await listener();
+      await world.send('DELETE', `/api/v1/webhooks/${deleted}`);
+      const client = await connect();
+      for (const id of [sent, deleted, randomUUID()]) {
+        assert.equal((await client.ask('listen', { webhook_id: id })).code, 'forbidden');
+      }
+    });
+
+    it('a token that may only read', async () => {
+      const cookie = await world.signIn();
+      const made = await world.send('POST', '/api/v1/keys', {
+        ...world.as(cookie),
+        body: { name: 'Reader', scopes: ['webhooks:read'], project_id: world.installation.project_id },
+      });
+      const client = await connect(await tokenOf(made.json.key));
+      const { code, message } = await client.ask('listen', { webhook_id: await listener() });
+      assert.deepEqual([code, message], ['forbidden', 'Listening needs the scope webhooks:write.']);
+    });
+
+    const wrongListens: ReadonlyArray<readonly [string, object]> = [
+      ['no id', {}],
+      ['an id that is none', { webhook_id: 'x' }],
+      ['more than is asked for', { webhook_id: randomUUID(), room: 'x' }],
+    ];
+    for (const [what, members] of wrongListens) {
+      it(`to listen with ${what}`, async () => {
+        const client = await connect();
+        assert.equal((await client.ask('listen', members)).code, 'invalid_message');
+      });
+    }
+
+    it('more webhooks on one connection than it may listen to', async () => {
+      const client = await connect();
+      const ids: string[] = [];
+      for (let count = 0; count < 11; count += 1) ids.push(await listener());
+      const replies: string[] = [];
+      for (const id of ids) {
+        const { type, code } = await client.ask('listen', { webhook_id: id });
+        replies.push(code ?? type);
+      }
+      assert.deepEqual(replies, [...Array.from({ length: 10 }, () => 'listening'), 'too_many_rooms']);
+      assert.equal((await client.ask('listen', { webhook_id: ids[0] })).type, 'listening');
+    });
+
+    const wrongAnswers: ReadonlyArray<readonly [string, Record<string, unknown>, RegExp]> = [
+      ['nothing in it', {}, /`status`/],
+      ['a status that is none', { status: 99, duration_ms: 1 }, /`status`/],
+      ['a body that is no base64', { status: 200, duration_ms: 1, body: '%' }, /`body`/],
+      [
+        'a body of more than 64 KiB',
+        { status: 200, duration_ms: 1, body: Buffer.alloc(65_537).toString('base64') },
+        /65536 bytes at most/,
+      ],
+      ['a header that can be none', { status: 200, duration_ms: 1, headers: { 'a b': 'c' } }, /`headers/],
+      ['a line end in a header', { status: 200, duration_ms: 1, headers: { a: 'b\r\nc: d' } }, /`headers/],
+      ['a failure that is none', { failure: 'status', message: 'no' }, /`failure`/],
+      ['a failure without a word', { failure: 'timeout' }, /`message`/],
+      ['both', { failure: 'timeout', message: 'late', status: 200 }, /status/],
+    ];
+    for (const [what, members, words] of wrongAnswers) {
+      it(`an answer with ${what}, and waits for a better one`, async () => {
+        const { id, client, request } = await underWay();
+        const refused = await client.ask('answer', { request_id: request.id, ...members });
+        assert.equal(refused.code, 'invalid_message');
+        assert.match(refused.message, words);
+        const failed = { failure: 'timeout', message: 'It took too long' };
+        assert.equal((await client.ask('answer', { request_id: request.id, ...failed })).in_time, true);
+        const [attempt] = await attemptsOf(id, 'retrying');
+        assert.deepEqual(
+          [attempt.failure, attempt.message, attempt.response],
+          ['timeout', failed.message, null],
+        );
+      });
+    }
+
+    it('answers to requests that are unknown, or were sent to somebody else', async () => {
+      const { client, request } = await underWay();
+      const answer = { status: 200, duration_ms: 1 };
+      const other = await connect();
+      for (const [who, id] of [
+        [client, randomUUID()],
+        [other, request.id],
+      ]) {
+        assert.equal((await who.ask('answer', { ...answer, request_id: id })).code, 'invalid_message');
+      }
+      assert.equal((await client.ask('answer', { ...answer, request_id: request.id })).in_time, true);
+      assert.equal(
+        (await client.ask('answer', { ...answer, request_id: request.id })).code,
+        'invalid_message',
+      );
+    });
+
+    it('to send the secret in a header', async () => {
+      const id = await listener();
+      const body = { include_secret_header: true };
+      const changed = await world.send('PATCH', `/api/v1/webhooks/${id}`, { body });
+      assert.equal(changed.status, 422);
+      assert.equal(changed.json.errors[0].pointer, '/include_secret_header');
+    });
+
+    it('addresses that are none, and members that are unknown', async () => {
+      for (const body of [
+        {},
+        { forward_to: 'localhost:4000' },
+        { forward_to: 'http://me:pass@localhost/' },
+        { forward_to: 'http://localhost/', secret: 'mine' },
+      ]) {
+        assert.equal((await world.send('POST', '/api/v1/listeners', { body })).status, 422);
+      }
+    });
+  });
+});
