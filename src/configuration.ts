@@ -52,6 +52,20 @@ export type Configuration = {
   sourceAddresses: string[];
   /** Whose JWTs are accepted beside our own; null: nobody's. */
   identityProvider: IdentityProvider | null;
+  /** Where people may sign in beside here; null: nowhere. */
+  openId: OpenIdConfiguration | null;
+};
+
+/** An OpenID provider at which people sign in. */
+export type OpenIdConfiguration = {
+  issuer: string;
+  clientId: string;
+  /** Null for a public client. */
+  clientSecret: string | null;
+  /** What the button says. */
+  name: string;
+  /** Whose verified address lets them join by themselves; null: nobody's. */
+  joining: { domains: string[]; role: 'viewer' | 'member' } | null;
 };
 
 export type IdentityProvider = {
@@ -133,6 +147,16 @@ const environmentSchema = z.object({
   JWT_AUDIENCE: z.string().optional(),
   JWT_PROJECT_CLAIM: z.string().default('project_id'),
   JWT_SCOPE_CLAIM: z.string().default('scope'),
+  OIDC_ISSUER: url(['https:', 'http:'])
+    .refine((text) => new URL(text).protocol === 'https:' || isLoopback(new URL(text).hostname), {
+      error: 'must begin with https://, except on this machine',
+    })
+    .optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_NAME: z.string().max(60, 'may have 60 characters at most').default('single sign-on'),
+  OIDC_ALLOWED_DOMAINS: domains().default([]),
+  OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
 });
 
 /**
@@ -190,6 +214,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     },
     sourceAddresses: values.SOURCE_ADDRESSES,
     identityProvider: identityProviderOf(values),
+    openId: openIdOf(values),
   };
 }
 
@@ -210,6 +235,35 @@ function identityProviderOf(values: z.infer<typeof environmentSchema>): Identity
     projectClaim: values.JWT_PROJECT_CLAIM,
     scopeClaim: values.JWT_SCOPE_CLAIM,
   };
+}
+
+function openIdOf(values: z.infer<typeof environmentSchema>): OpenIdConfiguration | null {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ALLOWED_DOMAINS: allowed } = values;
+  if (issuer === undefined && clientId === undefined) return null;
+  if (issuer === undefined) throw new ConfigurationError('OIDC_ISSUER is missing: OIDC_CLIENT_ID is given.');
+  if (clientId === undefined) throw new ConfigurationError('OIDC_CLIENT_ID is missing: OIDC_ISSUER is given.');
+  return {
+    issuer,
+    clientId,
+    clientSecret: values.OIDC_CLIENT_SECRET ?? null,
+    name: values.OIDC_NAME,
+    joining: allowed.length > 0 ? { domains: allowed, role: values.OIDC_JOIN_ROLE } : null,
+  };
+}
+
+/** Domains of e-mail addresses, in lower case. */
+function domains() {
+  return z.string().transform((text, context) => {
+    const given = text.split(',').map((entry) => entry.trim().toLowerCase());
+    if (given.every((domain) => /^([a-z0-9-]+\.)+[a-z0-9-]+$/.test(domain))) return given;
+    const message = 'must be domains, separated by commas, for example example.com';
+    context.addIssue({ code: 'custom', message });
+    return [];
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** Two seconds' worth at once, and always a whole request. */

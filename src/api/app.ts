@@ -21,8 +21,10 @@ import { listenerRoutes } from './listeners/routes.ts';
 import { meRoutes } from './me/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
+import { openIdRoutes } from './openid/routes.ts';
 import { passwordRoutes } from './password/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
+import { signInOptionRoutes } from './session/options.ts';
 import { sessionRoutes } from './session/routes.ts';
 import { sessionsRoutes } from './sessions/routes.ts';
 import { sourceAddressRoutes } from './source-addresses/routes.ts';
@@ -81,6 +83,8 @@ export function allRoutes(deps: Dependencies): Route[] {
     ...tokenRoutes(deps),
     ...sessionRoutes(deps),
     ...sessionsRoutes(deps),
+    ...signInOptionRoutes(deps),
+    ...openIdRoutes(deps),
     ...meRoutes(deps),
     ...passwordRoutes(deps),
     ...keyRoutes(deps),

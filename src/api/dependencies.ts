@@ -11,6 +11,7 @@ import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Gatherer } from './events/gatherer.ts';
 import type { Answer, Route } from './http/route.ts';
+import type { OpenIdMeans } from './openid/means.ts';
 import type { PasswordAttempts } from './session/password-attempts.ts';
 
 /** Everything the API works with; made at a root. */
@@ -42,6 +43,8 @@ export type Dependencies = {
   /** Sign-ins of one address. */
   signInsPerMinute: number;
   passwordAttempts: PasswordAttempts;
+  /** Null where no OpenID provider is configured. */
+  openId: OpenIdMeans | null;
   /** Null where no mail server is configured. */
   mailer: Mailer | null;
   gatherer: Gatherer;

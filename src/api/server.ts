@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Runtime } from '@temporalio/worker';
@@ -25,6 +26,7 @@ import type { Dependencies } from './dependencies.ts';
 import { createGatherer } from './events/gatherer.ts';
 import { createGroupStore } from './events/group-store.ts';
 import { listen, urlOf, type Listening } from './http/listen.ts';
+import { createOpenIdMeans } from './openid/means.ts';
 import { createPasswordAttempts } from './session/password-attempts.ts';
 
 /** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
@@ -150,8 +152,15 @@ function settingsOf(configuration: Configuration, port: number, clock: () => Dat
     eventsRateLimit: configuration.eventsRateLimit,
     signInsPerMinute: configuration.signInsPerMinute,
     passwordAttempts: createPasswordAttempts(clock),
+    openId: openIdOf(configuration, port, clock),
     sourceAddresses: configuration.sourceAddresses,
   };
+}
+
+function openIdOf({ openId, outboundCaFile, baseUrl }: Configuration, port: number, clock: () => Date) {
+  if (openId === null) return null;
+  const ca = outboundCaFile === null ? null : readFileSync(outboundCaFile, 'utf8');
+  return createOpenIdMeans(openId, { baseUrl: baseUrl ?? `http://localhost:${port}`, ca, clock });
 }
 
 function forgetRegularly(database: Database, clock: () => Date, log: Logger): NodeJS.Timeout {

@@ -60,6 +60,37 @@ describe('the configuration', () => {
     }
   });
 
+  it('takes an OpenID provider with its client, and who may join by a domain', () => {
+    const provider = { OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'baton' };
+    const openIdOf = (members: object) => readConfiguration({ ...NEEDED, ...members }).openId;
+    assert.equal(openIdOf({}), null);
+    assert.deepEqual(openIdOf(provider), {
+      issuer: 'https://login.example.com',
+      clientId: 'baton',
+      clientSecret: null,
+      name: 'single sign-on',
+      joining: null,
+    });
+    const domains = { OIDC_ALLOWED_DOMAINS: 'Example.com, sub.example.org' };
+    assert.deepEqual(openIdOf({ ...provider, ...domains, OIDC_JOIN_ROLE: 'member' })?.joining, {
+      domains: ['example.com', 'sub.example.org'],
+      role: 'member',
+    });
+    assert.equal(openIdOf({ ...provider, ...domains })?.joining?.role, 'viewer');
+    assert.ok(openIdOf({ ...provider, OIDC_ISSUER: 'http://127.0.0.1:8080' }));
+    const wrong: [object, RegExp][] = [
+      [{ OIDC_ISSUER: 'https://login.example.com' }, /^OIDC_CLIENT_ID is missing/],
+      [{ OIDC_CLIENT_ID: 'baton' }, /^OIDC_ISSUER is missing/],
+      [{ ...provider, OIDC_ISSUER: 'http://login.example.com' }, /^OIDC_ISSUER must begin with https/],
+      [{ ...provider, OIDC_ALLOWED_DOMAINS: '@example.com' }, /^OIDC_ALLOWED_DOMAINS must be domains/],
+      [{ ...provider, OIDC_ALLOWED_DOMAINS: '*' }, /^OIDC_ALLOWED_DOMAINS must be domains/],
+      [{ ...provider, ...domains, OIDC_JOIN_ROLE: 'admin' }, /^OIDC_JOIN_ROLE must be viewer or member/],
+    ];
+    for (const [members, sentence] of wrong) {
+      assert.throws(() => readConfiguration({ ...NEEDED, ...members }), { message: sentence });
+    }
+  });
+
   it('takes single addresses as those that deliveries come from', () => {
     const rangesOf = (SOURCE_ADDRESSES: string) =>
       readConfiguration({ ...NEEDED, SOURCE_ADDRESSES }).sourceAddresses;

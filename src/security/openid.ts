@@ -1,0 +1,198 @@
+import * as openid from 'openid-client';
+
+/** A person as the provider vouches for them. */
+export type OpenIdPerson = {
+  issuer: string;
+  subject: string;
+  /** As it came; null where the provider tells none. */
+  email: string | null;
+  isEmailVerified: boolean;
+  name: string | null;
+};
+
+/** What belongs to one sign-in and stays with its browser. */
+export type OpenIdSecrets = { state: string; nonce: string; verifier: string };
+
+/** Signing in at an OpenID provider: authorization code with PKCE, state and nonce. */
+export type OpenIdProvider = {
+  /** Where the browser is sent. @throws OpenIdFailure */
+  begin(): Promise<{ url: string; secrets: OpenIdSecrets }>;
+  /** Whom the parameters vouch for with which the browser has come back. @throws OpenIdFailure */
+  finish(parameters: URLSearchParams, secrets: OpenIdSecrets): Promise<OpenIdPerson>;
+};
+
+/** What went wrong at or with the provider. The message is for the log; it holds no code, token or secret. */
+export class OpenIdFailure extends Error {
+  override name = 'OpenIdFailure';
+  readonly code: 'openid_unavailable' | 'openid_refused' | 'openid_failed';
+  constructor(code: OpenIdFailure['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export type OpenIdSettings = {
+  /** https, or http on this machine. */
+  issuer: string;
+  clientId: string;
+  /** Null for a public client. */
+  clientSecret: string | null;
+  /** Where the provider sends the browser back to; the provider must know it. */
+  redirectUri: string;
+  /** How requests are sent, where not with the system's certificates alone. */
+  fetch?: openid.CustomFetch;
+};
+
+const SCOPE = 'openid email profile';
+/** One request to the provider, in seconds. */
+const TIMEOUT_S = 5;
+/** How long what the provider says of itself is taken to be true, in milliseconds. */
+const METADATA_MS = 3_600_000;
+
+/** Asks the provider for nothing before the first sign-in, so that the service starts while the provider is away. */
+export function createOpenIdProvider(settings: OpenIdSettings, clock: () => Date): OpenIdProvider {
+  const configured = keepFresh(() => discover(settings), METADATA_MS, clock);
+  return {
+    async begin() {
+      const configuration = await configured().catch(unavailable);
+      const secrets = {
+        state: openid.randomState(),
+        nonce: openid.randomNonce(),
+        verifier: openid.randomPKCECodeVerifier(),
+      };
+      const url = openid.buildAuthorizationUrl(configuration, {
+        redirect_uri: settings.redirectUri,
+        scope: SCOPE,
+        state: secrets.state,
+        nonce: secrets.nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(secrets.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, secrets };
+    },
+    async finish(parameters, secrets) {
+      const configuration = await configured().catch(unavailable);
+      const url = new URL(settings.redirectUri);
+      url.search = parameters.toString();
+      try {
+        return await redeem(configuration, url, secrets);
+      } catch (error) {
+        throw asFailure(error);
+      }
+    },
+  };
+}
+
+function discover({ issuer, clientId, clientSecret, fetch }: OpenIdSettings): Promise<openid.Configuration> {
+  const server = new URL(issuer);
+  return openid.discovery(server, clientId, undefined, clientAuth(clientSecret), {
+    timeout: TIMEOUT_S,
+    // The signature of ID tokens is checked as well, not only where they came from.
+    execute: [
+      openid.enableNonRepudiationChecks,
+      ...(server.protocol === 'http:' ? [openid.allowInsecureRequests] : []),
+    ],
+    ...(fetch ? { [openid.customFetch]: fetch } : {}),
+  });
+}
+
+/** The way the provider takes the secret; Basic is what it takes unless it says otherwise (OIDC Discovery, section 3). */
+function clientAuth(secret: string | null): openid.ClientAuth {
+  if (secret === null) return openid.None();
+  const [basic, post] = [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)];
+  return (server, client, body, headers) => {
+    const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const chosen =
+      !ways.includes('client_secret_basic') && ways.includes('client_secret_post') ? post : basic;
+    chosen(server, client, body, headers);
+  };
+}
+
+async function redeem(
+  configuration: openid.Configuration,
+  url: URL,
+  { state, nonce, verifier }: OpenIdSecrets,
+): Promise<OpenIdPerson> {
+  const tokens = await openid.authorizationCodeGrant(configuration, url, {
+    expectedState: state,
+    expectedNonce: nonce,
+    pkceCodeVerifier: verifier,
+    idTokenExpected: true,
+  });
+  const claims = tokens.claims();
+  if (!claims) throw new OpenIdFailure('openid_failed', 'the provider gave no ID token');
+  const { iss: issuer, sub: subject } = claims;
+  // Many providers tell the address on request only (OIDC Core, section 5.4).
+  const asks =
+    claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+  const told = asks ? await openid.fetchUserInfo(configuration, tokens.access_token, subject) : {};
+  const all: Record<string, unknown> = { ...told, ...claims };
+  return {
+    issuer,
+    subject,
+    email: textOr(all['email'], null),
+    isEmailVerified: all['email_verified'] === true,
+    name: textOr(all['name'], null),
+  };
+}
+
+function asFailure(error: unknown): OpenIdFailure {
+  if (error instanceof OpenIdFailure) return error;
+  if (error instanceof openid.AuthorizationResponseError) {
+    const { error: code } = error;
+    if (code === 'access_denied')
+      return new OpenIdFailure('openid_refused', 'the provider answered access_denied');
+    const isAway = code === 'temporarily_unavailable' || code === 'server_error';
+    return new OpenIdFailure(
+      isAway ? 'openid_unavailable' : 'openid_failed',
+      `the provider answered ${nameOf(code)}`,
+    );
+  }
+  if (error instanceof openid.ResponseBodyError) {
+    return new OpenIdFailure('openid_failed', `the provider refused the code: ${nameOf(error.error)}`);
+  }
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const isAway =
+    code === 'OAUTH_TIMEOUT' ||
+    (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && isServerError(error)) ||
+    (error instanceof TypeError && error.cause !== undefined && code === undefined);
+  const words = `${textOr(code, 'an error')}: ${textOr(message, '')}`;
+  return new OpenIdFailure(isAway ? 'openid_unavailable' : 'openid_failed', words);
+}
+
+function unavailable(error: unknown): never {
+  const { message, cause } = error as { message?: unknown; cause?: { message?: unknown } };
+  const why = textOr(cause?.message, '') || textOr(message, '');
+  throw new OpenIdFailure('openid_unavailable', `what the provider says of itself can not be read: ${why}`);
+}
+
+function isServerError(error: unknown): boolean {
+  const { cause } = error as { cause?: { status?: unknown } };
+  return typeof cause?.status === 'number' && cause.status >= 500;
+}
+
+/** A code of OAuth's; anything else came from who knows whom and is not repeated. */
+function nameOf(code: string): string {
+  return /^[a-z_]{1,50}$/.test(code) ? code : 'an error without a proper name';
+}
+
+function textOr<T>(value: unknown, otherwise: T): string | T {
+  return typeof value === 'string' ? value : otherwise;
+}
+
+/** Makes a thing when it is first asked for and anew when it is too old; an old one will do where that fails. */
+function keepFresh<T>(make: () => Promise<T>, forMs: number, clock: () => Date): () => Promise<T> {
+  let kept: { thing: T; at: number } | null = null;
+  let making: Promise<T> | null = null;
+  return async () => {
+    const now = clock().getTime();
+    if (kept && now - kept.at < forMs) return kept.thing;
+    making ??= make().finally(() => (making = null));
+    try {
+      kept = { thing: await making, at: now };
+    } catch (error) {
+      if (!kept) throw error;
+    }
+    return kept.thing;
+  };
+}

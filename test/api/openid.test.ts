@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { SignJWT, decodeJwt, generateKeyPair } from 'jose';
+import { Identity, Member, User } from '../../src/database/entities.ts';
+import type { SignInProblem } from '../../src/domain/sign-in-problems.ts';
+import { startBrowsing, type Browsing, type Page } from '../support/browsing.ts';
+import { CLIENT, startOpenIdProvider, type Account, type TestProvider } from '../support/openid-provider.ts';
+import { startWorld, type World } from './world.ts';
+
+const newAddress = () => `${randomUUID()}@example.com`;
+
+describe('signing in at an OpenID provider', () => {
+  let provider: TestProvider;
+  let world: World;
+  let owner: string;
+  before(async () => {
+    provider = await startOpenIdProvider();
+    world = await startWorld({
+      worker: false,
+      environment: {
+        SIGN_INS_PER_MINUTE: '1000',
+        OIDC_ISSUER: provider.issuer,
+        OIDC_CLIENT_ID: CLIENT.id,
+        OIDC_CLIENT_SECRET: CLIENT.secret,
+        OIDC_NAME: 'Acme',
+        OIDC_ALLOWED_DOMAINS: 'acme.example',
+        OIDC_JOIN_ROLE: 'member',
+      },
+    });
+    owner = await world.signIn();
+  });
+  after(async () => {
+    await world.close();
+    await provider.close();
+  });
+  afterEach(() => {
+    provider.comesBack();
+    provider.tampering(null);
+  });
+
+  // The service takes itself for localhost; the provider may send back to no other name.
+  const base = () => world.api.url.replace('127.0.0.1', 'localhost');
+  const entities = () => world.database.em.fork();
+  const isOurs = (location: URL) => location.origin === base() && !location.pathname.startsWith('/api/');
+  const begin = (to?: string) =>
+    `${base()}/api/v1/openid/sign-in${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`;
+  const isBack = (location: URL) => location.pathname === '/api/v1/openid/callback';
+  const come = async (
+    subject: string | null,
+    account?: Account,
+    { to, browsing = startBrowsing() }: { to?: string; browsing?: Browsing } = {},
+  ) => {
+    provider.signsIn(subject, account);
+    const page = await browsing.open(begin(to), isOurs);
+    return { page, browsing, cookie: browsing.cookieHeader(base()) };
+  };
+  const placeOf = ({ status, location }: Page) => {
+    assert.equal(status, 302);
+    assert.equal(location?.origin, base());
+    return `${location.pathname}${location.search}${location.hash}`;
+  };
+  const me = async (cookie: string) => (await world.send('GET', '/api/v1/me', { cookie })).json;
+  const assertRefused = async (
+    { page, browsing, cookie }: Awaited<ReturnType<typeof come>>,
+    problem: SignInProblem,
+  ) => {
+    assert.equal(page.location?.pathname, '/sign-in');
+    assert.equal(page.location?.searchParams.get('problem'), problem);
+    assert.ok(![...browsing.cookies(base()).keys()].includes('baton_session'));
+    assert.equal(
+      (await world.send('GET', '/api/v1/session', { key: null, ...(cookie ? { cookie } : {}) })).status,
+      401,
+    );
+  };
+  const invite = async (email: string, role = 'admin') =>
+    (await world.send('POST', '/api/v1/invitations', { ...world.as(owner), body: { email, role } })).json;
+  const addMember = async (email: string, role = 'viewer') =>
+    (await world.send('POST', '/api/v1/members', { ...world.as(owner), body: { email, role } })).json;
+
+  it('works once the provider is there, which may be long after the start', async () => {
+    await assertRefused(
+      await come('early', { email: newAddress(), email_verified: true }),
+      'openid_unavailable',
+    );
+    assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
+    provider.open(`${base()}/api/v1/openid/callback`);
+    const { page } = await come('early', { email: 'early@acme.example', email_verified: true });
+    assert.equal(placeOf(page), '/');
+  });
+
+  it('is offered by its name', async () => {
+    const { json } = await world.send('GET', '/api/v1/sign-in-options', { key: null });
+    assert.deepEqual(json, { password: true, openid: { name: 'Acme' } });
+  });
+
+  describe('lets in', () => {
+    it('a member by the verified address, and from then on by issuer and subject', async () => {
+      const email = newAddress();
+      const { id } = await addMember(email);
+      const first = await come(
+        `sub-${email}`,
+        { email: email.toUpperCase(), email_verified: true },
+        { to: '/orchestration?state=failed#top' },
+      );
+      assert.equal(placeOf(first.page), '/orchestration?state=failed#top');
+      assert.deepEqual([(await me(first.cookie)).user.id, (await me(first.cookie)).role], [id, 'viewer']);
+      const identity = await entities().findOneOrFail(Identity, { user_id: id });
+      assert.deepEqual([identity.issuer, identity.subject], [provider.issuer, `sub-${email}`]);
+      const again = await come(`sub-${email}`, { email: 'renamed@elsewhere.example', email_verified: false });
+      assert.equal((await me(again.cookie)).user.id, id);
+      const { json } = await world.send('GET', '/api/v1/audit-log?limit=20', { cookie: owner });
+      const [started, linked] = ['session.started', 'person.openid_linked'].map((action) =>
+        json.data.find(
+          (entry: { action: string; actor: string }) =>
+            entry.action === action && entry.actor === `user:${id}`,
+        ),
+      );
+      assert.deepEqual([started.detail, linked.detail], [{ by: 'openid' }, { issuer: provider.issuer }]);
+    });
+
+    it('who is invited, as what, without the link', async () => {
+      const email = newAddress();
+      const invitation = await invite(email, 'admin');
+      const { cookie } = await come(`sub-${email}`, { email, email_verified: true, name: 'Ada L.' });
+      const { user, role } = await me(cookie);
+      assert.deepEqual([user.email, user.name, role], [email, 'Ada L.', 'admin']);
+      const { json } = await world.send('GET', '/api/v1/invitations?status=accepted', { cookie: owner });
+      assert.ok(json.data.some(({ id }: { id: string }) => id === invitation.id));
+      await assert.rejects(world.signIn(email, ''), /is wrong/);
+      const change = { current_password: '', new_password: 'a long enough one' };
+      const refused = await world.send('PUT', '/api/v1/me/password', { ...world.as(cookie), body: change });
+      assert.equal(refused.json.code, 'invalid_state');
+    });
+
+    it('who has an address of an allowed domain', async () => {
+      const { cookie } = await come('new-at-acme', { email: 'Bob@Acme.Example', email_verified: true });
+      const { user, role } = await me(cookie);
+      assert.deepEqual([user.email, user.name, role], ['bob@acme.example', 'bob', 'member']);
+    });
+
+    it('in a cookie that scripts and other sites do not get', async () => {
+      const { page } = await come('new-at-acme', { email: 'bob@acme.example', email_verified: true });
+      const [session, dropped] = page.headers.getSetCookie();
+      assert.match(session ?? '', /^baton_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax/);
+      assert.match(dropped ?? '', /^baton_openid_[\w-]{8}=; .*Max-Age=0/);
+      assert.equal(page.headers.get('cache-control'), 'no-store');
+    });
+
+    it('two tabs of one browser', async () => {
+      const browsing = startBrowsing();
+      provider.signsIn('new-at-acme', { email: 'bob@acme.example', email_verified: true });
+      const one = await browsing.open(begin('/one'), isBack);
+      const two = await browsing.open(begin('/two'), isBack);
+      assert.equal(placeOf(await browsing.open(one.location?.href ?? '', isOurs)), '/one');
+      assert.equal(placeOf(await browsing.open(two.location?.href ?? '', isOurs)), '/two');
+    });
+  });
+
+  describe('lets nobody in', () => {
+    it('whom nobody has invited, and stores nothing of them', async () => {
+      const email = newAddress();
+      await assertRefused(await come(`sub-${email}`, { email, email_verified: true }), 'not_invited');
+      for (const almost of ['eve@acme.example.evil.example', 'eve@xacme.example', 'eve@sub.acme.example']) {
+        await assertRefused(
+          await come(`sub-${almost}`, { email: almost, email_verified: true }),
+          'not_invited',
+        );
+      }
+      assert.equal(await entities().count(User, { email }), 0);
+      assert.equal(await entities().count(Identity, { subject: `sub-${email}` }), 0);
+    });
+
+    it('by an address that the provider does not vouch for', async () => {
+      const email = newAddress();
+      await addMember(email, 'admin');
+      const unverified: Account[] = [
+        { email },
+        { email, email_verified: false },
+        { email, email_verified: 'true' },
+        {},
+        { email_verified: true },
+      ];
+      for (const account of unverified) {
+        await assertRefused(await come(randomUUID(), account), 'email_not_verified');
+      }
+      // The Kelvin sign becomes a k in lower case.
+      await addMember('king@example.com');
+      const lookalike = { email: '\u212Aing@example.com', email_verified: true };
+      await assertRefused(await come(randomUUID(), lookalike), 'email_not_verified');
+    });
+
+    it('to whose account another one of the provider is linked', async () => {
+      const email = newAddress();
+      await addMember(email, 'admin');
+      await come('the-first', { email, email_verified: true });
+      await assertRefused(await come('the-second', { email, email_verified: true }), 'linked_otherwise');
+    });
+
+    it('who is no member any more, until invited again', async () => {
+      const email = newAddress();
+      const { id } = await addMember(email);
+      const { cookie } = await come(`sub-${email}`, { email, email_verified: true });
+      await world.send('DELETE', `/api/v1/members/${id}`, world.as(owner));
+      assert.equal((await world.send('GET', '/api/v1/session', { cookie })).status, 401);
+      await assertRefused(await come(`sub-${email}`, { email, email_verified: true }), 'not_invited');
+      await invite(email, 'viewer');
+      const again = await come(`sub-${email}`, { email, email_verified: true });
+      assert.equal((await me(again.cookie)).role, 'viewer');
+    });
+
+    it('by an invitation that was revoked or has expired', async () => {
+      const email = newAddress();
+      const { id } = await invite(email);
+      await world.send('DELETE', `/api/v1/invitations/${id}`, world.as(owner));
+      await assertRefused(await come(`sub-${email}`, { email, email_verified: true }), 'not_invited');
+    });
+
+    it('who cancels at the provider', async () => {
+      const visit = await come(null, {}, { to: '/settings/members' });
+      await assertRefused(visit, 'openid_refused');
+      assert.equal(visit.page.location?.searchParams.get('to'), '/settings/members');
+    });
+
+    it('while the provider is away, or goes away in the middle', async () => {
+      const browsing = startBrowsing();
+      provider.signsIn('new-at-acme', { email: 'bob@acme.example', email_verified: true });
+      const there = await browsing.open(begin(), isBack);
+      provider.goesAway();
+      const page = await browsing.open(there.location?.href ?? '', isOurs);
+      assert.equal(page.location?.searchParams.get('problem'), 'openid_unavailable');
+      assert.equal((await world.send('GET', '/api/v1/session', { cookie: owner })).status, 200);
+    });
+  });
+
+  describe('is not deceived', () => {
+    const account = { email: 'bob@acme.example', email_verified: true };
+    const claims = (token: unknown) => decodeJwt(String(token));
+
+    it('by an ID token of another signer, unsigned, for another, or of another sign-in', async () => {
+      const { privateKey } = await generateKeyPair('RS256');
+      const signed = (members: object) => async (answer: Record<string, unknown>) => ({
+        ...answer,
+        id_token: await new SignJWT({ ...claims(answer['id_token']), ...members })
+          .setProtectedHeader({ alg: 'RS256' })
+          .sign(privateKey),
+      });
+      const unsigned = (answer: Record<string, unknown>) => {
+        const [, body] = String(answer['id_token']).split('.');
+        const header = Buffer.from('{"alg":"none"}').toString('base64url');
+        return { ...answer, id_token: `${header}.${body}.` };
+      };
+      const without = ({ id_token: _gone, ...answer }: Record<string, unknown>) => answer;
+      for (const change of [
+        signed({}),
+        signed({ sub: 'the-first' }),
+        signed({ aud: 'another' }),
+        signed({ nonce: 'x' }),
+        unsigned,
+        without,
+      ]) {
+        provider.tampering(change);
+        await assertRefused(await come('new-at-acme', account), 'openid_failed');
+      }
+    });
+
+    it('by an ID token of another sign-in of the same client', async () => {
+      let old: unknown = null;
+      provider.tampering((answer) => {
+        old ??= answer['id_token'];
+        return { ...answer, id_token: old };
+      });
+      assert.equal(placeOf((await come('new-at-acme', account)).page), '/');
+      await assertRefused(await come('new-at-acme', account), 'openid_failed');
+    });
+
+    it('by an answer that another browser has begun, or nobody', async () => {
+      provider.signsIn('new-at-acme', account);
+      const { location } = await startBrowsing().open(begin(), isBack);
+      const [victim, before] = [startBrowsing(), provider.redeemed];
+      for (const url of [
+        location?.href ?? '',
+        `${base()}/api/v1/openid/callback`,
+        `${base()}/api/v1/openid/callback?code=x&state=y`,
+      ]) {
+        const page = await victim.open(url, isOurs);
+        assert.equal(page.location?.searchParams.get('problem'), 'openid_expired');
+      }
+      assert.equal(provider.redeemed, before, 'the provider was not even asked');
+      assert.equal(victim.cookies(base()).size, 0);
+    });
+
+    it('by another state, another code, or the same answer twice', async () => {
+      provider.signsIn('new-at-acme', account);
+      const browsing = startBrowsing();
+      const back = async () => (await browsing.open(begin(), isBack)).location as URL;
+      const problem = async (url: URL) => {
+        const page = await browsing.open(url.href, isOurs);
+        return page.location?.searchParams.get('problem');
+      };
+      const state = await back();
+      state.searchParams.set('state', `${state.searchParams.get('state')?.slice(0, 8)}xxxx`);
+      assert.equal(await problem(state), 'openid_expired');
+      const code = await back();
+      code.searchParams.set('code', 'guessed');
+      assert.equal(await problem(code), 'openid_failed');
+      const twice = await back();
+      const cookies = new Map(browsing.cookies(base()));
+      assert.equal(await problem(twice), null);
+      for (const [name, value] of cookies) (browsing.cookies(base()) as Map<string, string>).set(name, value);
+      assert.equal(await problem(twice), 'openid_failed');
+      const doubled = await back();
+      doubled.searchParams.append('code', 'another');
+      assert.equal(await problem(doubled), 'openid_failed');
+    });
+
+    it('by an answer in the name of another provider', async () => {
+      provider.signsIn('new-at-acme', account);
+      const browsing = startBrowsing();
+      const { location } = await browsing.open(begin(), isBack);
+      location?.searchParams.set('iss', 'https://evil.example.com');
+      const page = await browsing.open(location?.href ?? '', isOurs);
+      assert.equal(page.location?.searchParams.get('problem'), 'openid_failed');
+    });
+
+    it('into leading somebody to another address', async () => {
+      for (const to of [
+        'https://evil.example.com/',
+        '//evil.example.com',
+        '/\\evil.example.com',
+        '/.//evil.example.com',
+        'javascript:alert(1)',
+        '/sign-in',
+        '/api/v1/openid/sign-in',
+      ]) {
+        const { page } = await come('new-at-acme', account, { to });
+        assert.equal(placeOf(page), '/', to);
+      }
+    });
+  });
+
+  it('uses PKCE, a state and a nonce, anew each time', async () => {
+    const urls = await Promise.all(
+      [0, 1].map(async () => (await startBrowsing().open(begin(), () => true)).location as URL),
+    );
+    const [one, two] = urls.map(({ searchParams }) => searchParams);
+    assert.equal(one?.get('code_challenge_method'), 'S256');
+    assert.equal(one?.get('redirect_uri'), `${base()}/api/v1/openid/callback`);
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      assert.ok((one?.get(name)?.length ?? 0) >= 43);
+      assert.notEqual(one?.get(name), two?.get(name));
+    }
+  });
+
+  it('leaves no code, token or secret in the log', async () => {
+    let tokens: Record<string, unknown> = {};
+    provider.tampering((answer) => (tokens = answer));
+    provider.signsIn('new-at-acme', { email: 'bob@acme.example', email_verified: true });
+    const browsing = startBrowsing();
+    const { location } = await browsing.open(begin(), isBack);
+    await browsing.open(location?.href ?? '', isOurs);
+    const secrets = [
+      CLIENT.secret,
+      location?.searchParams.get('code'),
+      tokens['id_token'],
+      tokens['access_token'],
+      browsing.cookies(base()).get('baton_session'),
+    ];
+    for (const secret of secrets) {
+      assert.ok(typeof secret === 'string' && !world.logged().includes(secret));
+    }
+  });
+
+  it('keeps members’ roles and passwords as they are', async () => {
+    const email = newAddress();
+    const { id, initial_password: password } = await addMember(email, 'member');
+    await come(`sub-${email}`, { email, email_verified: true });
+    const member = await entities().findOneOrFail(Member, { user_id: id });
+    assert.equal(member.role, 'member');
+    assert.ok(await world.signIn(email, password));
+  });
+});
+
+describe('a public client of an OpenID provider', () => {
+  it('signs in with PKCE alone, ten times a minute', async () => {
+    const provider = await startOpenIdProvider({ publicClient: true });
+    const environment = {
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: CLIENT.id,
+      OIDC_ALLOWED_DOMAINS: 'acme.example',
+    };
+    const world = await startWorld({ worker: false, environment });
+    const base = world.api.url.replace('127.0.0.1', 'localhost');
+    provider.open(`${base}/api/v1/openid/callback`);
+    provider.signsIn('ann', { email: 'ann@acme.example', email_verified: true });
+    const isOurs = (location: URL) => location.origin === base && !location.pathname.startsWith('/api/');
+    const problems: (string | null | undefined)[] = [];
+    for (let count = 0; count < 11; count += 1) {
+      const page = await startBrowsing().open(`${base}/api/v1/openid/sign-in`, isOurs);
+      problems.push(page.location?.searchParams.get('problem'));
+    }
+    assert.deepEqual(problems, [...Array.from({ length: 10 }, () => null), 'rate_limited']);
+    await world.close();
+    await provider.close();
+  });
+});
+
+describe('without an OpenID provider', () => {
+  it('nobody is offered one, and its addresses say so', async () => {
+    const world = await startWorld({ worker: false });
+    const { json } = await world.send('GET', '/api/v1/sign-in-options', { key: null });
+    assert.deepEqual(json, { password: true, openid: null });
+    for (const path of ['sign-in', 'callback']) {
+      const { status, headers } = await world.send('GET', `/api/v1/openid/${path}`, { key: null });
+      assert.equal(status, 302);
+      assert.match(headers.get('location') ?? '', /\/sign-in\?problem=openid_off$/);
+    }
+    await world.close();
+  });
+});

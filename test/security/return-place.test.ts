@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { returnPlace } from '../../src/security/return-place.ts';
+
+describe('the page to come back to', () => {
+  it('is a page of ours, with all that stands in its address', () => {
+    for (const place of [
+      '/',
+      '/orchestration',
+      '/settings/members?status=open&text=a%20b#top',
+      '/apiary',
+      '/a//b',
+    ]) {
+      assert.equal(returnPlace(place), place);
+    }
+    assert.equal(returnPlace('/a/../b'), '/b');
+  });
+
+  it('is the first one where another address is meant, or none of the screens', () => {
+    const others = [
+      undefined,
+      null,
+      ['/a'],
+      '',
+      'orchestration',
+      'https://evil.example.com/',
+      '//evil.example.com',
+      '///evil.example.com',
+      '/\\evil.example.com',
+      '\\\\evil.example.com',
+      '/.//evil.example.com',
+      '/a/..//evil.example.com',
+      '/%2e//evil.example.com',
+      '/\t/evil.example.com',
+      '/\n/evil.example.com',
+      ' //evil.example.com',
+      'javascript:alert(1)',
+      '/api/v1/session',
+      '/api',
+      '/sign-in?problem=openid_failed',
+      `/${'x'.repeat(1_001)}`,
+      `/${'ü'.repeat(500)}`,
+    ];
+    for (const wanted of others) assert.equal(returnPlace(wanted), '/', String(wanted));
+  });
+});
