@@ -16,6 +16,8 @@ type Options = { forward: string; events: string; filter?: string[]; name?: stri
 type Made = Webhook & { secret: string };
 
 const LISTENERS = '/api/v1/listeners';
+/** By then what was answered is in the log, in milliseconds. */
+const RECORDED_MS = 1_000;
 const HELP = `
 The address may be written as 4000, localhost:4000/hook or https://localhost:8443/.
 Filters are written as for \`baton webhook create\`.
@@ -122,19 +124,21 @@ function show(
 /** Says so when failures in a row have disabled the webhook: nothing comes any more then. */
 function createDisablingWatch(api: Api, output: Output, id: string): (succeeded: boolean) => void {
   let failures = 0;
+  let look: NodeJS.Timeout | undefined;
+  const say = async () => {
+    const { status } = await api.call<Webhook>('GET', `/api/v1/webhooks/${id}`);
+    if (status !== 'disabled') return;
+    failures = 0;
+    output.note(
+      `${FAILURES_TO_DISABLE} failures in a row have disabled the webhook; \`baton webhook edit ${id} --active\` enables it`,
+    );
+  };
   return (succeeded) => {
     failures = succeeded ? 0 : failures + 1;
-    if (failures < FAILURES_TO_DISABLE) return;
-    void api.call<Webhook>('GET', `/api/v1/webhooks/${id}`).then(
-      ({ status }) => {
-        if (status !== 'disabled' || failures < FAILURES_TO_DISABLE) return;
-        failures = 0;
-        output.note(
-          `${FAILURES_TO_DISABLE} failures in a row have disabled the webhook; \`baton webhook edit ${id} --active\` enables it`,
-        );
-      },
-      () => {},
-    );
+    clearTimeout(look);
+    // A moment later, when the last answer has arrived and is written down.
+    if (failures >= FAILURES_TO_DISABLE)
+      look = setTimeout(() => void say().catch(() => {}), RECORDED_MS).unref();
   };
 }
 

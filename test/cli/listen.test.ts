@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startWorld, type World } from '../api/world.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
@@ -206,6 +207,43 @@ describe('baton listen', function () {
     person.cleanUp();
   });
 
+  it('listens again when the connection was lost, and posts nothing twice', async () => {
+    const way = await startWay(Number(new URL(world.api.url).port));
+    cli.env.BATON_URL = way.url;
+    let answerNow = () => {};
+    local.answering((_request, response) => {
+      answerNow = () => void response.writeHead(200).end('late');
+      return undefined;
+    });
+    const listening = await begin();
+    await publish();
+    await local.receives(1);
+    way.cut();
+    await listening.says(/The live channel is out of reach.*; trying again/);
+    answerNow();
+    await listening.says(/Listening again/);
+    const { attempts } = await delivery(listening.id, 'succeeded');
+    assert.deepEqual([attempts.length, attempts[0].response.body], [1, 'late']);
+    assert.equal(local.requests.length, 1);
+    local.answering(204);
+    await publish();
+    await local.receives(2);
+    await stop(listening);
+    await way.close();
+  });
+
+  it('says so when failures have disabled the webhook', async () => {
+    local.answering(500);
+    const listening = await begin();
+    for (let count = 0; count < 10; count += 1) await publish();
+    const [, command = ''] = await listening.says(/have disabled the webhook; `baton (.*)` enables it/);
+    local.answering(204);
+    assert.equal((await cli.run(command.split(' '))).code, 0);
+    await publish();
+    await local.receives(11);
+    await stop(listening);
+  });
+
   it('leaves nothing behind when it is killed', async () => {
     const listening = await begin();
     listening.child.kill('SIGKILL');
@@ -261,3 +299,37 @@ describe('baton listen', function () {
     });
   });
 });
+
+/** A way to a port of this machine that can be cut. */
+async function startWay(port: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((from) => {
+    const to = connect(port, '127.0.0.1');
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => {});
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    async close() {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+  };
+}
