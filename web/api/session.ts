@@ -1,8 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { hasRole, type Role, type Scope } from '../../src/domain/access.ts';
-import { answered, api, type Schemas } from './client.ts';
-
-type Me = Schemas['Me'];
+import { answered, api } from './client.ts';
 
 /** Who is signed in. */
 export const sessionQuery = queryOptions({

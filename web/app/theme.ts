@@ -14,9 +14,23 @@ const brand: MantineColorsTuple = [
   '#1f2c86',
 ];
 
+/** From text to the deepest background; bluish like the panels. */
+const dark: MantineColorsTuple = [
+  '#d5d9e0',
+  '#b9c0ca',
+  '#8d96a3',
+  '#606975',
+  '#3d444e',
+  '#343a43',
+  '#282d34',
+  '#1d2025',
+  '#191c20',
+  '#131518',
+];
+
 export const theme = createTheme({
   primaryColor: 'brand',
-  colors: { brand },
+  colors: { brand, dark },
   primaryShade: 6,
   autoContrast: true,
   cursorType: 'pointer',
@@ -26,6 +40,10 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.125rem' } } },
   defaultRadius: 'md',
+  components: {
+    // It lies in a dialog, and would be taken for the page's own.
+    ModalHeader: { defaultProps: { role: 'none' } },
+  },
 });
 
 /** Quiet text must still be read by everybody: the library's own grey is too light for WCAG AA. */

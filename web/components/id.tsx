@@ -9,13 +9,8 @@ export function Id({ value, label = 'id' }: { value: string; label?: string }) {
   const { copy, copied } = useClipboard({ timeout: TOLD_MS });
   const shown = value.length > WHOLE ? `${value.slice(0, 8)}…${value.slice(-6)}` : value;
   return (
-    <button
-      type="button"
-      className={classes['id']}
-      title={value}
-      aria-label={`Copy the ${label} ${value}`}
-      onClick={() => copy(value)}
-    >
+    <button type="button" className={classes['id']} title={value} onClick={() => copy(value)}>
+      <span className="visually-hidden">Copy the {label} </span>
       <span aria-live="polite">{copied ? 'copied' : shown}</span>
     </button>
   );

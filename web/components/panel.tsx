@@ -5,9 +5,9 @@ import classes from './panel.module.css';
 type PanelProps = BoxProps & { title?: ReactNode; actions?: ReactNode; children: ReactNode };
 
 /** A part of a page with a line around it. */
-export function Panel({ title, actions, children, ...box }: PanelProps) {
+export function Panel({ title, actions, children, className, ...box }: PanelProps) {
   return (
-    <Box component="section" className={classes['panel']} p="md" {...box}>
+    <Box component="section" className={[classes['panel'], className].join(' ')} p="md" {...box}>
       {title || actions ? (
         <Group justify="space-between" mb="sm">
           {title ? <Title order={2}>{title}</Title> : null}

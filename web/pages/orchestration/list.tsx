@@ -1,5 +1,125 @@
+import { Button, Group } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { isTerminal } from '../../../src/domain/task-states.ts';
+import { useSession } from '../../api/session.ts';
+import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { RunFilters } from './filters.tsx';
+import { runsQuery, type ListedRun } from './queries.ts';
+import { RunTable } from './run-table.tsx';
+import type { RunListSearch } from './routes.ts';
 
+const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));
+const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx')).SubmitTask }));
+
+const routeApi = getRouteApi('/signed-in/orchestration');
+
+/** How often the list is asked for anew while somebody looks: where something moves, and where all is at rest. */
+const MOVING_MS = 2_000;
+const RESTING_MS = 6_000;
+
+/** All runs, newest first; one of them may be open beside the list. */
 export function RunList() {
-  return <Page title="Orchestration">This screen is being built.</Page>;
+  const search = routeApi.useSearch();
+  const navigate = routeApi.useNavigate();
+  const { may } = useSession();
+  const [submitting, setSubmitting] = useState(false);
+  const runs = useRuns(search);
+  const rows = runs.data ?? [];
+  const open = (run: string | undefined) => void navigate({ search: (before) => withRun(before, run) });
+  const submit = may('tasks:write') ? (
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setSubmitting(true)}>
+      Submit a task
+    </Button>
+  ) : null;
+
+  return (
+    <Page title="Orchestration" lead="Every task, and what its agents are doing." actions={submit} wide>
+      <RunFilters />
+      {runs.isPending ? (
+        <ListSkeleton />
+      ) : runs.isError && rows.length === 0 ? (
+        <ErrorState
+          title="The runs could not be loaded"
+          error={runs.error}
+          onRetry={() => void runs.refetch()}
+        />
+      ) : rows.length === 0 ? (
+        <NoRuns isFiltered={Boolean(search.state ?? search.type ?? search.project)} submit={submit} />
+      ) : (
+        <RunTable rows={rows} openId={search.run} />
+      )}
+      <LoadMore {...runs} />
+      <Suspense>
+        {search.run ? (
+          <RunPanel
+            key={search.run}
+            executionId={search.run}
+            onClose={() => open(undefined)}
+            onStep={(by) => open(neighbour(rows, search.run, by))}
+          />
+        ) : null}
+        {submitting ? <SubmitTask onClose={() => setSubmitting(false)} onWatch={open} /> : null}
+      </Suspense>
+    </Page>
+  );
+}
+
+function useRuns(search: RunListSearch) {
+  return useInfiniteQuery({
+    ...runsQuery(search),
+    placeholderData: (before) => before,
+    refetchInterval: ({ state: { data } }) => {
+      const rows = data?.pages.flatMap((page) => page.data) ?? [];
+      return rows.some((run) => !isTerminal(run.state)) ? MOVING_MS : RESTING_MS;
+    },
+  });
+}
+
+function withRun(search: RunListSearch, run: string | undefined): RunListSearch {
+  const { run: _open, ...filters } = search;
+  return { ...filters, ...(run && { run }) };
+}
+
+/** The run above or below the open one; the open one itself at the ends. */
+function neighbour(rows: readonly ListedRun[], id: string | undefined, by: -1 | 1): string | undefined {
+  const index = rows.findIndex((run) => run.execution_id === id);
+  return rows[index + by]?.execution_id ?? id;
+}
+
+function NoRuns({ isFiltered, submit }: { isFiltered: boolean; submit: React.ReactNode }) {
+  const navigate = routeApi.useNavigate();
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title="No run fits these filters"
+        action={
+          <Button variant="default" onClick={() => void navigate({ search: {} })}>
+            Show all runs
+          </Button>
+        }
+      >
+        There may be runs of other states, types or projects.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="No task has been submitted yet" action={<Group>{submit}</Group>} example={example()}>
+      A task is a title and, if you like, a longer description. Agents work on it as a durable workflow, and
+      you watch every step here.
+    </EmptyState>
+  );
+}
+
+function example(): string {
+  return [
+    `curl ${location.origin}/api/v1/tasks \\`,
+    `  -H "X-API-Key: $BATON_API_KEY" -H 'Content-Type: application/json' \\`,
+    `  -d '{ "title": "My first task", "project_id": "…" }'`,
+  ].join('\n');
 }

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import type { World } from '../api/world.ts';
+import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
+
+describe('the orchestration screens', () => {
+  let world: World;
+  let at: AtScreens;
+  before(async () => {
+    world = await startScreens();
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    at = await atScreens(world);
+  });
+  afterEach(async () => {
+    const complaints = at.complaints();
+    await at.close();
+    assert.deepEqual(complaints, []);
+  });
+
+  const submit = async (title: string, rehearsal: object, members: object = {}) => {
+    const { json } = await world.submit({ title, metadata: { rehearsal }, ...members });
+    return json.execution_id as string;
+  };
+
+  it('teach where nothing was submitted yet', async () => {
+    await at.go('/');
+    await at.page.getByText('No task has been submitted yet').waitFor();
+    await assertAccessible(at.page, 'the empty list');
+    await picture(at.page, 'runs-empty');
+  });
+
+  it('submit a task, judge it by the API’s own words first, and show the run live', async () => {
+    const { page } = at;
+    await at.go('/orchestration');
+    await page.getByRole('button', { name: 'Submit a task' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    await dialog.getByText('Must have 1 characters or more').waitFor();
+    await assertAccessible(page, 'the form of a task');
+    await picture(page, 'submit');
+    await dialog.getByLabel('Title').fill('Add CSV export to orders');
+    await dialog.getByLabel('Callback URL').fill('http://example.com');
+    await dialog.getByLabel('Metadata').fill('{ "rehearsal": { "step_ms": 1200, "progress_events": 3 } }');
+    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    await dialog.getByText('Must begin with https://').waitFor();
+    await dialog.getByLabel('Callback URL').fill('');
+    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    const run = page.getByRole('complementary', { name: 'Run' });
+    await run.getByText('live', { exact: true }).waitFor();
+    await run.getByText('executing').first().waitFor();
+    await picture(page, 'run-beside-list');
+    await run.getByRole('button', { name: 'Pause…' }).click();
+    await page.getByLabel('Reason').fill('lunch');
+    await page.getByRole('button', { name: 'Pause the run' }).click();
+    await run.getByText('Paused by owner@example.com').waitFor();
+    await run.getByText('“lunch”').waitFor();
+    await assertAccessible(page, 'a paused run beside the list');
+    await picture(page, 'run-paused');
+    await run.getByRole('button', { name: 'Continue' }).click();
+    await run.getByText('completed').first().waitFor({ timeout: 15_000 });
+    await page.keyboard.press('Escape');
+    await run.waitFor({ state: 'detached' });
+  });
+
+  it('show what failed first, with the step opened', async () => {
+    const id = await submit('A step that fails', { unrecoverable: { step: 2 }, step_ms: 100 });
+    await world.reaches(id, 'failed');
+    await at.go(`/orchestration/${id}`);
+    await at.page.getByRole('heading', { name: /The step .* failed/ }).waitFor();
+    await assertAccessible(at.page, 'a failed run');
+    await picture(at.page, 'run-failed');
+  });
+
+  it('show why a human is needed first', async () => {
+    const id = await submit('A question for a human', { escalate: { step: 2, reason: 'Which currency?' } });
+    await world.reaches(id, 'escalated');
+    await at.go(`/orchestration/${id}`);
+    await at.page.getByRole('heading', { name: 'A human is needed: Which currency?' }).waitFor();
+    await assertAccessible(at.page, 'an escalated run');
+    await picture(at.page, 'run-escalated');
+  });
+
+  it('list runs, live, with filters in the address', async () => {
+    const { page } = at;
+    const id = await submit('A long one', { step_ms: 60_000 }, { task_type: 'bug' });
+    await at.go('/orchestration');
+    const row = page.locator(`[data-run="${id}"]`);
+    await row.getByText('executing').waitFor();
+    await assertAccessible(page, 'the list');
+    await picture(page, 'runs');
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    await row.getByText('cancelled').waitFor();
+    await page.getByRole('button', { name: 'State', exact: true }).click();
+    await page.getByRole('checkbox', { name: 'cancelled' }).check();
+    await page.waitForURL('**/orchestration?state=cancelled');
+    await page.getByText('A question for a human').waitFor({ state: 'detached' });
+    await page.reload();
+    await row.waitFor();
+    assert.equal(await page.locator('[data-run]').count(), 1);
+  });
+});

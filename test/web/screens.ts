@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { PASSWORD, startWorld, type World } from '../api/world.ts';
+import { openPage } from '../support/browser.ts';
+
+export const OWNER = 'owner@example.com';
+
+/** Screenshots are made where this names a folder. */
+const SHOTS = process.env['BATON_SCREENSHOTS'];
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+/** A browser writes every refused request into its console; a refusal that is answered to is no complaint. */
+const REFUSAL = /Failed to load resource: the server responded with a status of 4\d\d/;
+
+/** A browser's page at the screens of a world. */
+export type AtScreens = {
+  page: Page;
+  /** What the page has complained of, refused requests left out. */
+  complaints(): string[];
+  go(path: string): Promise<void>;
+  /** Signs in by the form that is shown. */
+  signIn(email?: string, password?: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Opens a page; with a session of the owner's, unless `cookie` names another one or none. */
+export async function atScreens(
+  world: World,
+  options: BrowserContextOptions & { cookie?: string | null } = {},
+): Promise<AtScreens> {
+  const { cookie = await world.signIn(), ...context } = options;
+  const { page, errors, close } = await openPage({ viewport: { width: 1280, height: 900 }, ...context });
+  const { url } = world.api;
+  if (cookie !== null) {
+    const [name = '', value = ''] = cookie.split('=');
+    await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
+  }
+  return {
+    page,
+    complaints: () => errors.filter((error) => !REFUSAL.test(error)),
+    go: async (path) => {
+      await page.goto(`${url}${path}`);
+    },
+    async signIn(email = OWNER, password = PASSWORD) {
+      await page.getByLabel('E-mail').fill(email);
+      await page.getByLabel('Password', { exact: true }).fill(password);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    },
+    close,
+  };
+}
+
+/** The screens of a world with workers; its API answers at the address that the browser is at. */
+export async function startScreens(environment: Record<string, string> = {}): Promise<World> {
+  return await startWorld({ environment });
+}
+
+/** Holds a screen against the rules of WCAG 2.2 AA and best practice, light and dark. */
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await shown(page, colorScheme);
+    await page.evaluate(AXE);
+    const found = await page.evaluate(async () => {
+      type Run = {
+        violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
+      };
+      const { axe } = globalThis as unknown as { axe: { run(): Promise<Run> } };
+      const { violations } = await axe.run();
+      return violations.map(
+        ({ id, help, nodes }) =>
+          `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary ?? ''}`).join('\n')}`,
+      );
+    });
+    assert.deepEqual(found, [], `${what}, ${colorScheme}`);
+  }
+  await shown(page, 'light');
+}
+
+/** Shows a page in light or dark, and waits until it looks so. */
+async function shown(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** Keeps pictures of a screen, light, dark and as on a phone, where pictures are wanted. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (!SHOTS) return;
+  mkdirSync(SHOTS, { recursive: true });
+  const size = page.viewportSize();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await shown(page, colorScheme);
+    await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}.png`) });
+  }
+  await shown(page, 'light');
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.screenshot({ path: join(SHOTS, `${name}-phone.png`) });
+  if (size) await page.setViewportSize(size);
+}

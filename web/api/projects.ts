@@ -1,0 +1,30 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { answered, api, type Schemas } from './client.ts';
+
+export type Project = Schemas['Project'];
+
+const AT_ONCE = 200;
+
+/** All projects of the workspace, newest first. */
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  async queryFn({ signal }): Promise<Project[]> {
+    const projects: Project[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const query = { limit: AT_ONCE, ...(cursor ? { cursor } : {}) };
+      const page = await answered(api.GET('/api/v1/projects', { params: { query }, signal }));
+      projects.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor);
+    return projects;
+  },
+  staleTime: 60_000,
+});
+
+/** The projects, and what one is called; an id that is not known here is its own name. */
+export function useProjects() {
+  const { data: projects = [] } = useQuery(projectsQuery);
+  const names = new Map(projects.map((project) => [project.id, project.name]));
+  return { projects, nameOf: (id: string) => names.get(id) ?? '…' };
+}

@@ -1,0 +1,45 @@
+import { Button, Checkbox, Popover, Stack } from '@mantine/core';
+import { IconChevronDown } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+
+type FilterProps<T extends string> = {
+  /** What is filtered by, in one word. */
+  label: string;
+  options: readonly { value: T; title: ReactNode }[];
+  chosen: readonly T[];
+  onChange: (chosen: T[]) => void;
+};
+
+/** A filter whose button says what is chosen. */
+export function FilterMenu<T extends string>({ label, options, chosen, onChange }: FilterProps<T>) {
+  const [first, ...more] = chosen;
+  const words =
+    first === undefined ? label : `${label}: ${first}${more.length > 0 ? ` +${more.length}` : ''}`;
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <Button
+          variant={first === undefined ? 'default' : 'light'}
+          size="sm"
+          rightSection={<IconChevronDown size={14} aria-hidden />}
+        >
+          {words}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={`Filter by ${label}`}>
+        <Checkbox.Group
+          value={[...chosen]}
+          onChange={onChange}
+          label={label}
+          labelProps={{ className: 'visually-hidden' }}
+        >
+          <Stack gap="xs">
+            {options.map(({ value, title }) => (
+              <Checkbox key={value} value={value} label={title} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,11 @@
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+
+/** `14:03:21` in the reader's zone, for lines of one day. */
+export function clockTime(iso: string): string {
+  return clock.format(new Date(iso));
+}

@@ -1,0 +1,100 @@
+import { Accordion, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '../../api/client.ts';
+import { BodyView } from '../../components/json-view.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { Status } from '../../components/status.tsx';
+import { RelativeTime } from '../../components/time.tsx';
+import { inWords } from '../../format/time.ts';
+import { callbacksQuery, isOver, type Run } from './queries.ts';
+
+/** As often as a callback is tried at most (specification 6.4). */
+const ATTEMPTS = 3;
+
+/** Every attempt to tell the callback address, with what was sent and what came back. */
+export function Callbacks({ run }: { run: Run }) {
+  const hasCallback = run.callback.url !== null;
+  const query = useQuery({
+    ...callbacksQuery(run.execution_id),
+    enabled: hasCallback,
+    refetchInterval: isOver(run) ? false : 1_000,
+  });
+  if (!hasCallback) {
+    return <Text c="dimmed">No callback address was given: whoever submitted this polls, or watches.</Text>;
+  }
+  if (query.isError) {
+    return (
+      <ErrorState
+        title="The attempts could not be loaded"
+        error={query.error}
+        onRetry={() => void query.refetch()}
+      />
+    );
+  }
+  if (query.isPending) return <ListSkeleton rows={2} />;
+  return (
+    <Stack gap="sm">
+      <Text size="sm">
+        <Status status={run.callback.status} /> to <code>{run.callback.url}</code>
+        {query.data.data.length === 0 ? '. Nothing is sent before the run has ended.' : ''}
+      </Text>
+      <Accordion variant="separated" chevronPosition="left">
+        {query.data.data.map((attempt) => (
+          <Accordion.Item key={attempt.id} value={attempt.id}>
+            <Accordion.Control>
+              <AttemptLine attempt={attempt} />
+            </Accordion.Control>
+            <Accordion.Panel>
+              <AttemptDetail attempt={attempt} />
+            </Accordion.Panel>
+          </Accordion.Item>
+        ))}
+      </Accordion>
+    </Stack>
+  );
+}
+
+type Attempt = Schemas['CallbackAttempt'];
+
+function AttemptLine({ attempt }: { attempt: Attempt }) {
+  const { response_status: status, failure, duration_ms, completed_at, next_attempt_at } = attempt;
+  const outcome = completed_at === null ? 'running' : failure === null ? 'succeeded' : 'failed';
+  return (
+    <Text size="sm">
+      <Status status={outcome}>{`${attempt.attempt} of ${ATTEMPTS}`}</Status>{' '}
+      {status ?? attempt.message ?? (outcome === 'running' ? 'under way' : failure)}
+      {duration_ms === null ? '' : ` · ${inWords(duration_ms)}`} · <RelativeTime at={attempt.attempted_at} />
+      {next_attempt_at ? (
+        <>
+          {' '}
+          · next <RelativeTime at={next_attempt_at} />
+        </>
+      ) : null}
+    </Text>
+  );
+}
+
+function AttemptDetail({ attempt }: { attempt: Attempt }) {
+  return (
+    <Stack gap="xs">
+      {attempt.message ? <Text size="sm">{attempt.message}</Text> : null}
+      <Text size="sm" fw={600}>
+        Request: POST {attempt.url}
+      </Text>
+      <BodyView text={JSON.stringify(attempt.request_headers)} label="the request’s headers" />
+      <BodyView text={attempt.request_body} label="the request’s body" />
+      {attempt.response_status === null ? null : (
+        <>
+          <Text size="sm" fw={600}>
+            Response: {attempt.response_status}
+          </Text>
+          <BodyView text={JSON.stringify(attempt.response_headers ?? {})} label="the response’s headers" />
+          {attempt.response_body ? (
+            <BodyView text={attempt.response_body} label="the response’s body" />
+          ) : null}
+        </>
+      )}
+    </Stack>
+  );
+}

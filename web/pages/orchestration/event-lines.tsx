@@ -1,0 +1,96 @@
+import { Button, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import { clockTime } from '../../format/clock-time.ts';
+import { exactly, inWords } from '../../format/time.ts';
+import classes from './run-view.module.css';
+import { whoIs } from './words.ts';
+
+const AT_FIRST = 100;
+
+/** The feed, the newest first. */
+export function EventLines({ events }: { events: readonly FeedEvent[] }) {
+  const [shown, setShown] = useState(AT_FIRST);
+  if (events.length === 0) return <Text c="dimmed">Nothing has happened yet.</Text>;
+  return (
+    <>
+      <ul className={classes['lines']}>
+        {events
+          .slice(-shown)
+          .toReversed()
+          .map((event) => (
+            <li key={event.seq}>
+              <span title={exactly(event.at)}>{clockTime(event.at)}</span>
+              <span>
+                <Text span size="xs" c="dimmed" mr={6}>
+                  {event.seq}
+                </Text>
+                <strong>{event.type}</strong> {tell(event)}
+              </span>
+            </li>
+          ))}
+      </ul>
+      {events.length > shown ? (
+        <Button variant="default" size="xs" mt="sm" onClick={() => setShown(shown + AT_FIRST * 5)}>
+          Show earlier ({events.length - shown} more)
+        </Button>
+      ) : null}
+    </>
+  );
+}
+
+type Data = {
+  from?: string;
+  to?: string;
+  by?: string;
+  reason?: string;
+  step?: { name: string; attempt: number };
+  percent?: number;
+  text?: string;
+  summary?: string | null;
+  duration_ms?: number | null;
+  error?: { message: string };
+  retry_in_ms?: number | null;
+  attempt?: number;
+  outcome?: string;
+  response_status?: number | null;
+  message?: string | null;
+  state?: string;
+};
+
+/** An event in one line. */
+function tell({ type, data: given }: FeedEvent): string {
+  const data = given as Data;
+  const step = data.step
+    ? `${data.step.name}${data.step.attempt > 1 ? `, attempt ${data.step.attempt}` : ''}`
+    : '';
+  switch (type) {
+    case 'state.changed':
+      return `${data.from} → ${data.to}${data.by ? ` by ${whoIs(data.by)}` : ''}${data.reason ? `: ${data.reason}` : ''}`;
+    case 'step.started':
+      return step;
+    case 'step.progress':
+      return `${step}: ${data.percent} %`;
+    case 'step.completed':
+      return `${step}${took(data)}`;
+    case 'step.failed': {
+      const next =
+        data.retry_in_ms == null ? 'no further attempt' : `next attempt in ${inWords(data.retry_in_ms)}`;
+      return `${step}: ${data.error?.message ?? ''} (${next})`;
+    }
+    case 'agent.message':
+      return `${step}: ${data.text ?? ''}`;
+    case 'escalation.requested':
+      return `${step}: ${data.reason ?? ''}`;
+    case 'callback.attempted': {
+      const how = data.response_status ? `status ${data.response_status}` : (data.message ?? '');
+      return `attempt ${data.attempt} ${data.outcome}: ${how}`;
+    }
+    case 'run.ended':
+      return `${data.state}${took(data)}`;
+  }
+}
+
+function took({ duration_ms }: Data): string {
+  return duration_ms == null ? '' : `, ${inWords(duration_ms)}`;
+}

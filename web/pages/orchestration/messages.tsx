@@ -1,0 +1,45 @@
+import { Text } from '@mantine/core';
+import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import { exactly } from '../../format/time.ts';
+import { clockTime } from '../../format/clock-time.ts';
+import type { Run } from './queries.ts';
+import classes from './run-view.module.css';
+
+/** What agents said, the oldest first. */
+export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
+  if (messages.length === 0) return <Text c="dimmed">No agent has said anything yet.</Text>;
+  return (
+    <ul className={classes['lines']} aria-live="polite">
+      {messages.map(({ seq, at, data }) => {
+        const step = data['step'] as { name: string; agent: string } | undefined;
+        return (
+          <li key={seq}>
+            <span title={exactly(at)}>{clockTime(at)}</span>
+            <span>
+              <strong>{step?.agent ?? 'agent'}</strong> in {step?.name}: {data['text'] as string}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** What was not recovered. */
+export function Errors({ errors }: { errors: Run['errors'] }) {
+  if (errors.length === 0) return <Text c="dimmed">Nothing went wrong that was not put right.</Text>;
+  return (
+    <ul className={classes['lines']}>
+      {errors.map((error) => (
+        <li key={`${error.at}${error.code}${error.step ?? ''}`}>
+          <span title={exactly(error.at)}>{clockTime(error.at)}</span>
+          <span>
+            <strong>{error.code.replaceAll('_', ' ')}</strong>
+            {error.step ? ` in ${error.step}` : ''}
+            {error.agent ? ` (${error.agent})` : ''}: {error.message}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

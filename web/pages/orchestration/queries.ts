@@ -1,0 +1,54 @@
+import { queryOptions } from '@tanstack/react-query';
+import { isTerminal } from '../../../src/domain/task-states.ts';
+import { answered, api, type Schemas } from '../../api/client.ts';
+import { pagedQuery } from '../../api/pages.ts';
+import type { RunListSearch } from './routes.ts';
+
+export type ListedRun = Schemas['TaskListed'];
+export type Run = Schemas['TaskDetail'];
+export type Step = Schemas['Step'];
+
+const AT_ONCE = 50;
+
+/** Runs by the filters of the address, newest first. */
+export function runsQuery({ state, type, project }: RunListSearch) {
+  const filters = {
+    ...(state && { state }),
+    ...(type && { task_type: type }),
+    ...(project && { project_id: project }),
+  };
+  return pagedQuery<ListedRun>(['runs', filters], async (cursor, signal) => {
+    const query = { limit: AT_ONCE, ...filters, ...(cursor && { cursor }) };
+    return await answered(api.GET('/api/v1/tasks', { params: { query }, signal }));
+  });
+}
+
+/** One run in full. */
+export function runQuery(executionId: string) {
+  return queryOptions({
+    queryKey: ['run', executionId],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET('/api/v1/tasks/{execution_id}', { params: { path: { execution_id: executionId } }, signal }),
+      ),
+  });
+}
+
+/** Every attempt to tell the callback address of a run, with what was sent and what came back. */
+export function callbacksQuery(executionId: string) {
+  return queryOptions({
+    queryKey: ['run', executionId, 'callbacks'],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET('/api/v1/tasks/{execution_id}/callbacks', {
+          params: { path: { execution_id: executionId } },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** True where nothing will happen to a run any more. */
+export function isOver(run: Pick<Run, 'state' | 'callback'>): boolean {
+  return isTerminal(run.state) && run.callback.status !== 'pending';
+}

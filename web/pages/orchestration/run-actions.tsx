@@ -1,0 +1,119 @@
+import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { MAX_REASON_LENGTH } from '../../../src/domain/limits.ts';
+import { isTerminal } from '../../../src/domain/task-states.ts';
+import { answered, api } from '../../api/client.ts';
+import { useSession } from '../../api/session.ts';
+import { Confirm } from '../../components/confirm.tsx';
+import { sentenceOf } from '../../components/states.tsx';
+import { runQuery, type Run } from './queries.ts';
+
+type Steering = 'pause' | 'continue' | 'cancel';
+
+/** Pause, continue and cancel, for who may. */
+export function RunActions({ run }: { run: Run }) {
+  const { may } = useSession();
+  const [asking, setAsking] = useState<'pause' | 'cancel' | null>(null);
+  const steer = useSteer(run.execution_id, () => setAsking(null));
+  if (isTerminal(run.state) || !may('tasks:write')) return null;
+  const pending = (steering: Steering) => steer.isPending && steer.variables.steering === steering;
+  return (
+    <>
+      {run.state === 'paused' ? (
+        <Button
+          size="xs"
+          onClick={() => steer.mutate({ steering: 'continue' })}
+          loading={pending('continue')}
+        >
+          Continue
+        </Button>
+      ) : (
+        <Button size="xs" variant="default" onClick={() => setAsking('pause')}>
+          Pause…
+        </Button>
+      )}
+      <Button size="xs" variant="default" onClick={() => setAsking('cancel')}>
+        Cancel…
+      </Button>
+      {asking ? (
+        <AskForReason
+          key={asking}
+          steering={asking}
+          run={run}
+          onClose={() => {
+            setAsking(null);
+            steer.reset();
+          }}
+          onAct={(reason) => steer.mutate({ steering: asking, reason })}
+          pending={steer.isPending}
+          error={steer.error}
+        />
+      ) : null}
+    </>
+  );
+}
+
+type AskProps = {
+  steering: 'pause' | 'cancel';
+  run: Run;
+  onClose: () => void;
+  onAct: (reason: string) => void;
+  pending: boolean;
+  error: unknown;
+};
+
+function AskForReason({ steering, run, onClose, onAct, pending, error }: AskProps) {
+  const [reason, setReason] = useState('');
+  const cancels = steering === 'cancel';
+  const running = run.steps.filter((step) => step.status === 'running').map((step) => step.name);
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={cancels ? `Cancel “${run.title}”?` : `Pause “${run.title}”?`}
+      act={cancels ? 'Cancel the run' : 'Pause the run'}
+      destroys={cancels}
+      onAct={() => onAct(reason.trim())}
+      pending={pending}
+      error={error}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          {cancels
+            ? `The run ends for good${running.length > 0 ? `, and ${running.join(', ')} is broken off` : ''}. What was done so far is kept. No callback is sent.`
+            : 'Nothing new starts until somebody continues it. What is running ends, and its result is kept.'}
+        </Text>
+        <TextInput
+          label="Reason (for others to read)"
+          value={reason}
+          maxLength={MAX_REASON_LENGTH}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </Stack>
+    </Confirm>
+  );
+}
+
+function useSteer(executionId: string, onDone: () => void) {
+  const queryClient = useQueryClient();
+  const params = { path: { execution_id: executionId } };
+  return useMutation({
+    mutationFn: ({ steering, reason }: { steering: Steering; reason?: string }) =>
+      answered(
+        api.POST(`/api/v1/tasks/{execution_id}/${steering}`, { params, body: reason ? { reason } : {} }),
+      ),
+    onSuccess(run) {
+      queryClient.setQueryData(runQuery(executionId).queryKey, run);
+      void queryClient.invalidateQueries({ queryKey: ['runs'] });
+      onDone();
+    },
+    onError(error, { steering }) {
+      void queryClient.invalidateQueries({ queryKey: ['run', executionId] });
+      // The other two tell it where they ask.
+      if (steering !== 'continue') return;
+      notifications.show({ color: 'red', title: 'The run was not continued', message: sentenceOf(error) });
+    },
+  });
+}

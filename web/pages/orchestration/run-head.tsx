@@ -1,0 +1,111 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { IconExternalLink } from '@tabler/icons-react';
+import { useProjects } from '../../api/projects.ts';
+import { useSession } from '../../api/session.ts';
+import { Id } from '../../components/id.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProgressLine } from '../../components/progress-line.tsx';
+import { Status } from '../../components/status.tsx';
+import { Duration, Elapsed, RelativeTime } from '../../components/time.tsx';
+import { toneOf } from '../../components/tones.ts';
+import type { FollowStatus } from '../../live/follow.ts';
+import type { Run } from './queries.ts';
+import { RunActions } from './run-actions.tsx';
+import classes from './run-view.module.css';
+import { progressWords, whoIs } from './words.ts';
+
+const LIVE_WORDS: Readonly<Record<FollowStatus, string>> = {
+  connecting: 'connecting …',
+  live: 'live',
+  polling: 'live channel away; looking every 2 s',
+};
+
+/** What a run is, how far it is, and what can be done with it. `live` is null where nothing will come any more. */
+export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) {
+  const { nameOf } = useProjects();
+  return (
+    <Panel>
+      <Stack gap="sm">
+        <Group justify="space-between" gap="sm">
+          <Group gap="sm">
+            <Status status={run.state} />
+            <Text size="sm" c="dimmed">
+              {run.task_type} · {nameOf(run.project_id)}
+            </Text>
+            {live ? (
+              <Text size="xs" c="dimmed" role="status">
+                {LIVE_WORDS[live]}
+              </Text>
+            ) : null}
+          </Group>
+          <Group gap="xs">
+            <RunActions run={run} />
+            <TemporalLink executionId={run.execution_id} />
+          </Group>
+        </Group>
+        <ProgressLine percent={run.progress.percent} tone={toneOf(run.state)} label="Progress of the run" />
+        <Text size="sm">
+          {progressWords(run)} · <Took run={run} />
+        </Text>
+        <Facts run={run} />
+      </Stack>
+    </Panel>
+  );
+}
+
+function Took({ run }: { run: Run }) {
+  if (run.duration_ms !== null) return <Duration ms={run.duration_ms} />;
+  return <Elapsed since={run.started_at ?? run.created_at} />;
+}
+
+function Facts({ run }: { run: Run }) {
+  return (
+    <dl className={classes['facts']}>
+      <div>
+        <dt>Id</dt>
+        <dd>
+          <Id value={run.execution_id} label="execution id" />
+        </dd>
+      </div>
+      <div>
+        <dt>Submitted</dt>
+        <dd>
+          <RelativeTime at={run.created_at} /> by {whoIs(run.created_by)}
+        </dd>
+      </div>
+      {run.paused_ms > 0 ? (
+        <div>
+          <dt>Paused for</dt>
+          <dd>
+            <Duration ms={run.paused_ms} />
+          </dd>
+        </div>
+      ) : null}
+      <div>
+        <dt>Callback</dt>
+        <dd>
+          <Status status={run.callback.status} />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function TemporalLink({ executionId }: { executionId: string }) {
+  const { me } = useSession();
+  if (!me.temporal) return null;
+  const { ui_url, namespace } = me.temporal;
+  return (
+    <Button
+      component="a"
+      variant="default"
+      size="xs"
+      href={`${ui_url}/namespaces/${encodeURIComponent(namespace)}/workflows/${executionId}`}
+      target="_blank"
+      rel="noreferrer"
+      rightSection={<IconExternalLink size={14} aria-hidden />}
+    >
+      Temporal
+    </Button>
+  );
+}

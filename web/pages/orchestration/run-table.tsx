@@ -1,0 +1,96 @@
+import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
+import { isTerminal } from '../../../src/domain/task-states.ts';
+import { useProjects } from '../../api/projects.ts';
+import { ProgressLine } from '../../components/progress-line.tsx';
+import { Status } from '../../components/status.tsx';
+import { Duration, Elapsed, RelativeTime } from '../../components/time.tsx';
+import { toneOf } from '../../components/tones.ts';
+import type { ListedRun } from './queries.ts';
+import classes from './run-table.module.css';
+import { progressWords, whoIs } from './words.ts';
+
+/** Runs as rows; each leads to its detail beside the list. */
+export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId: string | undefined }) {
+  const { nameOf } = useProjects();
+  return (
+    <table className={classes['table']}>
+      <thead>
+        <tr>
+          <th>State</th>
+          <th>Task</th>
+          <th className={classes['wide']}>Type</th>
+          <th className={classes['wide']}>Project</th>
+          <th>Progress</th>
+          <th className={classes['wide']}>Started</th>
+          <th className={classes['wide']}>Took</th>
+          <th className={classes['widest']}>By</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((run) => (
+          <Row
+            key={run.execution_id}
+            run={run}
+            project={nameOf(run.project_id)}
+            isOpen={run.execution_id === openId}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const Row = memo(function Row({
+  run,
+  project,
+  isOpen,
+}: {
+  run: ListedRun;
+  project: string;
+  isOpen: boolean;
+}) {
+  return (
+    <tr className={classes['row']} data-open={isOpen || undefined} data-run={run.execution_id}>
+      <td>
+        <Status status={run.state} />
+      </td>
+      <td className={classes['task']}>
+        <Link
+          from="/orchestration"
+          to="."
+          search={(before) => ({ ...before, run: run.execution_id })}
+          className={classes['title']}
+          aria-current={isOpen ? 'true' : undefined}
+        >
+          {run.title}
+        </Link>
+        <span className={classes['narrow']}>
+          {run.task_type} · {project} · <RelativeTime at={run.created_at} />
+        </span>
+      </td>
+      <td className={classes['wide']}>{run.task_type}</td>
+      <td className={classes['wide']}>{project}</td>
+      <td className={classes['progress']}>
+        <ProgressLine
+          percent={run.progress.percent}
+          tone={toneOf(run.state)}
+          label={`Progress of ${run.title}`}
+        />
+        <span className={classes['quiet']}>{progressWords(run)}</span>
+      </td>
+      <td className={classes['wide']}>
+        <RelativeTime at={run.created_at} />
+      </td>
+      <td className={classes['wide']}>
+        <Took run={run} />
+      </td>
+      <td className={classes['widest']}>{whoIs(run.created_by)}</td>
+    </tr>
+  );
+});
+
+function Took({ run }: { run: ListedRun }) {
+  if (run.duration_ms !== null) return <Duration ms={run.duration_ms} />;
+  return isTerminal(run.state) ? '–' : <Elapsed since={run.started_at ?? run.created_at} />;
+}

@@ -1,0 +1,60 @@
+import { Tabs } from '@mantine/core';
+import { useState } from 'react';
+import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import { JsonView } from '../../components/json-view.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Callbacks } from './callbacks.tsx';
+import { EventLines } from './event-lines.tsx';
+import { Errors, Messages } from './messages.tsx';
+import type { Run } from './queries.ts';
+import { RequestTab } from './request-tab.tsx';
+
+type Tab = 'messages' | 'output' | 'errors' | 'callback' | 'events' | 'request';
+
+/** The long parts of a run; first the one that answers what one came for. */
+export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
+  const [chosen, setChosen] = useState<Tab | null>(null);
+  const shown = chosen ?? firstTab(run);
+  const messages = events.filter((event) => event.type === 'agent.message');
+  return (
+    <Panel>
+      <Tabs value={shown} onChange={(tab) => setChosen(tab as Tab)} keepMounted={false}>
+        <Tabs.List mb="sm">
+          <Tabs.Tab value="messages">Messages{countOf(messages.length)}</Tabs.Tab>
+          <Tabs.Tab value="output">Output</Tabs.Tab>
+          <Tabs.Tab value="errors">Errors{countOf(run.errors.length)}</Tabs.Tab>
+          <Tabs.Tab value="callback">Callback</Tabs.Tab>
+          <Tabs.Tab value="events">Events{countOf(events.length)}</Tabs.Tab>
+          <Tabs.Tab value="request">Request</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="messages">
+          <Messages messages={messages} />
+        </Tabs.Panel>
+        <Tabs.Panel value="output">
+          {run.output ? <JsonView value={run.output} label="the output" /> : 'There is no output yet.'}
+        </Tabs.Panel>
+        <Tabs.Panel value="errors">
+          <Errors errors={run.errors} />
+        </Tabs.Panel>
+        <Tabs.Panel value="callback">
+          <Callbacks run={run} />
+        </Tabs.Panel>
+        <Tabs.Panel value="events">
+          <EventLines events={events} />
+        </Tabs.Panel>
+        <Tabs.Panel value="request">
+          <RequestTab run={run} />
+        </Tabs.Panel>
+      </Tabs>
+    </Panel>
+  );
+}
+
+function firstTab(run: Run): Tab {
+  if (run.state === 'failed') return 'errors';
+  return run.state === 'completed' ? 'output' : 'messages';
+}
+
+function countOf(count: number): string {
+  return count === 0 ? '' : ` (${count})`;
+}

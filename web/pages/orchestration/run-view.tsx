@@ -1,0 +1,85 @@
+import { Skeleton, Stack } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { isTerminal } from '../../../src/domain/task-states.ts';
+import { useFeed } from '../../live/use-feed.ts';
+import { ErrorState } from '../../components/states.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { callbacksQuery, isOver, runQuery, type Run } from './queries.ts';
+import { RunBand } from './run-band.tsx';
+import { RunHead } from './run-head.tsx';
+import { RunTabs } from './run-tabs.tsx';
+import classes from './run-view.module.css';
+import { RunTimeline } from './timeline.tsx';
+
+/** News within so many milliseconds are one look at the run. */
+const LOOK_AT_MOST_EVERY_MS = 250;
+/** What the feed might not tell is seen by looking now and then. */
+const LOOK_ANYWAY_MS = 5_000;
+
+/** Everything about one run, live. */
+export function RunView({ executionId }: { executionId: string }) {
+  const query = useQuery({
+    ...runQuery(executionId),
+    refetchInterval: ({ state: { data } }) => (data && isOver(data) ? false : LOOK_ANYWAY_MS),
+  });
+  if (query.data) return <LiveRun run={query.data} />;
+  if (query.isError) {
+    return (
+      <ErrorState
+        title="The run could not be loaded"
+        error={query.error}
+        onRetry={() => void query.refetch()}
+      />
+    );
+  }
+  return (
+    <Stack role="status" aria-label="Loading the run">
+      <Skeleton height={72} radius="md" />
+      <Skeleton height={220} radius="md" />
+      <Skeleton height={160} radius="md" />
+    </Stack>
+  );
+}
+
+function LiveRun({ run }: { run: Run }) {
+  const look = useLook(run.execution_id);
+  const feed = useFeed(
+    {
+      executionId: run.execution_id,
+      projectId: run.project_id,
+      room: run.websocket_room,
+      lastSeq: run.last_seq,
+      isOver: isOver(run),
+    },
+    look,
+  );
+  return (
+    <Stack gap="md" className={classes['run']}>
+      <RunBand run={run} events={feed.events} />
+      <RunHead run={run} live={isTerminal(run.state) ? null : feed.status} />
+      <Panel title="Steps" className={classes['steps']}>
+        <RunTimeline run={run} events={feed.events} />
+      </Panel>
+      <RunTabs run={run} events={feed.events} />
+    </Stack>
+  );
+}
+
+/** Looks at the run anew, at once and then again when more has come meanwhile. */
+function useLook(executionId: string): () => void {
+  const queryClient = useQueryClient();
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const last = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return () => {
+    if (timer.current !== undefined) return;
+    const wait = Math.max(0, last.current + LOOK_AT_MOST_EVERY_MS - Date.now());
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      last.current = Date.now();
+      void queryClient.invalidateQueries({ queryKey: runQuery(executionId).queryKey, exact: true });
+      void queryClient.invalidateQueries({ queryKey: callbacksQuery(executionId).queryKey });
+    }, wait);
+  };
+}

@@ -1,0 +1,33 @@
+import { Stack, Text } from '@mantine/core';
+import { utc } from '../../format/time.ts';
+import type { Step } from './queries.ts';
+import classes from './timeline.module.css';
+
+/** What a step left behind: what went wrong first, then what it did. */
+export function StepDetail({ step }: { step: Step }) {
+  return (
+    <Stack gap={4} className={classes['detail']}>
+      {step.error ? (
+        <Text size="sm" c="var(--tone-failed)">
+          {step.error.message} ({step.error.code.replaceAll('_', ' ')}
+          {step.attempt > 1 ? `, after ${step.attempt} attempts` : ''})
+        </Text>
+      ) : null}
+      {step.summary ? <Text size="sm">{step.summary}</Text> : null}
+      <Text size="xs" c="dimmed">
+        {factsOf(step).join(' · ')}
+      </Text>
+    </Stack>
+  );
+}
+
+function factsOf(step: Step): string[] {
+  const facts = [`${step.status}, by ${step.agent}`];
+  if (step.started_at) facts.push(`began ${utc(step.started_at)}`);
+  if (step.completed_at) facts.push(`ended ${utc(step.completed_at)}`);
+  if (step.usage) {
+    const { input_tokens, output_tokens } = step.usage;
+    facts.push(`${input_tokens.toLocaleString('en')} tokens in, ${output_tokens.toLocaleString('en')} out`);
+  }
+  return facts;
+}

@@ -1,0 +1,247 @@
+import {
+  Button,
+  Code,
+  Group,
+  Modal,
+  SegmentedControl,
+  Select,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  MAX_DESCRIPTION_LENGTH,
+  MAX_METADATA_BYTES,
+  MAX_TITLE_LENGTH,
+  MAX_URL_LENGTH,
+} from '../../../src/domain/limits.ts';
+import { DEFAULT_TASK_TYPE, TASK_TYPES, type TaskType } from '../../../src/domain/task-run.ts';
+import { submission } from '../../../src/domain/task-submission.ts';
+import { answered, api, type Schemas } from '../../api/client.ts';
+import { useProjects } from '../../api/projects.ts';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { sentenceOf } from '../../components/states.tsx';
+import { checked, refusedMembers, type FormErrors } from '../../forms/check.ts';
+import { asCurl } from './as-curl.ts';
+
+type Submitted = Schemas['TaskSubmitted'];
+type Values = {
+  title: string;
+  description: string;
+  project_id: string;
+  task_type: TaskType;
+  callback_url: string;
+  metadata: string;
+};
+
+type SubmitProps = { onClose: () => void; onWatch: (executionId: string) => void };
+
+/** Submits a task: first what is asked for, then what must be kept of the answer. */
+export function SubmitTask({ onClose, onWatch }: SubmitProps) {
+  const [done, setDone] = useState<Submitted | null>(null);
+  const watch = (executionId: string) => {
+    onClose();
+    onWatch(executionId);
+  };
+  const [hasCallback, setHasCallback] = useState(false);
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={done ? 'The task was submitted' : 'Submit a task'}
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {done ? (
+        <Done submitted={done} hasCallback={hasCallback} onWatch={watch} />
+      ) : (
+        <SubmitForm
+          onDone={(submitted, body) => {
+            setHasCallback(body.callback_url !== undefined);
+            // Without a callback there is nothing to keep: straight on to the run.
+            if (body.callback_url === undefined) watch(submitted.execution_id);
+            else setDone(submitted);
+          }}
+        />
+      )}
+    </Modal>
+  );
+}
+
+type Body = Schemas['TaskSubmission'];
+
+function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => void }) {
+  const { projects } = useProjects();
+  const queryClient = useQueryClient();
+  const form = useForm<Values>({
+    initialValues: {
+      title: '',
+      description: '',
+      project_id: projects[0]?.id ?? '',
+      task_type: DEFAULT_TASK_TYPE,
+      callback_url: '',
+      metadata: '',
+    },
+    validate: problemsOf,
+  });
+  const submit = useMutation({
+    mutationFn: (body: Body) => answered(api.POST('/api/v1/tasks', { body })),
+    onSuccess(submitted, body) {
+      void queryClient.invalidateQueries({ queryKey: ['runs'] });
+      onDone(submitted, body);
+    },
+    onError: (error) => form.setErrors(refusedMembers(error)),
+  });
+  const isForField = submit.error !== null && Object.keys(refusedMembers(submit.error)).length > 0;
+
+  return (
+    <form onSubmit={form.onSubmit((values) => submit.mutate(bodyOf(values) as Body))} noValidate>
+      <Stack gap="sm">
+        <TextInput
+          label="Title"
+          data-autofocus
+          required
+          maxLength={MAX_TITLE_LENGTH}
+          {...form.getInputProps('title')}
+        />
+        <Textarea
+          label="Description"
+          description={`The full prompt for the agent, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
+          autosize
+          minRows={3}
+          maxRows={14}
+          {...form.getInputProps('description')}
+        />
+        <Group grow align="flex-start">
+          <Select
+            label="Project"
+            required
+            data={projects.map(({ id, name }) => ({ value: id, label: name }))}
+            allowDeselect={false}
+            {...form.getInputProps('project_id')}
+          />
+          <Stack gap={2}>
+            <Text size="sm" fw={500} id="task-type">
+              Type
+            </Text>
+            <SegmentedControl
+              aria-labelledby="task-type"
+              data={[...TASK_TYPES]}
+              fullWidth
+              {...form.getInputProps('task_type')}
+            />
+          </Stack>
+        </Group>
+        <TextInput
+          label="Callback URL"
+          description="Begins with https://; the signed result is sent there when the run has ended"
+          placeholder="https://"
+          maxLength={MAX_URL_LENGTH}
+          {...form.getInputProps('callback_url')}
+        />
+        <Textarea
+          label="Metadata"
+          description={`A JSON object that is passed through, up to ${MAX_METADATA_BYTES / 1024} KiB; \`rehearsal\` directs the rehearsal`}
+          placeholder='{ "order": "A-17" }'
+          autosize
+          minRows={2}
+          maxRows={10}
+          ff="monospace"
+          {...form.getInputProps('metadata')}
+        />
+        {submit.error && !isForField ? (
+          <Text role="alert" size="sm" c="var(--mantine-color-error)">
+            {sentenceOf(submit.error)}
+          </Text>
+        ) : null}
+        <Group justify="space-between">
+          <CopyButton value={asCurl(location.origin, bodyOf(form.values))} label="Copy as curl" />
+          <Button type="submit" loading={submit.isPending}>
+            Submit
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Done({
+  submitted,
+  hasCallback,
+  onWatch,
+}: {
+  submitted: Submitted;
+  hasCallback: boolean;
+  onWatch: (id: string) => void;
+}) {
+  return (
+    <Stack gap="sm">
+      {hasCallback ? (
+        <>
+          <Text>
+            Keep the callback secret now: it is shown this once. Your receiver checks the header{' '}
+            <Code>X-Service-Signature</Code> with it.
+          </Text>
+          <Group gap="xs" wrap="nowrap">
+            <Code
+              block
+              style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}
+              aria-label="Callback secret"
+            >
+              {submitted.callback_secret}
+            </Code>
+            <CopyButton value={submitted.callback_secret} label="Copy" />
+          </Group>
+        </>
+      ) : null}
+      <Group justify="flex-end">
+        <Button onClick={() => onWatch(submitted.execution_id)}>Watch the run</Button>
+      </Group>
+    </Stack>
+  );
+}
+
+/** What the API would say, by its own schema; text that is no JSON is told before that. */
+function problemsOf(values: Values): FormErrors {
+  const body = bodyOf(values);
+  const problems = checked(submission, body);
+  if (typeof body['metadata'] === 'string') return { ...problems, metadata: 'Must be a JSON object' };
+  // A problem inside of the metadata stands at its field.
+  return Object.fromEntries(
+    Object.entries(problems).map(([path, words]) =>
+      path.startsWith('metadata.')
+        ? ['metadata', `${path.slice('metadata.'.length)}: ${words}`]
+        : [path, words],
+    ),
+  );
+}
+
+function bodyOf({
+  title,
+  description,
+  project_id,
+  task_type,
+  callback_url,
+  metadata,
+}: Values): Record<string, unknown> {
+  return {
+    title,
+    ...(description === '' ? {} : { description }),
+    project_id,
+    task_type,
+    ...(callback_url === '' ? {} : { callback_url }),
+    ...(metadata.trim() === '' ? {} : { metadata: parsed(metadata) }),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

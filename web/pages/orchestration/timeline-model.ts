@@ -1,0 +1,102 @@
+import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import type { Step } from '../../../src/domain/task-run.ts';
+
+/** A stretch of time in milliseconds since 1970; one that goes on has no end yet. */
+export type Stretch = { from: number; to: number | null };
+/** One attempt of a step. */
+export type Attempt = Stretch & { number: number; outcome: 'running' | 'completed' | 'failed' | 'cancelled' };
+
+export type Timeline = {
+  from: number;
+  to: number;
+  /** Choosing agents; null before it began. */
+  planning: Stretch | null;
+  /** By the ids of steps. */
+  attempts: ReadonlyMap<string, readonly Attempt[]>;
+  pauses: readonly Stretch[];
+};
+
+type TimelineRun = {
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  steps: readonly Step[];
+};
+
+/** When what happened in a run, from its feed, as far as it has come. `now` ends what goes on. */
+export function timelineOf(run: TimelineRun, events: readonly FeedEvent[], now: number): Timeline {
+  const from = Date.parse(run.started_at ?? run.created_at);
+  const end = run.completed_at === null ? now : Date.parse(run.completed_at);
+  return {
+    from,
+    to: Math.max(end, from + 1),
+    planning: stretchInState(events, 'planning')[0] ?? null,
+    attempts: attemptsOf(run, events),
+    pauses: stretchInState(events, 'paused'),
+  };
+}
+
+/** A stretch as shares of the whole, 0 to 100. */
+export function shareOf(
+  { from, to }: Stretch,
+  whole: Pick<Timeline, 'from' | 'to'>,
+): { left: number; width: number } {
+  const length = whole.to - whole.from;
+  const at = (time: number) => Math.min(100, Math.max(0, ((time - whole.from) / length) * 100));
+  const left = at(from);
+  return { left, width: at(to ?? whole.to) - left };
+}
+
+function stretchInState(events: readonly FeedEvent[], state: string): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const { type, at, data } of events) {
+    if (type !== 'state.changed') continue;
+    const open = stretches.at(-1);
+    if (data['from'] === state && open?.to === null) open.to = Date.parse(at);
+    if (data['to'] === state && (open === undefined || open.to !== null))
+      stretches.push({ from: Date.parse(at), to: null });
+  }
+  return stretches;
+}
+
+/** Attempts from the feed; where it has not come yet, one from the step itself. */
+function attemptsOf(run: TimelineRun, events: readonly FeedEvent[]): Map<string, Attempt[]> {
+  const attempts = new Map<string, Attempt[]>();
+  for (const event of events) note(attempts, event);
+  for (const step of run.steps) {
+    const known = attempts.get(step.id);
+    const last = known?.at(-1);
+    if (last?.to === null && step.completed_at !== null) {
+      last.to = Date.parse(step.completed_at);
+      last.outcome = outcomeOf(step);
+    }
+    if (known || step.started_at === null) continue;
+    const to = step.completed_at === null ? null : Date.parse(step.completed_at);
+    attempts.set(step.id, [
+      { number: step.attempt, from: Date.parse(step.started_at), to, outcome: outcomeOf(step) },
+    ]);
+  }
+  return attempts;
+}
+
+function note(attempts: Map<string, Attempt[]>, { type, at, data }: FeedEvent): void {
+  const step = data['step'] as { id: string; attempt: number } | undefined;
+  if (!step) return;
+  const known = attempts.get(step.id) ?? [];
+  attempts.set(step.id, known);
+  const last = known.at(-1);
+  if (type === 'step.started' && last?.number !== step.attempt) {
+    known.push({ number: step.attempt, from: Date.parse(at), to: null, outcome: 'running' });
+  } else if (
+    last &&
+    (type === 'step.completed' || type === 'step.failed' || type === 'escalation.requested')
+  ) {
+    last.to = Date.parse(at);
+    last.outcome = type === 'step.completed' ? 'completed' : 'failed';
+  }
+}
+
+function outcomeOf({ status }: Step): Attempt['outcome'] {
+  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
+  return 'running';
+}

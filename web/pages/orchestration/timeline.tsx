@@ -1,0 +1,125 @@
+import { useState } from 'react';
+import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import { isTerminal } from '../../../src/domain/task-states.ts';
+import { useNow } from '../../components/now.ts';
+import { Status } from '../../components/status.tsx';
+import { Duration, Elapsed } from '../../components/time.tsx';
+import type { Run, Step } from './queries.ts';
+import { StepDetail } from './step-detail.tsx';
+import classes from './timeline.module.css';
+import { shareOf, timelineOf, type Attempt, type Stretch, type Timeline } from './timeline-model.ts';
+
+/** The steps of a run along its time: when each began, how long it took, which attempts failed. */
+export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
+  const ticking = useNow('quick');
+  const timeline = timelineOf(run, events, ticking);
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const isOpen = (step: Step) => toggled.get(step.id) ?? isTelling(run, step);
+  const toggle = (step: Step) => setToggled((before) => new Map(before).set(step.id, !isOpen(step)));
+  return (
+    <ol className={classes['rows']} aria-label="Steps">
+      {timeline.planning ? (
+        <li className={classes['row']}>
+          <div className={classes['name']}>
+            <Status status={timeline.planning.to === null ? 'planning' : 'completed'}>planning</Status>
+          </div>
+          <Track timeline={timeline}>
+            <Bar
+              stretch={timeline.planning}
+              outcome={timeline.planning.to === null ? 'running' : 'completed'}
+              timeline={timeline}
+            />
+          </Track>
+          <div className={classes['agent']} />
+          <div className={classes['took']}>
+            <StretchTime stretch={timeline.planning} />
+          </div>
+        </li>
+      ) : null}
+      {run.steps.map((step) => (
+        <li key={step.id} className={classes['step']}>
+          <StepRow step={step} timeline={timeline} isOpen={isOpen(step)} onToggle={() => toggle(step)} />
+          {isOpen(step) ? <StepDetail step={step} /> : null}
+        </li>
+      ))}
+      {run.steps.length === 0 && !timeline.planning ? (
+        <li className={classes['none']}>
+          {isTerminal(run.state) ? 'No step was planned.' : 'The steps will be planned in a moment.'}
+        </li>
+      ) : null}
+    </ol>
+  );
+}
+
+/** What failed or asked for a human is open from the start. */
+function isTelling(run: Run, step: Step): boolean {
+  return isTerminal(run.state) && step.status === 'failed';
+}
+
+type StepRowProps = { step: Step; timeline: Timeline; isOpen: boolean; onToggle: () => void };
+
+function StepRow({ step, timeline, isOpen, onToggle }: StepRowProps) {
+  const attempts = timeline.attempts.get(step.id) ?? [];
+  const tokens = step.usage && step.usage.input_tokens + step.usage.output_tokens;
+  return (
+    <button type="button" className={classes['row']} aria-expanded={isOpen} onClick={onToggle}>
+      <span className={classes['name']}>
+        <Status status={step.status}>{step.name}</Status>
+        <span className="visually-hidden">{step.status}</span>
+      </span>
+      <Track timeline={timeline}>
+        {attempts.map((attempt) => (
+          <Bar key={attempt.number} stretch={attempt} outcome={attempt.outcome} timeline={timeline} />
+        ))}
+      </Track>
+      <span className={classes['agent']}>{step.agent}</span>
+      <span className={classes['took']}>
+        <StepTime step={step} />
+        {step.attempt > 1 ? ` · attempt ${step.attempt}` : ''}
+        {tokens ? ` · ${tokens.toLocaleString('en')} tokens` : ''}
+      </span>
+    </button>
+  );
+}
+
+function Track({ timeline, children }: { timeline: Timeline; children: React.ReactNode }) {
+  return (
+    <span className={classes['track']} aria-hidden>
+      {timeline.pauses.map((pause) => {
+        const { left, width } = shareOf(pause, timeline);
+        return (
+          <span
+            key={pause.from}
+            className={classes['pause']}
+            style={{ left: `${left}%`, width: `${width}%` }}
+            title="paused"
+          />
+        );
+      })}
+      {children}
+    </span>
+  );
+}
+
+type BarProps = { stretch: Stretch; outcome: Attempt['outcome']; timeline: Timeline };
+
+function Bar({ stretch, outcome, timeline }: BarProps) {
+  const { left, width } = shareOf(stretch, timeline);
+  return (
+    <span
+      className={classes['bar']}
+      data-outcome={outcome}
+      style={{ left: `${left}%`, width: `${width}%` }}
+    />
+  );
+}
+
+function StepTime({ step }: { step: Step }) {
+  if (step.duration_ms !== null) return <Duration ms={step.duration_ms} />;
+  if (step.status === 'running' && step.started_at) return <Elapsed since={step.started_at} />;
+  return step.status;
+}
+
+function StretchTime({ stretch: { from, to } }: { stretch: Stretch }) {
+  return to === null ? <Elapsed since={new Date(from).toISOString()} /> : <Duration ms={to - from} />;
+}
