@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { ROLES, SCOPES } from '../../domain/access.ts';
-import { findProject, findWorkspace } from '../../database/projects.ts';
+import { hasRole, ROLES, SCOPES } from '../../domain/access.ts';
+import { MAX_PAGE } from '../../domain/limits.ts';
+import { passwordHashOf } from '../../database/passwords.ts';
+import { findWorkspace, listProjects } from '../../database/projects.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { PersonCaller } from '../http/caller.ts';
 import { uuidOut } from '../http/fields.ts';
 import { route, type Route } from '../http/route.ts';
 
@@ -15,14 +18,26 @@ const me = z
       .nullable()
       .describe('The one project of a key or token'),
     project_id: uuidOut.nullable(),
+    projects: z
+      .array(z.strictObject({ id: uuidOut, key: z.string(), name: z.string() }))
+      .describe(`Those open to the caller, newest first, ${MAX_PAGE} at most; \`/api/v1/projects\` has all`),
     scopes: z.array(z.enum(SCOPES)),
     role: z.enum(ROLES).nullable(),
-    user: z.strictObject({ id: uuidOut, email: z.string(), name: z.string() }).nullable(),
+    user: z
+      .strictObject({
+        id: uuidOut,
+        email: z.string(),
+        name: z.string(),
+        has_password: z.boolean().describe('False for who signs in at the OpenID provider alone'),
+      })
+      .nullable(),
     key: z.strictObject({ id: uuidOut, prefix: z.string(), name: z.string() }).nullable(),
     temporal: z
       .strictObject({ ui_url: z.string(), namespace: z.string() })
       .nullable()
-      .describe('Where people see the workflows of runs in the Temporal Web UI, if that is known here'),
+      .describe(
+        'Where members and admins see the workflows of runs in the Temporal Web UI, if that is known here',
+      ),
   })
   .meta({ id: 'Me' });
 
@@ -39,24 +54,30 @@ export function meRoutes(deps: Dependencies): Route[] {
       answers: { 200: { description: 'The caller', schema: me } },
       async handle({ caller }) {
         const workspace = await findWorkspace(deps.database, caller.workspaceId);
-        const project = caller.projectId === null ? null : await findProject(deps.database, caller.projectId);
+        const { workspaceId, projectId: id } = caller;
+        const rows = await listProjects(deps.database, { workspaceId, id, limit: MAX_PAGE });
+        const projects = rows.map((row) => ({ id: row.id, key: row.key, name: row.name }));
         const body = {
           kind: caller.kind,
           label: caller.label,
           workspace: { id: caller.workspaceId, name: workspace?.name ?? '' },
-          project: project && { id: project.id, key: project.key, name: project.name },
-          project_id: caller.projectId,
+          project: id === null ? null : (projects[0] ?? null),
+          project_id: id,
+          projects,
           scopes: caller.scopes,
           role: caller.kind === 'person' ? caller.role : null,
-          user:
-            caller.kind === 'person' ? { id: caller.userId, email: caller.email, name: caller.name } : null,
+          user: caller.kind === 'person' ? await userOf(deps, caller) : null,
           key: caller.kind === 'key' ? { id: caller.keyId, prefix: caller.prefix, name: caller.name } : null,
-          temporal: caller.kind === 'person' ? temporalOf(deps) : null,
+          temporal: caller.kind === 'person' && hasRole(caller.role, 'member') ? temporalOf(deps) : null,
         };
         return { status: 200, body };
       },
     }),
   ];
+}
+
+async function userOf({ database }: Dependencies, { userId: id, email, name }: PersonCaller) {
+  return { id, email, name, has_password: (await passwordHashOf(database, id)) !== null };
 }
 
 function temporalOf({ temporalUi }: Dependencies) {

@@ -1,15 +1,17 @@
 import { Agent, fetch as fetchWith } from 'undici';
 import { getCACertificates } from 'node:tls';
-import type { OpenIdConfiguration } from '../../configuration.ts';
 import type { JoinByDomain } from '../../database/openid.ts';
 import { createOpenIdProvider, type OpenIdProvider, type OpenIdSettings } from '../../security/openid.ts';
 
 /** What signing in at a provider needs. */
 export type OpenIdMeans = { name: string; provider: OpenIdProvider; joining: JoinByDomain | null };
 
+type OpenIdPlan = Pick<OpenIdMeans, 'name' | 'joining'> &
+  Pick<OpenIdSettings, 'issuer' | 'clientId' | 'clientSecret'>;
+
 /** The provider that is configured; `ca` is trusted beside the usual certificates. */
 export function createOpenIdMeans(
-  { name, joining, issuer, clientId, clientSecret }: OpenIdConfiguration,
+  { name, joining, issuer, clientId, clientSecret }: OpenIdPlan,
   { baseUrl, ca, clock }: { baseUrl: string; ca: string | null; clock: () => Date },
 ): OpenIdMeans {
   // The provider must know this address.

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { addPerson } from './people.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('who one is', () => {
+  let world: World;
+  let owner: string;
+  before(async () => {
+    world = await startWorld({
+      worker: false,
+      environment: { TEMPORAL_UI_URL: 'https://temporal.example.com/' },
+    });
+    owner = await world.signIn();
+  });
+  after(async () => await world.close());
+
+  const me = async (sent: object = {}) => (await world.send('GET', '/api/v1/me', sent)).json;
+
+  it('names all projects of a person, and the one of a key', async () => {
+    const body = { name: 'Second', key: 'SECOND' };
+    await world.send('POST', '/api/v1/projects', { ...world.as(owner), body });
+    const keys = (answer: { projects: { key: string }[] }) => answer.projects.map(({ key }) => key);
+    const person = await me({ cookie: owner });
+    assert.deepEqual([keys(person), person.project], [['SECOND', 'FIRST'], null]);
+    assert.deepEqual([person.role, person.workspace.name, person.user.has_password], ['owner', 'Test', true]);
+    const key = await me();
+    assert.deepEqual([keys(key), key.project.key, key.project_id], [['FIRST'], 'FIRST', key.project.id]);
+    assert.equal(key.user, null);
+  });
+
+  it('tells members and admins where the Temporal Web UI is', async () => {
+    const [member, viewer] = [
+      await addPerson(world, owner, 'member'),
+      await addPerson(world, owner, 'viewer'),
+    ];
+    for (const cookie of [owner, member]) {
+      const { temporal } = await me({ cookie });
+      assert.deepEqual(temporal, { ui_url: 'https://temporal.example.com', namespace: 'default' });
+    }
+    for (const sent of [{ cookie: viewer }, {}]) assert.equal((await me(sent)).temporal, null);
+  });
+});
