@@ -8,6 +8,7 @@ import { addListenCommand } from './commands/listen.ts';
 import { addMemberCommands } from './commands/member.ts';
 import { addProjectCommands } from './commands/project.ts';
 import { addReceiverCommand } from './commands/receiver.ts';
+import { addSessionCommands } from './commands/session.ts';
 import { addTaskCommands } from './commands/task.ts';
 import { addWebhookCommands } from './commands/webhook.ts';
 import { CliError, EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
@@ -50,6 +51,7 @@ function createProgram(): Command {
   addProjectCommands(program);
   addMemberCommands(program);
   addAccountCommands(program);
+  addSessionCommands(program);
   addAdminCommands(program);
   addReceiverCommand(program);
   addListenCommand(program);

@@ -4,6 +4,7 @@ import { readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
+import { addInvitationCommands } from './invitation.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const MEMBERS = '/api/v1/members';
@@ -52,6 +53,7 @@ export function addMemberCommands(program: Command): void {
       output.line(table(['MEMBER', 'E-MAIL', 'NAME', 'ROLE', 'SINCE'], rows) + moreLine(page));
     },
   );
+  addInvitationCommands(member);
   member
     .command('remove <member-id>')
     .description('Remove a member (admins)')

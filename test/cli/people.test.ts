@@ -10,7 +10,7 @@ describe('baton for people', () => {
   let cli: Cli;
 
   before(async () => {
-    world = await startWorld({ worker: false });
+    world = await startWorld({ worker: false, environment: { SIGN_INS_PER_MINUTE: '1000' } });
   });
   after(() => world.close());
   beforeEach(() => {
@@ -93,6 +93,44 @@ describe('baton for people', () => {
     assert.equal((await cli.run(['member', 'remove', made.id])).code, 0);
     assert.equal((await ada.run(['whoami'])).code, 5);
     ada.cleanUp();
+  });
+
+  it('invites, lists and takes back', async () => {
+    await login();
+    const made = await cli.json(['member', 'invite', '--email', 'eve@example.com', '--role', 'member']);
+    assert.match(made.url, /\/invitation#[\w-]{43}$/);
+    const { stdout } = await cli.run(['member', 'invite', '--email', 'mel@example.com', '--role', 'viewer']);
+    assert.match(stdout, /Link +http\S+#/);
+    assert.match(stdout, /Mail +is not set up: pass the link on yourself/);
+    assert.match((await cli.run(['member', 'uninvite', made.id])).stdout, /is revoked/);
+    const { data } = await cli.json(['member', 'invitations', '--status', 'open']);
+    assert.deepEqual(
+      data.map(({ email }: { email: string }) => email),
+      ['mel@example.com'],
+    );
+    assert.match((await cli.run(['member', 'invitations'])).stdout, /eve@example\.com +member +revoked/);
+  });
+
+  it('changes the password and stays signed in, here alone', async () => {
+    await login();
+    const made = await cli.json(['member', 'create', '--email', 'bea@example.com', '--role', 'viewer']);
+    const there = cliWith({ BATON_URL: world.api.url });
+    await there.run(['login', '--email', 'bea@example.com', '--password-stdin'], {
+      input: made.initial_password,
+    });
+    assert.equal((await login('bea@example.com', made.initial_password)).code, 0);
+    const { data } = await cli.json(['session', 'list']);
+    assert.equal(data.length, 2);
+    const change = (lines: string) => cli.run(['password', '--password-stdin'], { input: lines });
+    assert.equal((await change(`wrong\na good new password\n`)).code, 5);
+    const changed = await change(`${made.initial_password}\na good new password\n`);
+    assert.deepEqual([changed.code, changed.stderr], [0, '']);
+    assert.equal((await cli.run(['whoami'])).code, 0);
+    assert.equal((await there.run(['whoami'])).code, 5);
+    assert.equal((await login('bea@example.com', 'a good new password')).code, 0);
+    assert.match((await cli.run(['session', 'end-others'])).stdout, /1 session has ended/);
+    assert.equal((await there.run(['session', 'list'])).code, 5);
+    there.cleanUp();
   });
 
   describe('setting up an installation', () => {

@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import { ROLES } from '../../src/domain/access.ts';
+import { INVITATION_STATUSES } from '../../src/domain/invitation.ts';
+import { contextOf } from '../context.ts';
+import { fields, table } from '../output.ts';
+import type { Page } from '../shapes.ts';
+import { addPaging, moreLine, type Paging } from './paging.ts';
+
+const INVITATIONS = '/api/v1/invitations';
+
+type Invitation = { id: string; email: string; role: string; status: string; expires_at: string };
+type NewInvitation = Invitation & { url: string; mail: 'sent' | 'failed' | 'pending' | 'off' };
+
+const MAIL_WORDS: Record<NewInvitation['mail'], string> = {
+  sent: 'is on its way',
+  failed: 'could not be sent: pass the link on yourself',
+  pending: 'takes its time: pass the link on yourself',
+  off: 'is not set up: pass the link on yourself',
+};
+
+/** `baton member invite`, `invitations` and `uninvite`. */
+export function addInvitationCommands(member: Command): void {
+  member
+    .command('invite')
+    .description('Invite somebody by a link that works once (admins)')
+    .requiredOption('--email <address>')
+    .addOption(new Option('--role <role>', 'your own at most').choices(ROLES).makeOptionMandatory())
+    .action(async ({ email, role }: { email: string; role: string }, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const api = await apiForPeople();
+      const made = await api.call<NewInvitation>('POST', INVITATIONS, { body: { email, role } });
+      output.document(made);
+      output.line(
+        fields([
+          ['Invitation', made.id],
+          ['E-mail', made.email],
+          ['Role', made.role],
+          ['Until', made.expires_at],
+          ['Link', made.url],
+          ['Mail', MAIL_WORDS[made.mail]],
+        ]),
+      );
+    });
+  addPaging(member.command('invitations').description('List invitations, the newest first (admins)'))
+    .addOption(new Option('--status <status...>', 'only these').choices(INVITATION_STATUSES))
+    .action(async (options: Paging & { status?: string[] }, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      const api = await apiForPeople();
+      const page = await api.call<Page<Invitation>>('GET', INVITATIONS, { query: { ...options } });
+      output.document(page);
+      const rows = page.data.map(({ id, email, role, status, expires_at }) => [
+        id,
+        email,
+        role,
+        status,
+        expires_at,
+      ]);
+      output.line(table(['INVITATION', 'E-MAIL', 'ROLE', 'STATUS', 'UNTIL'], rows) + moreLine(page));
+    });
+  member
+    .command('uninvite <invitation-id>')
+    .description('Take an invitation back (admins)')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { apiForPeople, output } = contextOf(command);
+      await (await apiForPeople()).call('DELETE', `${INVITATIONS}/${encodeURIComponent(id)}`);
+      output.document({ id, revoked: true });
+      output.line(`${id} is revoked`);
+    });
+}

@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import { ask, readStdin } from '../ask.ts';
+import { contextOf, type Context } from '../context.ts';
+import { usageError } from '../exit-codes.ts';
+import { createApi } from '../http.ts';
+import { table } from '../output.ts';
+import { keepSession, keptSession, sessionsPath } from '../settings.ts';
+import type { Page } from '../shapes.ts';
+import { addPaging, moreLine, type Paging } from './paging.ts';
+
+const SESSIONS = '/api/v1/sessions';
+
+type Session = {
+  id: string;
+  user_agent: string | null;
+  address: string | null;
+  last_seen_at: string;
+  expires_at: string;
+  current: boolean;
+};
+
+/** `baton session …` and `baton password`, for who has signed in with `baton login`. */
+export function addSessionCommands(program: Command): void {
+  const session = program.command('session').description('Where you are signed in');
+  addPaging(session.command('list').description('List your sessions, the newest first')).action(
+    async (options: Paging, command: Command) => {
+      const { output, api } = signedIn(command);
+      const page = await api.call<Page<Session>>('GET', SESSIONS, { query: { ...options } });
+      output.document(page);
+      const rows = page.data.map((row) => [
+        row.id + (row.current ? ' (this)' : ''),
+        row.address ?? '',
+        row.user_agent ?? '',
+        row.last_seen_at,
+      ]);
+      output.line(table(['SESSION', 'ADDRESS', 'PROGRAM', 'LAST SEEN'], rows) + moreLine(page));
+    },
+  );
+  session
+    .command('end <session-id>')
+    .description('End one of your sessions')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { output, api } = signedIn(command);
+      await api.call('DELETE', `${SESSIONS}/${encodeURIComponent(id)}`);
+      output.document({ id, ended: true });
+      output.line(`${id} has ended`);
+    });
+  session
+    .command('end-others')
+    .description('End all your sessions but this one')
+    .action(async (_options: object, command: Command) => {
+      const { output, api } = signedIn(command);
+      const { ended } = await api.call<{ ended: number }>('DELETE', SESSIONS);
+      output.document({ ended });
+      output.line(ended === 1 ? '1 session has ended' : `${ended} sessions have ended`);
+    });
+  program
+    .command('password')
+    .description('Change your password; your other sessions end')
+    .option('--password-stdin', 'read the present and the new password from stdin, a line each')
+    .action(changePassword);
+}
+
+async function changePassword(options: { passwordStdin?: true }, command: Command): Promise<void> {
+  const { env, output, baseUrl, api, email } = signedIn(command);
+  const [current_password, new_password] = await passwords(options.passwordStdin);
+  const body = { current_password, new_password };
+  const response = await api.open('PUT', '/api/v1/me/password', { body });
+  // The session goes on under another cookie.
+  const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  keepSession(sessionsPath(env), baseUrl, { cookie, email });
+  output.document({ email, changed: true });
+  output.line(`The password of ${email} is changed; all other sessions have ended`);
+}
+
+async function passwords(fromStdin: boolean | undefined): Promise<[string, string]> {
+  if (fromStdin) {
+    const [current = '', wanted = ''] = (await readStdin()).split(/\r?\n/);
+    return [current, wanted];
+  }
+  const instead = '--password-stdin';
+  const current = await ask('Present password: ', { secret: true, instead });
+  const wanted = await ask('New password: ', { secret: true, instead });
+  if ((await ask('New password again: ', { secret: true, instead })) === wanted) return [current, wanted];
+  throw usageError('The two new passwords differ');
+}
+
+/** The service as who has signed in here; keys and the admin of a checkout have no sessions to look after. */
+function signedIn(
+  command: Command,
+): Omit<Context, 'api'> & { api: ReturnType<typeof createApi>; email: string } {
+  const context = contextOf(command, { quiet: true });
+  const kept = keptSession(sessionsPath(context.env), context.baseUrl);
+  if (kept === null) throw usageError('Sign in with `baton login` first');
+  const api = createApi(context.baseUrl, { kind: 'session', cookie: kept.cookie });
+  return { ...context, api, email: kept.email };
+}
