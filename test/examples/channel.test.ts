@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import type { Page } from 'playwright-core';
+import { inCheckout } from '../../dev/paths.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { withPage } from '../support/browser.ts';
+import { pythonWithClients } from '../support/python.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { type Line, lineTo } from './line.ts';
+
+const folder = inCheckout('examples', 'channel');
+const REHEARSAL = { steps: 4, step_ms: 600, progress_events: 3 };
+
+describe('the examples of the live channel', function () {
+  this.timeout(120_000);
+  let world: World;
+  let line: Line;
+
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world.close());
+  beforeEach(async () => {
+    line = await lineTo(world.api.url);
+  });
+  afterEach(() => line.close());
+
+  const submitted = async (rehearsal: object = REHEARSAL, more: object = {}): Promise<string> =>
+    (await world.submit({ metadata: { rehearsal }, ...more })).json.execution_id;
+  /** The numbers and types of all events of a run. */
+  const recorded = async (id: string): Promise<string[]> => {
+    const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
+    return json.data.map(({ seq, type }: { seq: number; type: string }) => `${seq} ${type}`);
+  };
+  const scripts: readonly (readonly [string, () => Promise<readonly [string, ...string[]]>])[] = [
+    ['Node', () => Promise.resolve([process.execPath, `${folder}/node/watch.mjs`])],
+    ['Python', async () => [await pythonWithClients(), `${folder}/python/watch.py`]],
+  ];
+  for (const [language, command] of scripts) {
+    describe(`in ${language}`, () => {
+      let words: readonly [string, ...string[]];
+      before(async function () {
+        this.timeout(300_000); // a first installation
+        words = await command();
+      });
+      const watch = (id: string, key = world.installation.api_key) =>
+        run(words, id, { BATON_URL: line.url, BATON_API_KEY: key });
+
+      it('shows every event once although its connection is cut, and ends', async () => {
+        const id = await submitted();
+        const watching = watch(id);
+        for (const step of ['step-1', 'step-3']) {
+          await watching.prints(new RegExp(`step\\.started .+"${step}"`));
+          line.cut();
+        }
+        const { code, events, complaints } = await watching.ended;
+        assert.equal(code, 0, complaints);
+        assert.deepEqual(events, await recorded(id));
+        assert.equal(events.at(-1)?.split(' ')[1], 'run.ended');
+      });
+
+      it('waits for the callback where there is one', async () => {
+        const receiver: Receiver = await startReceiver({ tls: services().tls });
+        receiver.answering(204);
+        try {
+          const id = await submitted({ steps: 1 }, { callback_url: receiver.url });
+          const { code, events, complaints } = await watch(id).ended;
+          assert.equal(code, 0, complaints);
+          assert.deepEqual(events, await recorded(id));
+          assert.equal(events.at(-1)?.split(' ')[1], 'callback.attempted');
+        } finally {
+          await receiver.close();
+        }
+      });
+
+      it('ends at once where it is refused', async () => {
+        const { code, complaints } = await watch('0193f0a0-0000-7000-8000-000000000001').ended;
+        assert.equal(code, 1);
+        assert.match(complaints, /forbidden|not found|no such|does not exist/i);
+        assert.equal((await watch(await submitted({ steps: 1 }), 'bt_wrong').ended).code, 1);
+      });
+    });
+  }
+
+  it('in Python asks for the versions that are tested', () => {
+    const lines = (...path: string[]) =>
+      readFileSync(inCheckout(...path), 'utf8')
+        .trim()
+        .split('\n');
+    const tested = lines('test', 'support', 'python-requirements.txt');
+    for (const one of lines('examples', 'channel', 'python', 'requirements.txt'))
+      assert.ok(tested.includes(one), one);
+  });
+
+  it('in Node asks for the version that is tested', () => {
+    const versionIn = (text: string): string => JSON.parse(text).dependencies['socket.io-client'];
+    const ours = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8')).devDependencies;
+    assert.equal(versionIn(readFileSync(`${folder}/node/package.json`, 'utf8')), ours['socket.io-client']);
+  });
+
+  describe('in a browser', () => {
+    const open = async (page: Page, id: string, token?: string) => {
+      await page.goto(pathToFileURL(`${folder}/browser/index.html`).href);
+      await page.getByLabel('Server').fill(line.url);
+      await page.getByLabel('Execution id').fill(id);
+      await enter(page, token ?? (await newToken()));
+    };
+    const newToken = async (): Promise<string> => (await world.send('POST', '/api/v1/tokens')).json.token;
+    const enter = async (page: Page, token: string) => {
+      await page.getByLabel('Token').fill(token);
+      await page.getByRole('button', { name: 'Watch' }).click();
+    };
+    const shown = async (page: Page): Promise<string[]> =>
+      await page
+        .locator('#events li')
+        .evaluateAll((items) => items.map((one) => `${one.value} ${one.textContent.split(/ +/)[1]}`));
+
+    it('shows every event once although its connection is cut, and the end', async () => {
+      await withPage(async (page, errors) => {
+        const id = await submitted();
+        await open(page, id);
+        for (const step of ['step-1', 'step-3']) {
+          await page.getByText(`step.started  ${step}`).waitFor();
+          line.cut();
+        }
+        await page.getByText('The run has ended: completed').waitFor();
+        assert.deepEqual(await shown(page), await recorded(id));
+        assert.equal(await page.locator('#state').textContent(), 'completed');
+        const steps = await page.locator('#steps tr').allTextContents();
+        assert.equal(steps.length, 4);
+        for (const text of steps) assert.match(text, /completed.*This is a rehearsal/);
+        assert.deepEqual(errors, []);
+      });
+    });
+
+    it('says that a room is not open to its token', async () => {
+      await withPage(async (page) => {
+        await open(page, '0193f0a0-0000-7000-8000-000000000001');
+        await page.getByText('ended: forbidden').waitFor();
+      });
+    });
+
+    it('goes on behind the last event with another token', async () => {
+      await withPage(async (page) => {
+        const id = await submitted({ steps: 3, step_ms: 800 });
+        await open(page, id);
+        await page.getByText('step.started  step-2').waitFor();
+        await enter(page, await newToken());
+        await page.getByText('The run has ended: completed').waitFor();
+        assert.deepEqual(await shown(page), await recorded(id));
+      });
+    });
+
+    it('shows what agents say as text', async () => {
+      await withPage(async (page) => {
+        const reason = '<img src=x onerror="document.title = 1">';
+        await open(page, await submitted({ escalate: { step: 1, reason } }));
+        await page.getByText(`asks for a human: ${reason}`).waitFor();
+        assert.equal(await page.title(), 'Watch a run');
+      });
+    });
+  });
+});
+
+/** Starts a script; `events` are the first and third words of each line it printed. */
+function run([command, ...args]: readonly [string, ...string[]], id: string, env: object) {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(command, [...args, id], { env: { PATH, HOME, ...env } });
+  let printed = '';
+  let complaints = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
+  const ended = once(child, 'close').then(([code]) => {
+    clearTimeout(limit);
+    const lines = printed.split('\n').slice(0, -1);
+    const events = lines.map((text) => `${text.split(' ')[0]} ${text.split(' ')[2]}`);
+    return { code: code as number | null, events, complaints };
+  });
+  const prints = (pattern: RegExp) => eventually(`it prints ${pattern}`, () => pattern.test(printed), 20_000);
+  return { prints, ended };
+}
