@@ -8,6 +8,7 @@ import { M0004Retention } from './migrations/m0004-retention.ts';
 import { M0005Channel } from './migrations/m0005-channel.ts';
 import { M0006People } from './migrations/m0006-people.ts';
 import { M0007Watching } from './migrations/m0007-watching.ts';
+import { M0008Agents } from './migrations/m0008-agents.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -34,6 +35,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
         { name: 'M0005Channel', class: M0005Channel },
         { name: 'M0006People', class: M0006People },
         { name: 'M0007Watching', class: M0007Watching },
+        { name: 'M0008Agents', class: M0008Agents },
       ],
       snapshot: false,
       tableName: 'migrations',

@@ -1,0 +1,53 @@
+import type { Usage } from './task-run.ts';
+
+/** What agents with models work with: the shapes between the workflow of a step, its activities and the record. */
+
+/** Why a step's work stands still until a person answers. */
+export type Question = { step: string; agent: string; text: string; at: string };
+
+/** How far an agent may go in one attempt of a step. Null: no limit of its own. */
+export type AgentLimits = {
+  model_calls: number;
+  tokens: number | null;
+  cost_usd: number | null;
+  /** What happens when a limit is reached. */
+  on_limit: 'fail' | 'escalate';
+};
+
+/** A tool as a model is told of it. `name` is what the model calls: `<server>__<tool>`, or one of our own. */
+export type ToolDescription = {
+  name: string;
+  /** The MCP server in the catalogue; null for our own tools. */
+  server: string | null;
+  tool: string;
+  description: string;
+  /** JSON Schema of the arguments. */
+  input_schema: Record<string, unknown>;
+};
+
+/** Where a call stands in the record: which one of which attempt of which step. The same when it is repeated. */
+export type CallPlace = { executionId: string; stepId: string; attempt: number; number: number };
+
+/** A tool's answer as the model gets it, cut to a limit. */
+export type ToolAnswer = { text: string; is_error: boolean; truncated: boolean };
+
+/** The price of a model, in US dollars for a million tokens. */
+export type Price = { input: number; output: number };
+
+/** A call as it stands in the record. Times are ISO 8601. */
+export type AgentCall = {
+  step_id: string;
+  attempt: number;
+  number: number;
+  kind: 'model' | 'tool';
+  /** `provider/model`, or the tool's name. */
+  name: string;
+  input: unknown;
+  output: unknown;
+  /** True where input or output was cut. */
+  truncated: boolean;
+  usage: Usage | null;
+  failure: string | null;
+  started_at: string;
+  duration_ms: number;
+};
