@@ -12,7 +12,12 @@ import { eventually } from '../support/runs.ts';
 type Told = Received['json'];
 
 /** One plain connection; `said` is everything that came, in order. */
-type Client = { said: Told[]; ask(type: string, members: object): Promise<Told>; close(): void };
+type Client = {
+  socket: WebSocket;
+  said: Told[];
+  ask(type: string, members: object): Promise<Told>;
+  close(): void;
+};
 
 describe('listening on the live channel', function () {
   this.timeout(60_000);
@@ -53,6 +58,7 @@ describe('listening on the live channel', function () {
     socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     const client: Client = {
+      socket,
       said,
       async ask(type, members) {
         const id = `q${++asked}`;
@@ -164,6 +170,38 @@ describe('listening on the live channel', function () {
     await back.ask('answer', { request_id: again.id, status: 200, duration_ms: 1 });
     const attempts = await attemptsOf(id, 'succeeded');
     assert.equal(attempts.length, 1);
+  });
+
+  it('leaves in the table what a slow listener has not taken', async () => {
+    const id = await listener();
+    const client = await connect();
+    await client.ask('listen', { webhook_id: id });
+    client.socket.pause();
+    const text = 'x'.repeat(900_000);
+    const events = 9;
+    for (let count = 0; count < events; count += 1) {
+      const body = { event: 'issue.created', data: { issue: { id: `i-${count}`, title: text } } };
+      assert.equal((await world.send('POST', '/api/v1/events', { body })).status, 202);
+    }
+    const waiting = async () => {
+      const rows = await world.database.em
+        .fork()
+        .execute('select count(*)::int as all, count(taken_at)::int as taken from relayed_requests');
+      return rows[0] as { all: number; taken: number };
+    };
+    const { taken } = await eventually('all requests', async () => {
+      const now = await waiting();
+      return now.all === events && now;
+    });
+    assert.ok(taken < events, `${taken} of ${events} are taken`);
+    client.socket.resume();
+    for (const request of await requests(client, events)) {
+      assert.ok(Buffer.from(request.body, 'base64').length > text.length);
+      await client.ask('answer', { request_id: request.id, status: 204, duration_ms: 1 });
+    }
+    await eventually('all to succeed', async () =>
+      (await deliveries(id)).every(({ status }) => status === 'succeeded'),
+    );
   });
 
   it('tells the listener at once when its webhook is deleted', async () => {

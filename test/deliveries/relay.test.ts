@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { createRelay, type Relay } from '../../src/activities/deliveries/relay.ts';
+import { statements } from '../../src/database/connect.ts';
+import { beginListening, stopListening } from '../../src/database/listeners.ts';
+import { startNotifications, type Notifications } from '../../src/database/notifications.ts';
+import { answerRequest, takeRequests } from '../../src/database/relays.ts';
+import type { RelayAnswer, RelayRequest } from '../../src/domain/channel.ts';
+import { type Deliveries, startDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/runs.ts';
+
+const HEADERS = { 'x-service-event': 'issue.created' };
+const BODY = Buffer.from('{"title":"Größe"}');
+const OK: RelayAnswer = {
+  status: 200,
+  headers: { 'x-one': '1' },
+  body: Buffer.from('fine').toString('base64'),
+  truncated: false,
+  duration_ms: 3,
+};
+
+describe('an attempt by way of a listener', function () {
+  this.timeout(30_000);
+  let deliveries: Deliveries;
+  let notifications: Notifications;
+  let relay: Relay;
+  let webhookId: string;
+
+  before(async () => {
+    deliveries = await startDeliveries();
+    const { database, configuration } = deliveries;
+    notifications = await startNotifications(configuration.databaseUrl, pino({ level: 'silent' }), [
+      'relayAnswers',
+    ]);
+    relay = createRelay({ database, notifications, onTrouble: (error) => assert.fail(String(error)) });
+  });
+  after(async () => {
+    await notifications.close();
+    await deliveries.close();
+  });
+  beforeEach(async () => {
+    webhookId = await deliveries.webhook({ url: 'http://localhost:4000/' });
+    await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() + 30_000) });
+  });
+  afterEach(async () => {
+    const { rows } = await sql`select id from relayed_requests`.execute(statements(deliveries.database));
+    assert.deepEqual(rows, [], 'nothing is left behind');
+  });
+
+  const attempt = (timeoutMs = 10_000, signal?: AbortSignal) =>
+    relay.attempt({
+      webhookId,
+      deliveryId: webhookId,
+      event: 'issue.created',
+      headers: HEADERS,
+      body: BODY,
+      timeoutMs,
+      ...(signal ? { signal } : {}),
+    });
+  const taken = (): Promise<RelayRequest> =>
+    eventually('a request', async () => (await takeRequests(deliveries.database, webhookId, 1))[0] ?? null);
+  const workspaceId = () => deliveries.installation.workspace_id;
+
+  it('ends with what the listener answers', async () => {
+    const attempting = attempt();
+    const request = await taken();
+    assert.deepEqual([request.method, request.headers, request.webhook_id], ['POST', HEADERS, webhookId]);
+    assert.deepEqual(Buffer.from(request.body, 'base64'), BODY);
+    assert.equal(await answerRequest(deliveries.database, request.id, OK), true);
+    const record = await attempting;
+    assert.deepEqual([record.outcome, record.failure, record.address], ['succeeded', null, null]);
+    assert.equal(record.response?.body.toString(), 'fine');
+    assert.equal(
+      await answerRequest(deliveries.database, request.id, OK),
+      false,
+      'the second answer is late',
+    );
+  });
+
+  it('ends with what went wrong at the listener', async () => {
+    const attempting = attempt();
+    const { id } = await taken();
+    await answerRequest(deliveries.database, id, { failure: 'tls_failed', message: 'No such certificate' });
+    const { outcome, failure, message } = await attempting;
+    assert.deepEqual([outcome, failure, message], ['failed', 'tls_failed', 'No such certificate']);
+  });
+
+  it('finds an answer that it was not told of', async () => {
+    const attempting = attempt();
+    const { id } = await taken();
+    await sql`update relayed_requests set answer = ${JSON.stringify(OK)}::json where id = ${id}::uuid`.execute(
+      statements(deliveries.database),
+    );
+    assert.equal((await attempting).outcome, 'succeeded');
+  });
+
+  it('fails at once where nobody listens', async () => {
+    await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
+    const { failure, message, duration_ms: ms } = await attempt();
+    assert.deepEqual([failure, message], ['connection_failed', 'Nobody is listening']);
+    assert.ok(ms < 1_000);
+  });
+
+  it('fails where the webhook is deleted', async () => {
+    await deliveries.changeWebhook(webhookId, { deleted_at: new Date() });
+    assert.equal((await attempt()).failure, 'connection_failed');
+  });
+
+  it('fails where the listener has left and does not come back', async () => {
+    const begun = await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
+    const attempting = attempt(20_000);
+    await taken();
+    await stopListening(deliveries.database, { webhookId, until: begun ?? '' });
+    const { failure, message } = await attempting;
+    assert.deepEqual([failure, message], ['connection_closed', 'The listener left before it answered']);
+  });
+
+  it('goes to the next listener where the first has not answered', async () => {
+    const first = await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
+    const attempting = attempt();
+    const { id } = await taken();
+    await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
+    assert.equal((await taken()).id, id);
+    // What the first one says of its end counts no more.
+    await stopListening(deliveries.database, { webhookId, until: first ?? '' });
+    await answerRequest(deliveries.database, id, OK);
+    assert.equal((await attempting).outcome, 'succeeded');
+    const { listening_until: until } = await deliveries.webhookRow(webhookId);
+    assert.ok((until?.getTime() ?? 0) > Date.now() + 20_000);
+  });
+
+  it('times out where the answer does not come, and where nobody takes it', async () => {
+    const attempting = attempt(400);
+    await taken();
+    assert.deepEqual(await attempting.then(({ failure, message }) => [failure, message]), [
+      'timeout',
+      'The listener did not answer in time',
+    ]);
+    const { failure, message } = await attempt(400);
+    assert.deepEqual([failure, message], ['timeout', 'No listener took it in time']);
+  });
+
+  it('ends when it is given up', async () => {
+    const giving = new AbortController();
+    const attempting = attempt(10_000, giving.signal);
+    await taken();
+    giving.abort();
+    assert.equal((await attempting).failure, 'aborted');
+  });
+});
