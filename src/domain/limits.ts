@@ -84,6 +84,8 @@ export const MAX_LISTENED = 10;
 export const MAX_RELAYED_HEADERS = 200;
 export const MAX_RELAYED_HEADER_LENGTH = 8_192;
 export const MAX_RELAYED_MESSAGE_LENGTH = 300;
+/** The id that a plain client gives a message of its own, in characters. */
+export const MAX_MESSAGE_ID_LENGTH = 64;
 /** The name of a room, in characters; a token, in characters. */
 export const MAX_ROOM_LENGTH = 200;
 export const MAX_TOKEN_LENGTH = 8_192;

@@ -113,6 +113,7 @@ export const relayRequest = z
   })
   .meta({
     id: 'RelayRequest',
+    description: 'A delivery for a listener to post to its machine',
     examples: [
       {
         id: EXAMPLE.request,
@@ -140,4 +141,8 @@ export const listeningEnded = z
       .enum(LISTENING_ENDS)
       .describe('`replaced`: another connection listens now; `gone`: deleted, or not yours any more'),
   })
-  .meta({ id: 'ListeningEnded' });
+  .meta({
+    id: 'ListeningEnded',
+    description: 'No more requests of this webhook come over this connection',
+    examples: [{ webhook_id: EXAMPLE.webhook, reason: 'replaced' }],
+  });

@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { CHANNEL_CODES, type ChannelCode } from '../domain/channel.ts';
-import { MAX_CHANNEL_MESSAGE_BYTES } from '../domain/limits.ts';
+import { MAX_CHANNEL_MESSAGE_BYTES, MAX_MESSAGE_ID_LENGTH } from '../domain/limits.ts';
 import { tokenOf } from './admission.ts';
 import type { Clients } from './clients.ts';
 import type { Connection } from './connection.ts';
@@ -16,8 +16,6 @@ export type PlainSide = {
   close(): Promise<void>;
 };
 
-/** The id that a client gives a message of its own, in characters. */
-const MAX_OWN_ID_LENGTH = 64;
 /** How often a client is asked whether it is still there; one that does not answer until the next time is ended. */
 const HEARTBEAT_MS = 25_000;
 /** A client that does not answer our goodbye is ended after so many milliseconds. */
@@ -117,7 +115,7 @@ function read(data: RawData): Heard {
     const { type, ...rest } = parsed as Record<string, unknown>;
     if (typeof type !== 'string') return NONSENSE;
     const { id, ...body } = rest;
-    if (typeof id !== 'string' || id.length > MAX_OWN_ID_LENGTH) return { type, body: rest };
+    if (typeof id !== 'string' || id.length > MAX_MESSAGE_ID_LENGTH) return { type, body: rest };
     return { type, id, body };
   } catch {
     return NONSENSE;

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Context, Middleware } from 'koa';
+import { CHANNEL_CODES } from '../../domain/channel.ts';
 import { PROBLEMS } from '../../domain/problem-codes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
+import { channelDocument } from './asyncapi.ts';
+import { CHANNEL_STYLE, channelPage } from './channel-page.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -16,6 +19,7 @@ const PAGE = `<!doctype html>
     <link rel="icon" href="/docs/favicon-32x32.png">
   </head>
   <body>
+    <p class="elsewhere"><a href="/docs/channel">The live channel</a></p>
     <div id="page"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script src="/docs/page.js"></script>
@@ -60,11 +64,18 @@ const FILES: Readonly<Record<string, { type: string; address: string }>> = {
 };
 
 /**
- * What people read: the document, its page at `/docs` that needs no other server, and what a problem's `type`
- * leads to.
+ * What people read: the documents of the API and the live channel, their pages at `/docs` and `/docs/channel` that need
+ * no other server, and what a problem's `type` leads to.
  */
 export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: readonly Route[]): Middleware {
   let document: string | undefined;
+  let channel: { document: string; page: string } | undefined;
+
+  /** The live channel's description, as a document and as a page. */
+  function describedChannel() {
+    const described = channelDocument(deps.baseUrl);
+    return { document: JSON.stringify(described), page: channelPage(described) };
+  }
 
   return async function answerDocs(context: Context, next) {
     if (context.method !== 'GET' && context.method !== 'HEAD') return await next();
@@ -75,6 +86,11 @@ export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: rea
       return show(context, 'application/json', document);
     }
     if (path === '/docs' || path === '/docs/') return show(context, 'text/html', PAGE);
+    if (path === '/asyncapi.json')
+      return show(context, 'application/json', (channel ??= describedChannel()).document);
+    if (path === '/docs/channel' || path === '/docs/channel/')
+      return show(context, 'text/html', (channel ??= describedChannel()).page);
+    if (path === '/docs/channel.css') return show(context, 'text/css', CHANNEL_STYLE);
     if (path === '/docs/page.js') return show(context, 'text/javascript', SCRIPT);
     if (file) {
       context.set('Cache-Control', 'public, max-age=3600');
@@ -94,7 +110,11 @@ function show(context: Context, type: string, body: string | Buffer): void {
 }
 
 function problemText(code: string): string {
-  const known = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code as keyof typeof PROBLEMS] : undefined;
-  if (!known) throw new Problem('not_found', 'There is no problem with this code.');
-  return `${code}\n\n${known.title}. HTTP status ${known.status}.\n`;
+  if (Object.hasOwn(PROBLEMS, code)) {
+    const { title, status } = PROBLEMS[code as keyof typeof PROBLEMS];
+    return `${code}\n\n${title}. HTTP status ${status}.\n`;
+  }
+  if (!Object.hasOwn(CHANNEL_CODES, code))
+    throw new Problem('not_found', 'There is no problem with this code.');
+  return `${code}\n\n${CHANNEL_CODES[code as keyof typeof CHANNEL_CODES]} A refusal of the live channel.\n`;
 }

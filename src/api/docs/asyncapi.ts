@@ -1,0 +1,145 @@
+import { CHANNEL_CODES, CHANNEL_PATH } from '../../domain/channel.ts';
+import {
+  answersToClient,
+  componentSchemas,
+  eventsOf,
+  mapValues,
+  messagesFromClient,
+  pushedToClient,
+  type JsonObject,
+} from './asyncapi-messages.ts';
+import { CHANNEL_LIMITS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-words.ts';
+
+export type ChannelDocument = ReturnType<typeof channelDocument>;
+
+/**
+ * The AsyncAPI 3.0 document of the live channel, made from the schemas that check its messages. Payloads are those of
+ * plain WebSockets; each message says how Socket.IO's clients see it.
+ */
+export function channelDocument(baseUrl: string) {
+  const { host, protocol } = new URL(baseUrl);
+  const schemas = componentSchemas();
+  const fromClient = messagesFromClient(schemas);
+  const fromService = { ...answersToClient(schemas), ...pushedToClient(schemas) };
+  const server = {
+    host,
+    pathname: CHANNEL_PATH,
+    security: [
+      { $ref: '#/components/securitySchemes/token' },
+      { $ref: '#/components/securitySchemes/bearer' },
+    ],
+  };
+  const secure = protocol === 'https:';
+  const events = {
+    workflow: eventsOf('workflow', schemas),
+    webhook: eventsOf('webhook', schemas),
+  };
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: "Baton's live channel",
+      version: '1',
+      description:
+        'Runs and webhook deliveries as they happen. The same address speaks plain WebSocket and Socket.IO.',
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      websocket: {
+        ...server,
+        protocol: secure ? 'wss' : 'ws',
+        description: 'Plain WebSocket: each message is one JSON object with a `type`.',
+      },
+      socketio: {
+        ...server,
+        protocol: 'socket.io',
+        protocolVersion: '5',
+        description:
+          'Socket.IO 4 (Engine.IO 4, `EIO=4`), by WebSocket or long polling: each message is an event of that name.',
+      },
+    },
+    channels: {
+      connection: {
+        address: CHANNEL_PATH,
+        title: 'The connection',
+        description: 'What a client and the service say to each other beside what happens in rooms.',
+        messages: refsTo({ ...fromClient, ...fromService }),
+        bindings: { ws: wsBinding() },
+      },
+      workflow: {
+        address: 'workflow:{execution_id}',
+        title: "A run's room",
+        description:
+          'A snapshot, then every event of the run once and in the order of `seq`, from behind `after` if given.',
+        parameters: { execution_id: { description: '`execution_id` of the run' } },
+        messages: refsTo(events.workflow),
+      },
+      webhook: {
+        address: 'webhook:{id}',
+        title: "A webhook's room",
+        description:
+          'A snapshot, then the latest state of each delivery that changes, in any order, at least once. Not numbered, not replayed.',
+        parameters: { id: { description: '`id` of the webhook; needs the scope `webhooks:read`' } },
+        messages: refsTo(events.webhook),
+      },
+    },
+    operations: operations(),
+    components: {
+      schemas,
+      messages: { ...fromClient, ...fromService, ...events.workflow, ...events.webhook },
+      securitySchemes: {
+        token: {
+          type: 'httpApiKey',
+          in: 'query',
+          name: 'token',
+          description: 'A JWT of `POST /api/v1/tokens`, for one project',
+        },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+    },
+    'x-codes': CHANNEL_CODES,
+    'x-limits': CHANNEL_LIMITS,
+  };
+}
+
+/** What the service does with messages: it receives what clients say and sends the rest. */
+function operations(): Record<string, JsonObject> {
+  const on = (channel: string, name: string) => ({ $ref: `#/channels/${channel}/messages/${pointer(name)}` });
+  const channel = { $ref: '#/channels/connection' };
+  const receives = mapValues(CLIENT_MESSAGES, ({ answeredAs }, name) => ({
+    action: 'receive',
+    channel,
+    messages: [on('connection', name)],
+    reply: { channel, messages: [on('connection', answeredAs), on('connection', 'refused')] },
+  }));
+  const pushes = {
+    action: 'send',
+    channel,
+    messages: Object.keys(PUSHED).map((name) => on('connection', name)),
+  };
+  const tells = mapValues(ROOM_EVENTS, (events, kind) => ({
+    action: 'send',
+    channel: { $ref: `#/channels/${kind}` },
+    messages: Object.keys(events).map((name) => on(kind, name)),
+  }));
+  return { ...receives, push: pushes, tell_of_workflow: tells.workflow, tell_of_webhook: tells.webhook };
+}
+
+/** How the connection is opened, in the members of the binding `ws`. */
+function wsBinding(): JsonObject {
+  const token = { type: 'string', description: 'The JWT; or send it as `Authorization: Bearer`' };
+  const eio = { type: 'string', enum: ['4'], description: "Set by Socket.IO's clients, by nobody else" };
+  return {
+    method: 'GET',
+    query: { type: 'object', properties: { token, EIO: eio } },
+    bindingVersion: '0.1.0',
+  };
+}
+
+function refsTo(messages: Record<string, unknown>): Record<string, { $ref: string }> {
+  return mapValues(messages, (_, name) => ({ $ref: `#/components/messages/${pointer(name)}` }));
+}
+
+/** A name inside a JSON Pointer (RFC 6901). */
+function pointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

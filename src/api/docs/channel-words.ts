@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import * as answers from '../../domain/channel-answers.ts';
+import { joinMessage, leaveMessage, renewMessage } from '../../domain/channel-schemas.ts';
+import { FEED_SCHEMAS } from '../../domain/feed-schemas.ts';
+import * as limits from '../../domain/limits.ts';
+import {
+  answerMessage,
+  listeningEnded,
+  listenMessage,
+  relayRequest,
+} from '../../domain/listening-schemas.ts';
+
+/** The vocabulary of the live channel, in the order in which it is described. */
+
+/** What a client says, and what a good one is answered. */
+export const CLIENT_MESSAGES = {
+  join: { schema: joinMessage, answeredAs: 'joined' },
+  leave: { schema: leaveMessage, answeredAs: 'left' },
+  renew: { schema: renewMessage, answeredAs: 'renewed' },
+  listen: { schema: listenMessage, answeredAs: 'listening' },
+  answer: { schema: answerMessage, answeredAs: 'answered' },
+} as const satisfies Record<string, { schema: z.ZodType; answeredAs: string }>;
+
+/** Answers by their plain `type`; a Socket.IO client gets them as acknowledgements. */
+export const ANSWERS = {
+  joined: answers.joinedAnswer,
+  left: answers.leftAnswer,
+  renewed: answers.renewedAnswer,
+  listening: answers.listeningAnswer,
+  answered: answers.answeredAnswer,
+  refused: answers.refusedAnswer,
+} as const satisfies Record<string, z.ZodType>;
+
+/** What comes without having been asked for, beside the events of rooms. */
+export const PUSHED = {
+  request: relayRequest,
+  listening_ended: listeningEnded,
+  closed: answers.closedMessage,
+} as const satisfies Record<string, z.ZodType>;
+
+/** The events of each kind of room, by their `type`. */
+export const ROOM_EVENTS = {
+  workflow: FEED_SCHEMAS,
+  webhook: {
+    'delivery.changed': answers.deliveryChanged,
+    'webhook.changed': answers.webhookChanged,
+  },
+} as const;
+
+const seconds = (ms: number) => `${ms / 1_000} s`;
+const kibibytes = (bytes: number) => `${bytes / 1_024} KiB`;
+const { CHANNEL_MESSAGES, PROGRESS_EVENTS } = limits;
+
+/** Every limit of the channel, in words. */
+export const CHANNEL_LIMITS: Readonly<Record<string, string>> = {
+  'Rooms of one connection': String(limits.MAX_ROOMS),
+  'One message of a client': kibibytes(limits.MAX_CHANNEL_MESSAGE_BYTES),
+  'Messages of one connection': `${CHANNEL_MESSAGES.perSecond} a second, ${CHANNEL_MESSAGES.burst} at once`,
+  'The name of a room': `${limits.MAX_ROOM_LENGTH} characters`,
+  'A token': `${limits.MAX_TOKEN_LENGTH} characters`,
+  'The `id` of a plain message': `${limits.MAX_MESSAGE_ID_LENGTH} characters`,
+  Connections: `of one token ${limits.MAX_CONNECTIONS_PER_TOKEN}, of one process ${limits.MAX_CONNECTIONS}, unless configured otherwise`,
+  'What waits for a slow client': `${kibibytes(limits.CHANNEL_PENDING_BYTES)}; nothing more is read for it until it has taken that`,
+  'A client that takes nothing': `is dropped after ${seconds(limits.CHANNEL_STALL_MS)}`,
+  'Progress of one attempt of a step': `${PROGRESS_EVENTS.burst} events, and ${PROGRESS_EVENTS.perSecond} a second; the rest is merged before it is given a \`seq\``,
+  'Deliveries that a webhook’s room begins with': String(limits.ROOM_DELIVERIES),
+  'Webhooks that one connection listens to': String(limits.MAX_LISTENED),
+};
