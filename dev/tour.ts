@@ -1,25 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { followFeed } from '../cli/follow.ts';
+import { createApi } from '../cli/http.ts';
 import { startReceiver, type ReceivedCallback } from '../cli/receiver.ts';
+import type { FeedEvent } from '../src/domain/feed-events.ts';
 import type { LocalTls } from './tls.ts';
 
 const submittedSchema = z.object({ execution_id: z.string(), callback_secret: z.string() });
-const eventsSchema = z.object({
-  data: z.array(
-    z.object({
-      seq: z.number(),
-      type: z.string(),
-      data: z.looseObject({
-        to: z.string().optional(),
-        step: z.object({ name: z.string(), agent: z.string() }).optional(),
-        duration_ms: z.number().optional(),
-      }),
-    }),
-  ),
+const dataSchema = z.looseObject({
+  to: z.string().optional(),
+  step: z.object({ name: z.string(), agent: z.string() }).optional(),
+  duration_ms: z.number().nullish(),
 });
-type Event = z.infer<typeof eventsSchema>['data'][number];
 
-const LOOK_MS = 150;
 const LIMIT_MS = 60_000;
 
 export type TourPlan = {
@@ -31,8 +24,9 @@ export type TourPlan = {
 };
 
 /**
- * Shows a newcomer the main job with nothing faked: a rehearsal task is submitted, its steps are told as they happen,
- * and its callback comes in over HTTPS at a receiver of this process, which verifies the signature.
+ * Shows a newcomer the main job with nothing faked: a rehearsal task is submitted, its steps are told by the live
+ * channel as they happen, and its callback comes in over HTTPS at a receiver of this process, which verifies the
+ * signature.
  * @throws a sentence when any of it doesn't happen within a minute
  */
 export async function takeTour(plan: TourPlan): Promise<void> {
@@ -44,8 +38,12 @@ export async function takeTour(plan: TourPlan): Promise<void> {
     secretFor: (executionId) => secrets.get(executionId),
     onCallback: callback.resolve,
   });
-  const limit = setTimeout(() => callback.reject(new Error('no callback came within a minute')), LIMIT_MS);
-  callback.promise.catch(() => {}); // awaited below, unless something fails before
+  const late = Promise.withResolvers<never>();
+  late.promise.catch(() => {}); // awaited below, unless something fails before
+  const limit = setTimeout(
+    () => late.reject(new Error('the task did not end with its callback within a minute')),
+    LIMIT_MS,
+  );
   try {
     plan.say(`A short tour: a rehearsal task (no model is asked), with a callback to ${receiver.url}`);
     const { execution_id: id, callback_secret: secret } = submittedSchema.parse(
@@ -59,8 +57,8 @@ export async function takeTour(plan: TourPlan): Promise<void> {
     );
     secrets.set(id, secret);
     plan.say(`submitted: ${id}`);
-    await followSteps(plan, id);
-    const received = await callback.promise;
+    await Promise.race([followSteps(plan, id), late.promise]);
+    const received = await Promise.race([callback.promise, late.promise]);
     if (!received.verified) throw new Error(`the callback was refused: ${received.reason}`);
     plan.say(`callback received over HTTPS: ${received.status}, ${received.bytes} bytes, signature verified`);
   } finally {
@@ -69,23 +67,20 @@ export async function takeTour(plan: TourPlan): Promise<void> {
   }
 }
 
+/** Tells of the steps over the live channel, until the run has ended. */
 async function followSteps(plan: TourPlan, id: string): Promise<void> {
-  const began = Date.now();
-  for (let after = 0; ; ) {
-    const { data } = eventsSchema.parse(await call(plan, `/api/v1/tasks/${id}/events?after=${after}`));
-    for (const event of data) {
-      const line = inWords(event);
-      if (line !== null) plan.say(line);
-      after = event.seq;
-      if (event.type === 'run.ended') return;
-    }
-    if (Date.now() - began > LIMIT_MS) throw new Error('the task did not end within a minute');
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  const api = createApi(plan.baseUrl, { kind: 'key', key: plan.apiKey });
+  const options = { after: 0, patienceMs: LIMIT_MS, onLost: () => {} };
+  for await (const event of followFeed({ api, id, projectId: plan.projectId }, options)) {
+    const line = inWords(event);
+    if (line !== null) plan.say(line);
+    if (event.type === 'run.ended') return;
   }
 }
 
 /** An event as a line; null for what a newcomer need not see. */
-function inWords({ type, data: { to, step, duration_ms: took } }: Event): string | null {
+function inWords({ type, data }: FeedEvent): string | null {
+  const { to, step, duration_ms: took } = dataSchema.parse(data);
   switch (type) {
     case 'state.changed':
       return `→ ${to}`;
