@@ -1,3 +1,4 @@
+import { newPerson } from '../../domain/invitation-plan.ts';
 import {
   acceptInvitation,
   findInvitation,
@@ -100,7 +101,7 @@ async function whoAccepts(
   given: { name: string | undefined; password: string },
 ): Promise<Accepting> {
   if (person === null) {
-    const { name, password } = validated(schema.newPerson, given, 'body');
+    const { name, password } = validated(newPerson, given, 'body');
     return { kind: 'new', name, passwordHash: await hashPassword(password) };
   }
   const { userId, passwordHash } = person;

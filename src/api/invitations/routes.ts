@@ -1,3 +1,4 @@
+import { invitationPlan } from '../../domain/invitation-plan.ts';
 import { DEFAULT_PAGE, INVITATION_MS, MAX_OPEN_INVITATIONS } from '../../domain/limits.ts';
 import { createInvitation, listInvitations, revokeInvitation } from '../../database/invitations.ts';
 import { findWorkspace } from '../../database/projects.ts';
@@ -49,7 +50,7 @@ function create(deps: Dependencies): Route {
     summary: 'Invite somebody by a link, which is mailed too where a mail server is configured',
     description: 'An invitation that is open for the same address is revoked by the new one.',
     access,
-    body: schema.invitationPlan,
+    body: invitationPlan,
     idempotent: true,
     answers: {
       201: { description: 'The invitation with its link, shown this once', schema: schema.newInvitation },

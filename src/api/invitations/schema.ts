@@ -2,11 +2,7 @@ import { z } from 'zod';
 import { ROLES } from '../../domain/access.ts';
 import { INVITATION_STATUSES } from '../../domain/invitation.ts';
 import { listParameter, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
-import { email, givenPassword, newPassword, personName } from '../members/fields.ts';
-
-export const invitationPlan = z
-  .strictObject({ email, role: z.enum(ROLES).describe('Your own at most') })
-  .meta({ id: 'InvitationPlan', example: { email: 'ada@example.com', role: 'member' } });
+import { givenPassword, personName } from '../../domain/person-fields.ts';
 
 export const invitationView = z
   .strictObject({
@@ -68,9 +64,6 @@ export const acceptance = z
     password: givenPassword.describe('A new one of somebody new, else that of the account'),
   })
   .meta({ id: 'InvitationAcceptance' });
-
-/** What somebody new must give. */
-export const newPerson = z.object({ name: personName, password: newPassword });
 
 export const joined = z
   .strictObject({ workspace: z.strictObject({ id: uuidOut, name: z.string() }), role: z.enum(ROLES) })

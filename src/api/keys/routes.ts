@@ -1,3 +1,4 @@
+import { DEFAULT_SCOPES, keyPlan } from '../../domain/key-plan.ts';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../database/keys.ts';
 import { findProject } from '../../database/projects.ts';
@@ -48,7 +49,7 @@ function create(deps: Dependencies): Route {
     tag,
     summary: 'Make a key for a project',
     access,
-    body: schema.keyPlan,
+    body: keyPlan,
     idempotent: true,
     answers: { 201: { description: 'The key, shown this once', schema: schema.newKey } },
     problems: ['project_not_allowed'],
@@ -65,7 +66,7 @@ function create(deps: Dependencies): Route {
         workspaceId: caller.workspaceId,
         projectId: body.project_id,
         name: body.name,
-        scopes: body.scopes ?? [...schema.DEFAULT_SCOPES],
+        scopes: body.scopes ?? [...DEFAULT_SCOPES],
         actor: caller.actor,
         expiresAt: body.expires_at ?? null,
         now,

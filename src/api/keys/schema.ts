@@ -1,40 +1,10 @@
 import { z } from 'zod';
-import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../domain/access.ts';
-import {
-  overlapHours,
-  pageOf,
-  pageParameters,
-  shownAs,
-  text,
-  timestamp,
-  uuid,
-  uuidOut,
-} from '../http/fields.ts';
+import { SCOPES } from '../../domain/access.ts';
+import { overlapHours, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
 /** The longest overlap of a rotation, in hours. */
 const MAX_OVERLAP_HOURS = 24 * 30;
 const DEFAULT_OVERLAP_HOURS = 24;
-export const DEFAULT_SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write'];
-
-const scopes = z
-  .array(z.enum(SCOPES))
-  .min(1)
-  .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
-  .describe(`${WORKSPACE_SCOPES.join(', ')} act for the whole workspace`);
-
-export const keyPlan = z
-  .strictObject({
-    name: text({ least: 1, most: 200 }),
-    project_id: uuid,
-    scopes: scopes.optional().describe(`${DEFAULT_SCOPES.join(', ')} by default`),
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .transform((value) => new Date(value))
-      .meta(shownAs({ type: 'string', format: 'date-time' }))
-      .optional(),
-  })
-  .meta({ id: 'KeyPlan' });
-
 export const keyView = z
   .strictObject({
     id: uuidOut,

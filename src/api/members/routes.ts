@@ -14,7 +14,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { email, newPassword, personName } from './fields.ts';
+import { email, newPassword, personName } from '../../domain/person-fields.ts';
 
 const PATH = '/api/v1/members';
 const admins = { kind: 'person', least: 'admin' } as const;

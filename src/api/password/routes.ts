@@ -1,16 +1,10 @@
-import { z } from 'zod';
+import { passwordChange } from '../../domain/password-change.ts';
 import { changePassword, passwordHashOf } from '../../database/passwords.ts';
 import { hashPassword, verifyPassword } from '../../security/passwords.ts';
 import { newSessionToken, sessionCookie } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { givenPassword, newPassword } from '../members/fields.ts';
-
-const change = z.strictObject({ current_password: givenPassword, new_password: newPassword }).meta({
-  id: 'PasswordChange',
-  example: { current_password: 'the one until now', new_password: 'another good long one' },
-});
 
 /** Changing one's own password. */
 export function passwordRoutes(deps: Dependencies): Route[] {
@@ -26,7 +20,7 @@ export function passwordRoutes(deps: Dependencies): Route[] {
         'A wrong `current_password` is 422, and counts like one of a sign-in.',
       access: { kind: 'person', least: 'viewer' },
       limit: 'sign_in',
-      body: change,
+      body: passwordChange,
       answers: { 204: { description: 'Changed', headers: { 'Set-Cookie': 'The session, HttpOnly' } } },
       problems: ['invalid_state'],
       async handle({ caller: { userId, workspaceId, sessionId, email }, body }) {

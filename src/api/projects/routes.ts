@@ -1,33 +1,15 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { projectPlan } from '../../domain/project-plan.ts';
 import { projectKeyFrom } from '../../domain/text.ts';
 import { createProject, listProjects, type ProjectRow } from '../../database/projects.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { cutPage, memberProblem, pageOf, pageParameters, text, timestamp, uuidOut } from '../http/fields.ts';
+import { cutPage, pageOf, pageParameters, timestamp, uuidOut } from '../http/fields.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
 const PATH = '/api/v1/projects';
 const tag = 'project';
-const KEY_FORM = /^[A-Z][A-Z0-9]{0,9}$/;
-
-const plan = z
-  .strictObject({
-    name: text({ least: 1, most: 200 }),
-    key: z
-      .string()
-      .superRefine((value, context) => {
-        if (KEY_FORM.test(value)) return;
-        context.addIssue(
-          memberProblem('invalid_format', 'must be 1–10 upper-case letters and digits, a letter first'),
-        );
-      })
-      .meta({ pattern: KEY_FORM.source })
-      .optional()
-      .describe('Short key, unique in the workspace; made from the name by default'),
-  })
-  .meta({ id: 'ProjectPlan' });
-
 const project = z
   .strictObject({ id: uuidOut, key: z.string(), name: z.string(), created_at: timestamp })
   .meta({ id: 'Project' });
@@ -65,7 +47,7 @@ function create(deps: Dependencies): Route {
     tag,
     summary: 'Make a project',
     access: { kind: 'person', least: 'admin' },
-    body: plan,
+    body: projectPlan,
     idempotent: true,
     answers: { 201: { description: 'The project', schema: project } },
     problems: ['conflict'],

@@ -8,7 +8,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { refused } from '../http/authentication.ts';
 import { demandOwnPage } from '../http/own-page.ts';
 import { route, type Route } from '../http/route.ts';
-import { givenPassword } from '../members/fields.ts';
+import { givenPassword } from '../../domain/person-fields.ts';
 import { planSession, presentSigned, sessionAnswer, signedIn } from './begin.ts';
 import { accountOf } from './password-attempts.ts';
 

@@ -4,8 +4,8 @@ import {
   MAX_PASSWORD_LENGTH,
   MAX_PERSON_NAME_LENGTH,
   MIN_PASSWORD_LENGTH,
-} from '../../domain/limits.ts';
-import { shownAs, text } from '../http/fields.ts';
+} from './limits.ts';
+import { shownAs, text } from './schema-parts.ts';
 
 /** Somebody's e-mail address, in lower case whatever it came in. */
 export const email = z
