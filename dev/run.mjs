@@ -70,7 +70,7 @@ async function install() {
     );
   }
   const began = Date.now();
-  const live = Boolean(process.stdout.isTTY);
+  const live = process.stdout.isTTY;
   const seconds = () => `${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s`;
   const show = () => process.stdout.write(`\r\x1b[K  … dependencies           ${seconds()}`);
   const ticking = live ? setInterval(show, 200) : null;

@@ -35,7 +35,12 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
       const length = value.length > most ? Array.from(value).length : value.length;
       if (length > most) context.addIssue(memberProblem('too_long', `may have ${most} characters at most`));
       if (length < least)
-        context.addIssue(memberProblem('too_short', `must have ${least} characters or more`));
+        context.addIssue(
+          memberProblem(
+            'too_short',
+            `must have ${least} ${least === 1 ? 'character' : 'characters'} or more`,
+          ),
+        );
       else if (least > 0 && value.trim() === '')
         context.addIssue(memberProblem('blank', 'must not be blank'));
       if (!isStorableText(value)) {

@@ -36,7 +36,7 @@ describe('the orchestration screens', () => {
     await page.getByRole('button', { name: 'Submit a task' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
-    await dialog.getByText('Must have 1 characters or more').waitFor();
+    await dialog.getByText('Must have 1 character or more').waitFor();
     await assertAccessible(page, 'the form of a task');
     await picture(page, 'submit');
     await dialog.getByLabel('Title').fill('Add CSV export to orders');

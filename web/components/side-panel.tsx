@@ -25,7 +25,7 @@ export function SidePanel({ title, label, onClose, onStep, page, children }: Sid
   useFocusWhileOpen(panel);
   useKeys({ Escape: onClose, ArrowUp: () => onStep?.(-1), ArrowDown: () => onStep?.(1) });
   return (
-    <aside ref={panel} className={classes['panel']} aria-label={label} tabIndex={-1}>
+    <aside ref={panel} data-side-panel className={classes['panel']} aria-label={label} tabIndex={-1}>
       <Group className={classes['head']} justify="space-between" wrap="nowrap" gap="xs">
         <Title order={2} className={classes['title']}>
           {title}

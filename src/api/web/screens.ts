@@ -7,7 +7,7 @@ import { policyFor, socketOrigin, withNonce } from './policy.ts';
 /** The first words of the addresses that belong to others. */
 const OTHERS = new Set(['api', 'docs', 'health', 'problems', 'ws']);
 /** The first words of the screens' own addresses; what is none gets the page as well, with 404. */
-const SCREENS = new Set(['', 'sign-in', 'orchestration', 'settings', 'invitations', 'webhooks']);
+const SCREENS = new Set(['', 'sign-in', 'orchestration', 'settings', 'invitation']);
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en">

@@ -14,30 +14,32 @@ import { progressWords, whoIs } from './words.ts';
 export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId: string | undefined }) {
   const { nameOf } = useProjects();
   return (
-    <table className={classes['table']}>
-      <thead>
-        <tr>
-          <th>State</th>
-          <th>Task</th>
-          <th className={classes['wide']}>Type</th>
-          <th className={classes['wide']}>Project</th>
-          <th>Progress</th>
-          <th className={classes['wide']}>Started</th>
-          <th className={classes['wide']}>Took</th>
-          <th className={classes['widest']}>By</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((run) => (
-          <Row
-            key={run.execution_id}
-            run={run}
-            project={nameOf(run.project_id)}
-            isOpen={run.execution_id === openId}
-          />
-        ))}
-      </tbody>
-    </table>
+    <div className={classes['frame']}>
+      <table className={classes['table']}>
+        <thead>
+          <tr>
+            <th>State</th>
+            <th>Task</th>
+            <th className={classes['wide']}>Type</th>
+            <th className={classes['wide']}>Project</th>
+            <th>Progress</th>
+            <th className={classes['wide']}>Started</th>
+            <th className={classes['wide']}>Took</th>
+            <th className={classes['widest']}>By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((run) => (
+            <Row
+              key={run.execution_id}
+              run={run}
+              project={nameOf(run.project_id)}
+              isOpen={run.execution_id === openId}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

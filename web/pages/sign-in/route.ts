@@ -1,16 +1,22 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../../src/domain/sign-in-problems.ts';
 import { rootRoute } from '../../app/root-route.ts';
 import { textOf } from '../../app/search.ts';
 
-/** `to`: where one wanted to go; `ended`: that a session was there before. */
-type SignInSearch = { to?: string; ended?: 'yes' };
+/** `to`: where one wanted to go; `ended`: that a session was there before; `problem`: what went wrong at the provider. */
+type SignInSearch = { to?: string; ended?: 'yes'; problem?: SignInProblem };
 
 export const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>): SignInSearch => {
     const to = textOf(search['to']);
-    return { ...(to ? { to } : {}), ...(search['ended'] === 'yes' ? { ended: 'yes' } : {}) };
+    const problem = textOf(search['problem']);
+    return {
+      ...(to && { to }),
+      ...(search['ended'] === 'yes' && { ended: 'yes' }),
+      ...(problem && Object.hasOwn(SIGN_IN_PROBLEMS, problem) && { problem: problem as SignInProblem }),
+    };
   },
   component: lazyRouteComponent(() => import('./sign-in.tsx'), 'SignIn'),
 });

@@ -3,6 +3,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useState, type SubmitEvent } from 'react';
+import { SIGN_IN_PROBLEMS } from '../../../src/domain/sign-in-problems.ts';
 import { answered, api } from '../../api/client.ts';
 import { isSignedOut } from '../../api/problem.ts';
 import { sentenceOf } from '../../components/states.tsx';
@@ -16,7 +17,7 @@ const routeApi = getRouteApi('/sign-in');
 /** One field for the address, one for the password, one button; then to where one wanted to go. */
 export function SignIn() {
   useDocumentTitle('Sign in · Baton');
-  const { to, ended } = routeApi.useSearch();
+  const { to, ended, problem } = routeApi.useSearch();
   const place = placeAfterSignIn(to);
   const { data: options } = useQuery(signInOptionsQuery);
   return (
@@ -32,6 +33,11 @@ export function SignIn() {
           {ended ? (
             <Alert color="yellow" variant="light" title="Your session has ended">
               Sign in again; you will be back where you were.
+            </Alert>
+          ) : null}
+          {problem ? (
+            <Alert color="red" variant="light" title="You are not signed in" role="alert">
+              {SIGN_IN_PROBLEMS[problem]}
             </Alert>
           ) : null}
           {options?.password === false ? null : <PasswordForm place={place} />}
