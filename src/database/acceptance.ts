@@ -77,15 +77,13 @@ export async function acceptInvitation(
 ): Promise<{ userId: string; workspaceId: string } | AcceptanceRefusal> {
   const { tokenHash, accepting, session, now } = acceptance;
   return await database.em.fork().transactional(async (em) => {
-    const row = await em.findOne(
-      Invitation,
-      { token_hash: tokenHash },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    );
-    if (!row) return 'missing';
+    // The address is locked before the row, as where invitations are made; the other way round two could wait in a circle.
+    const found = await em.findOne(Invitation, { token_hash: tokenHash });
+    if (!found) return 'missing';
+    await lockEmail(em, found.email);
+    const row = await em.refreshOrFail(found, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const status = statusOfInvitation(row, now);
     if (status !== 'open') return status;
-    await lockEmail(em, row.email);
     const userId = await personOf(em, row.email, accepting, now);
     if (userId === null) return accepting.kind === 'signed_in' ? 'not_yours' : 'changed';
     const { workspace_id: workspaceId } = row;

@@ -77,6 +77,8 @@ export async function changeRole(
     if ((before === 'owner' || role === 'owner') && which.actorRole !== 'owner') return 'owners_only';
     if (before === 'owner' && role !== 'owner' && owners.length === 1) return 'last_owner';
     member.role = role;
+    // The member's row before those of the invitations, as where these are made.
+    await em.flush();
     await revokeBeyondRole(em, { ...which, role });
     await note(em, which, 'member.role_changed', { email: user.email, from: before, to: role });
     return { id: user.id, email: user.email, name: user.name, role, created_at: member.created_at };

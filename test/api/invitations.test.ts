@@ -284,6 +284,16 @@ describe('invitations', () => {
       assertProblem(await post('look-up', { token }), 409, 'invalid_state');
     });
 
+    it('while somebody invites anew, with one outcome or the other', async () => {
+      for (let round = 0; round < 8; round += 1) {
+        const email = newAddress();
+        const token = await open(email);
+        const [accepted, again] = await Promise.all([accept(token), invite(email)]);
+        const statuses = `${accepted.status} ${again.status}`;
+        assert.ok(['201 409', '409 201'].includes(statuses), statuses);
+      }
+    });
+
     it('until they expire', async () => {
       const made = await invite(newAddress());
       await entities().nativeUpdate(Invitation, { id: made.json.id }, { expires_at: new Date() });
