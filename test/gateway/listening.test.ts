@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { io, type Socket } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { CHANNEL_PATH } from '../../src/domain/channel.ts';
@@ -7,6 +8,7 @@ import { LISTENING_SIGN_MS } from '../../src/domain/limits.ts';
 import { addWorkspace } from '../api/people.ts';
 import { startWorld, type Received, type World } from '../api/world.ts';
 import { plainAddress } from '../support/following.ts';
+import { SHARED_RINGS, startGateways } from '../support/gateways.ts';
 import { eventually } from '../support/runs.ts';
 
 type Told = Received['json'];
@@ -26,7 +28,7 @@ describe('listening on the live channel', function () {
   const clients: Client[] = [];
 
   before(async () => {
-    world = await startWorld({ worker: false, deliveryWorker: true });
+    world = await startWorld({ worker: false, deliveryWorker: true, environment: SHARED_RINGS });
     token = await tokenOf();
   });
   after(() => world.close());
@@ -51,8 +53,8 @@ describe('listening on the live channel', function () {
     }));
     await world.send('POST', '/api/v1/events', { body: { events } });
   };
-  const connect = async (as = token): Promise<Client> => {
-    const socket = new WebSocket(plainAddress(world.api.url, as));
+  const connect = async (as = token, url = world.api.url): Promise<Client> => {
+    const socket = new WebSocket(plainAddress(url, as));
     const said: Told[] = [];
     let asked = 0;
     socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
@@ -170,6 +172,34 @@ describe('listening on the live channel', function () {
     await back.ask('answer', { request_id: again.id, status: 200, duration_ms: 1 });
     const attempts = await attemptsOf(id, 'succeeded');
     assert.equal(attempts.length, 1);
+  });
+
+  it('goes on in another process when the first is killed, with what it had not answered', async () => {
+    const { databaseUrl, taskQueue } = world.configuration;
+    const { gateways, close } = await startGateways({ databaseUrl, taskQueue }, 1);
+    const [gateway] = gateways;
+    assert.ok(gateway);
+    const id = await listener();
+    const client = await connect(token, gateway.url);
+    await client.ask('listen', { webhook_id: id });
+    await publish(3);
+    const asked = await requests(client, 3);
+    const lost = once(client.socket, 'close');
+    process.kill(gateway.pid, 'SIGKILL');
+    await lost;
+    const other = await connect();
+    await other.ask('listen', { webhook_id: id });
+    const again = await requests(other, 3);
+    const idsOf = (some: Told[]) => some.map((request) => request.id).toSorted();
+    assert.deepEqual(idsOf(again), idsOf(asked));
+    for (const request of again) {
+      const answer = { request_id: request.id, status: 200, duration_ms: 1 };
+      assert.equal((await other.ask('answer', answer)).in_time, true);
+    }
+    await eventually('all to succeed', async () =>
+      (await deliveries(id)).every((one) => one.status === 'succeeded' && one.attempts_count === 1),
+    );
+    await close();
   });
 
   it('leaves in the table what a slow listener has not taken', async () => {
