@@ -86,6 +86,7 @@ export function createListening({ database, notifications, log }: Means): Listen
 
   const answer: Handler = {
     answeredAs: 'answered',
+    isAsked: true,
     async handle({ connection }, body) {
       const read = readAnswer(body);
       if (!read.success) return { reply: refusal('invalid_message', null, sentenceOf('answer', read.error)) };

@@ -118,7 +118,9 @@ export class Session {
       if (!handler)
         return refused('invalid_message', null, `There is no message of the type ${quoted(type)}.`);
       if (!isObject(body)) return refused('invalid_message', null, `${type} needs an object.`);
-      return { answeredAs: handler.answeredAs, ...(await handler.handle(this.#client, body)) };
+      const handled = await handler.handle(this.#client, body);
+      if (handler.isAsked && handled.reply.ok) this.#pace.giveBack('');
+      return { answeredAs: handler.answeredAs, ...handled };
     } catch (error) {
       this.#means.log.warn({ err: error, type }, 'a message on the channel could not be handled');
       return refused('unavailable', roomNamed(body));

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { createRateLimiter } from '../../src/domain/rate-limiter.ts';
+
+describe('a rate', () => {
+  let now = 0;
+  const limiter = () => createRateLimiter({ name: 'test', perSecond: 2, burst: 3 }, () => new Date(now));
+  const taken = (rate: ReturnType<typeof limiter>, times: number) =>
+    Array.from({ length: times }, () => rate.take('a').granted);
+
+  it('grants a burst, then so many a second', () => {
+    const rate = limiter();
+    assert.deepEqual(taken(rate, 4), [true, true, true, false]);
+    now += 1_000;
+    assert.deepEqual(taken(rate, 3), [true, true, false]);
+  });
+
+  it('is counted for each one apart', () => {
+    const rate = limiter();
+    taken(rate, 3);
+    assert.equal(rate.take('b').granted, true);
+  });
+
+  it('takes back what did not count, and never more than a burst', () => {
+    const rate = limiter();
+    taken(rate, 3);
+    rate.giveBack('a');
+    assert.deepEqual(taken(rate, 2), [true, false]);
+    for (let times = 0; times < 5; times += 1) rate.giveBack('a');
+    assert.deepEqual(taken(rate, 4), [true, true, true, false]);
+  });
+
+  it('is full again where it is filled', () => {
+    const rate = limiter();
+    taken(rate, 3);
+    rate.refill('a');
+    assert.equal(taken(rate, 3).every(Boolean), true);
+  });
+});
