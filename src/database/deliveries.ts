@@ -1,6 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../domain/delivery.ts';
+import { MOST_WORDS } from '../domain/delivery-view.ts';
 import type { EventKind } from '../domain/event-kinds.ts';
 import { derivedUuid } from '../ids/derived-uuid.ts';
 import { statements, type Database } from './connect.ts';
@@ -38,8 +39,6 @@ export async function listDeliveries(database: Database, filter: DeliveryFilter)
 export type MatchingEvents = readonly string[] | 'many';
 
 const MOST_NAMED = 20_000;
-/** Of an event's words, in characters: its id and a line of the rest. */
-const MOST_WORDS = 500;
 
 /** Finds the events first, by the index of their words: how many deliveries have a word can't be estimated well. */
 export async function matchingEvents(

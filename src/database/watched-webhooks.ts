@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../domain/delivery.ts';
-import type { StoredDelivery } from '../domain/delivery-view.ts';
+import { MOST_WORDS, type StoredDelivery } from '../domain/delivery-view.ts';
 import type { EventKind } from '../domain/event-kinds.ts';
 import type { EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
@@ -70,16 +70,21 @@ export async function tellOfDelivery(database: Database, webhookId: string, id: 
 type Row = Omit<StoredDelivery, 'next_attempt_at' | 'created_at'> & {
   event: EventKind;
   status: DeliveryStatus;
+  words: string | null;
   next_attempt_at: string | null;
   created_at: string;
 };
 
-/** These deliveries as they are now, of whichever webhooks, the oldest first. */
-export async function deliveriesNow(database: Database, ids: readonly string[]): Promise<StoredDelivery[]> {
+/** These deliveries as they are now, of whichever webhooks, the oldest first, with the words of their events. */
+export async function deliveriesNow(
+  database: Database,
+  ids: readonly string[],
+): Promise<(StoredDelivery & { words: string | null })[]> {
   const statement = sql<Row>`
-    select id, webhook_id, event_id, event, status, test, response_status, failure, response_ms, attempts_count,
-      next_attempt_at, reason, created_at
-    from deliveries where id = any(${[...ids]}::uuid[]) order by id
+    select d.id, d.webhook_id, d.event_id, d.event, d.status, d.test, d.response_status, d.failure, d.response_ms,
+      d.attempts_count, d.next_attempt_at, d.reason, d.created_at, left(e.words, ${MOST_WORDS}) as words
+    from deliveries d left join events e on e.seq = d.event_seq
+    where d.id = any(${[...ids]}::uuid[]) order by d.id
   `.compile(statements(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map((row) => ({

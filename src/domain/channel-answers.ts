@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANNEL_CODES, type ChannelCode } from './channel.ts';
-import { deliveryView } from './delivery-view.ts';
+import { listedDelivery } from './delivery-view.ts';
 import { ROOM_DELIVERIES } from './limits.ts';
 import { workflowSnapshot } from './run-schemas.ts';
 import { timestamp, uuidOut } from './schema-parts.ts';
@@ -21,7 +21,7 @@ const code = z.enum(Object.keys(CHANNEL_CODES) as [ChannelCode, ...ChannelCode[]
 export const webhookSnapshot = z
   .strictObject({
     webhook: webhookView,
-    deliveries: z.array(deliveryView).describe(`The newest ${ROOM_DELIVERIES}, as in a list`),
+    deliveries: z.array(listedDelivery).describe(`The newest ${ROOM_DELIVERIES}, as in a list`),
   })
   .meta({ id: 'WebhookSnapshot', description: 'A webhook as it stands' });
 
@@ -108,7 +108,7 @@ export const closedMessage = z.strictObject({ code, message: z.string() }).meta(
 });
 
 export const deliveryChanged = z
-  .strictObject({ type: z.literal('delivery.changed'), webhook_id: uuidOut, delivery: deliveryView })
+  .strictObject({ type: z.literal('delivery.changed'), webhook_id: uuidOut, delivery: listedDelivery })
   .meta({
     id: 'DeliveryChanged',
     description: 'A delivery is new or has changed: as it is now. States in between may be left out',
@@ -130,6 +130,7 @@ export const deliveryChanged = z
           next_attempt_at: null,
           reason: null,
           created_at: AT,
+          about: 'iss_481 SHOP-142 The cart forgets its coupon',
         },
       },
     ],

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
 import { EVENT_KINDS, type EventKind } from './event-kinds.ts';
+import { aboutEvent } from './event-payload.ts';
 import { FAILURE_KINDS } from './failure-kinds.ts';
 import { timestamp, uuidOut } from './schema-parts.ts';
 
-/** A delivery in a list (decisions 6), and in its webhook's room. */
+/** A delivery (decisions 6). */
 export const deliveryView = z
   .strictObject({
     id: uuidOut.describe('`X-Service-Delivery`, the same in all attempts'),
@@ -22,6 +23,16 @@ export const deliveryView = z
     created_at: timestamp,
   })
   .meta({ id: 'Delivery' });
+
+/** A delivery in its webhook's log, and in its room. */
+export const listedDelivery = deliveryView
+  .extend({
+    about: z
+      .string()
+      .nullable()
+      .describe('What the event is about: ids, keys, titles, names; null once they are removed'),
+  })
+  .meta({ id: 'ListedDelivery' });
 
 /** What is stored of a delivery and shown. */
 export type StoredDelivery = {
@@ -56,4 +67,13 @@ export function presentDelivery(row: StoredDelivery) {
     reason: row.reason ?? null,
     created_at: row.created_at.toISOString(),
   };
+}
+
+/** What is read of an event's words for a log, in characters: its id and a line of the rest. */
+export const MOST_WORDS = 500;
+
+/** A delivery of a log; `words` is what its event is searched by. */
+export function presentListed(row: StoredDelivery, words: string | null) {
+  const about = aboutEvent({ id: row.event_id, event: row.event }, words ?? '');
+  return { ...presentDelivery(row), about };
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
 import { deliveriesNow, MUCH, newestDeliveries } from '../database/watched-webhooks.ts';
 import { findWebhook } from '../database/webhooks.ts';
-import { presentDelivery } from '../domain/delivery-view.ts';
+import { presentListed } from '../domain/delivery-view.ts';
 import { CHANNEL_STALL_MS, ROOM_DELIVERIES_AGAIN } from '../domain/limits.ts';
 import { presentWebhook } from '../domain/webhook-view.ts';
 import { Message } from './message.ts';
@@ -81,7 +81,7 @@ export function createWebhookFeeds(means: Means, viewers: ReadonlySet<WebhookVie
   async function tellOfDeliveries(batch: Batch): Promise<void> {
     if (batch.size === 0) return;
     for (const row of await deliveriesNow(database, [...batch.keys()])) {
-      const delivery = presentDelivery(row);
+      const delivery = presentListed(row, row.words);
       const event = { type: 'delivery.changed' as const, webhook_id: row.webhook_id, delivery };
       const message = Message.of('event', event);
       const owedTo = batch.get(row.id) ?? [];

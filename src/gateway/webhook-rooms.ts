@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
-import { listDeliveries } from '../database/deliveries.ts';
+import { listDeliveries, wordsOfEvents } from '../database/deliveries.ts';
 import type { Notifications } from '../database/notifications.ts';
 import type { TokenHolder } from '../database/token-holders.ts';
 import { MUCH, newestDeliveries, WATCHED_MS, watchWebhooks } from '../database/watched-webhooks.ts';
 import { findWebhook, type WebhookRow } from '../database/webhooks.ts';
-import { presentDelivery } from '../domain/delivery-view.ts';
+import { presentListed } from '../domain/delivery-view.ts';
 import { ROOM_DELIVERIES, ROOM_DELIVERIES_AGAIN } from '../domain/limits.ts';
 import { presentWebhook } from '../domain/webhook-view.ts';
 import type { Numbers } from './numbers.ts';
@@ -120,7 +120,9 @@ export function createWebhookRooms(means: Means): RoomOpener {
       webhookId: row.id,
       limit: ROOM_DELIVERIES,
     });
-    return { webhook: presentWebhook(row, clock()), deliveries: newest.map(presentDelivery) };
+    const words = await wordsOfEvents(database, newest);
+    const deliveries = newest.map((one) => presentListed(one, words.get(one.event_seq) ?? null));
+    return { webhook: presentWebhook(row, clock()), deliveries };
   }
 
   return {

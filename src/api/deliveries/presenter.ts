@@ -1,6 +1,5 @@
 import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/deliveries.ts';
-import { aboutEvent } from '../../domain/event-payload.ts';
-import { presentDelivery } from '../../domain/delivery-view.ts';
+import { presentListed } from '../../domain/delivery-view.ts';
 
 /** An attempt with what was sent and received; `body` is the payload, the same in all attempts. */
 export function presentAttempt(row: AttemptRow, body: string | null) {
@@ -25,12 +24,6 @@ export function presentAttempt(row: AttemptRow, body: string | null) {
     timings: row.timings,
     response_ms: row.response_ms ?? null,
   };
-}
-
-/** A delivery of a log; `words` is what its event is searched by. */
-export function presentListed(row: DeliveryRow, words: string | null) {
-  const about = aboutEvent({ id: row.event_id, event: row.event }, words ?? '');
-  return { ...presentDelivery(row), about };
 }
 
 /** A delivery with all its attempts. */

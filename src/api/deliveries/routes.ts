@@ -1,4 +1,4 @@
-import { deliveryView } from '../../domain/delivery-view.ts';
+import { deliveryView, presentListed } from '../../domain/delivery-view.ts';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
 import {
   attemptsOf,
@@ -12,7 +12,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { presentDetail, presentListed } from './presenter.ts';
+import { presentDetail } from './presenter.ts';
 import { retryDelivery } from './retry.ts';
 import * as schema from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/delivery.ts';
-import { deliveryView } from '../../domain/delivery-view.ts';
+import { listedDelivery } from '../../domain/delivery-view.ts';
 import { EVENT_KINDS } from '../../domain/event-kinds.ts';
 import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
 import {
@@ -16,18 +16,8 @@ import {
 
 const MAX_SEARCH_LENGTH = 200;
 
-/** A delivery in its webhook's log. */
-const listed = deliveryView
-  .extend({
-    about: z
-      .string()
-      .nullable()
-      .describe('What the event is about: ids, keys, titles, names; null once they are removed'),
-  })
-  .meta({ id: 'ListedDelivery' });
-
 /** A page of a webhook's log (decisions 6). */
-export const page = pageOf(listed).meta({ id: 'DeliveryPage' });
+export const page = pageOf(listedDelivery).meta({ id: 'DeliveryPage' });
 
 const milliseconds = z.number().nullable();
 const headers = z.record(z.string(), z.string());
@@ -67,7 +57,7 @@ export const attempt = z
   })
   .meta({ id: 'DeliveryAttempt' });
 
-export const detail = listed
+export const detail = listedDelivery
   .extend({
     event_timestamp: timestamp.nullable().describe('When the event occurred'),
     received_at: timestamp.nullable().describe('When the event came in here'),
