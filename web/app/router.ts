@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { NothingHere, PageFailed, PageWaits } from '../components/page-states.tsx';
+import { invitationRoute } from '../pages/invitation/route.ts';
 import { orchestrationRoutes } from '../pages/orchestration/routes.ts';
 import { settingsRoutes } from '../pages/settings/routes.ts';
 import { signInRoute } from '../pages/sign-in/route.ts';
@@ -18,6 +19,7 @@ const homeRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   homeRoute,
   signInRoute,
+  invitationRoute,
   signedInRoute.addChildren([...orchestrationRoutes, ...webhookRoutes, ...settingsRoutes]),
 ]);
 

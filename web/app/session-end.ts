@@ -1,4 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query';
+import { sessionQuery } from '../api/session.ts';
 import type { AnyRouter } from '@tanstack/react-router';
 
 const CHANNEL = 'baton-session';
@@ -15,7 +16,8 @@ export function watchSession(router: AnyRouter, queryClient: QueryClient) {
 
   const ended = () => {
     const { pathname, href } = router.state.location;
-    if (pathname === '/sign-in') return;
+    // Where nobody was signed in, the way in leads to the sign-in page by itself.
+    if (pathname === '/sign-in' || queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
     void router.navigate({ to: '/sign-in', search: { to: href, ended: 'yes' }, replace: true });
     // What somebody has seen is not for the next person at this screen.
     queryClient.clear();

@@ -28,7 +28,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
     reset();
     void router.invalidate();
   };
-  return <ErrorState title="This page could not be shown" error={error} onRetry={retry} />;
+  return <ErrorState order={1} title="This page could not be shown" error={error} onRetry={retry} />;
 }
 
 /** While a page or who is signed in is being fetched. */

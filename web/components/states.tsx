@@ -40,14 +40,16 @@ type ErrorProps = {
   title: string;
   /** The way on, as a rule to try again. */
   onRetry?: () => void;
+  /** 1 where nothing else heads the page. */
+  order?: 1 | 2;
   children?: ReactNode;
 };
 
 /** What happened, what it means for the person, and what to do. */
-export function ErrorState({ error, title, onRetry, children }: ErrorProps) {
+export function ErrorState({ error, title, onRetry, order = 2, children }: ErrorProps) {
   return (
     <Stack align="center" gap="sm" py={48} px="md" ta="center" role="alert">
-      <Title order={2}>{title}</Title>
+      <Title order={order}>{title}</Title>
       <Text c="dimmed" maw={560}>
         {sentenceOf(error)}
       </Text>

@@ -14,6 +14,7 @@ import { runsQuery, type ListedRun } from './queries.ts';
 import { RunTable } from './run-table.tsx';
 import type { RunListSearch } from './routes.ts';
 
+const FirstSteps = lazy(async () => ({ default: (await import('./first-steps.tsx')).FirstSteps }));
 const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));
 const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx')).SubmitTask }));
 
@@ -40,6 +41,13 @@ export function RunList() {
 
   return (
     <Page title="Orchestration" lead="Every task, and what its agents are doing." actions={submit} wide>
+      <Suspense>
+        <FirstSteps
+          hasRuns={hasFilters(search) || rows.length > 0}
+          isLoading={runs.isPending}
+          onSubmit={() => setSubmitting(true)}
+        />
+      </Suspense>
       <RunFilters />
       {runs.isPending ? (
         <ListSkeleton />
@@ -50,7 +58,7 @@ export function RunList() {
           onRetry={() => void runs.refetch()}
         />
       ) : rows.length === 0 ? (
-        <NoRuns isFiltered={Boolean(search.state ?? search.type ?? search.project)} submit={submit} />
+        <NoRuns isFiltered={hasFilters(search)} submit={submit} />
       ) : (
         <RunTable rows={rows} openId={search.run} />
       )}
@@ -79,6 +87,10 @@ function useRuns(search: RunListSearch) {
       return rows.some((run) => !isTerminal(run.state)) ? MOVING_MS : RESTING_MS;
     },
   });
+}
+
+function hasFilters({ state, type, project }: RunListSearch): boolean {
+  return (state ?? type ?? project) !== undefined;
 }
 
 function withRun(search: RunListSearch, run: string | undefined): RunListSearch {

@@ -1,8 +1,8 @@
-import { Text, Title } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import { Band } from '../../components/band.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import type { Run } from './queries.ts';
-import classes from './run-view.module.css';
 import { whoIs } from './words.ts';
 
 /** What a person must know before all else: that a human is asked for, that it failed, that it is held. */
@@ -16,28 +16,26 @@ export function RunBand({ run, events }: { run: Run; events: readonly FeedEvent[
 function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run['escalation']> }) {
   const done = run.steps.filter((step) => step.status === 'completed').map((step) => step.name);
   return (
-    <section className={classes['band']} data-tone="escalated" aria-label="Escalation">
-      <Title order={2}>A human is needed: {escalation.reason}</Title>
-      <p>
-        {escalation.agent ?? 'An agent'} asked for it
-        {escalation.step ? ` in the step ${escalation.step}` : ''}, <RelativeTime at={escalation.at} />.{' '}
-        {done.length > 0 ? `Done so far: ${done.join(', ')}.` : 'Nothing was done before.'} The run has ended;
-        submit a new task once the question is answered.
-      </p>
-    </section>
+    <Band tone="escalated" label="Escalation" title={`A human is needed: ${escalation.reason}`}>
+      {escalation.agent ?? 'An agent'} asked for it{escalation.step ? ` in the step ${escalation.step}` : ''},{' '}
+      <RelativeTime at={escalation.at} />.{' '}
+      {done.length > 0 ? `Done so far: ${done.join(', ')}.` : 'Nothing was done before.'} The run has ended;
+      submit a new task once the question is answered.
+    </Band>
   );
 }
 
 function Failed({ run }: { run: Run }) {
   const [first, ...more] = run.errors;
   return (
-    <section className={classes['band']} data-tone="failed" aria-label="Failure">
-      <Title order={2}>{first?.step ? `The step ${first.step} failed` : 'The run failed'}</Title>
-      <p>
-        {first?.message ?? 'There is no more to tell.'}
-        {more.length > 0 ? ` (and ${more.length} more under “errors”)` : ''}
-      </p>
-    </section>
+    <Band
+      tone="failed"
+      label="Failure"
+      title={first?.step ? `The step ${first.step} failed` : 'The run failed'}
+    >
+      {first?.message ?? 'There is no more to tell.'}
+      {more.length > 0 ? ` (and ${more.length} more under “Errors”)` : ''}
+    </Band>
   );
 }
 
@@ -45,25 +43,25 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   const pause = events.findLast(({ type, data }) => type === 'state.changed' && data['to'] === 'paused');
   const reason = typeof pause?.data['reason'] === 'string' ? pause.data['reason'] : null;
   const ending = run.steps.filter((step) => step.status === 'running').map((step) => step.name);
+  const title = (
+    <>
+      Paused{run.paused_by ? ` by ${whoIs(run.paused_by)}` : ''}
+      {run.paused_at ? (
+        <>
+          , <RelativeTime at={run.paused_at} />
+        </>
+      ) : null}
+    </>
+  );
   return (
-    <section className={classes['band']} data-tone="held" aria-label="Pause">
-      <Title order={2}>
-        Paused{run.paused_by ? ` by ${whoIs(run.paused_by)}` : ''}
-        {run.paused_at ? (
-          <>
-            , <RelativeTime at={run.paused_at} />
-          </>
-        ) : null}
-      </Title>
-      <p>
-        {reason ? `“${reason}” ` : ''}
-        {ending.length > 0
-          ? `Nothing new starts; ${ending.join(', ')} is still ending, and its result is kept.`
-          : 'Nothing new starts until somebody continues it.'}
-      </p>
+    <Band tone="held" label="Pause" title={title}>
+      {reason ? `“${reason}” ` : ''}
+      {ending.length > 0
+        ? `Nothing new starts; ${ending.join(', ')} is still ending, and its result is kept.`
+        : 'Nothing new starts until somebody continues it.'}
       <Text size="xs" c="dimmed">
         Time spent paused does not count against the run’s limit.
       </Text>
-    </section>
+    </Band>
   );
 }

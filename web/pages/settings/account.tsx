@@ -1,5 +1,26 @@
+import { Stack } from '@mantine/core';
+import { useSession } from '../../api/session.ts';
 import { Page } from '../../components/page.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ChangePassword } from './account/change-password.tsx';
+import { Sessions } from './account/sessions.tsx';
 
+/** What belongs to the person: the password, and where one is signed in. */
 export function Account() {
-  return <Page title="Your account">This screen is being built.</Page>;
+  const { me } = useSession();
+  return (
+    <Page
+      title="Your account"
+      lead={`${me.user?.name ?? ''}, ${me.user?.email ?? ''}, ${me.role ?? ''} of ${me.workspace.name}`}
+    >
+      <Stack gap="md">
+        <Panel title="Where you are signed in">
+          <Sessions />
+        </Panel>
+        <Panel title="Change your password">
+          <ChangePassword />
+        </Panel>
+      </Stack>
+    </Page>
+  );
 }

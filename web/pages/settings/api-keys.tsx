@@ -1,5 +1,58 @@
+import { Button } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSession } from '../../api/session.ts';
+import { PagedSection } from '../../components/paged-section.tsx';
 import { Page } from '../../components/page.tsx';
+import { EmptyState } from '../../components/states.tsx';
+import { KeyTable } from './keys/key-table.tsx';
+import { NewKey } from './keys/new-key.tsx';
+import { keysQuery } from './keys/queries.ts';
 
+/** The keys by which other programs call the API. */
 export function ApiKeys() {
-  return <Page title="API keys">This screen is being built.</Page>;
+  const { isAtLeast } = useSession();
+  const lead = 'By a key another program submits tasks and sends events. A key belongs to one project.';
+  return (
+    <Page title="API keys" lead={lead}>
+      {isAtLeast('admin') ? (
+        <Keys />
+      ) : (
+        <EmptyState title="Keys are for admins">
+          An admin of this workspace makes keys, and can give you one.
+        </EmptyState>
+      )}
+    </Page>
+  );
+}
+
+function Keys() {
+  const [making, setMaking] = useState(false);
+  const query = useInfiniteQuery(keysQuery);
+  const button = (
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
+      New key
+    </Button>
+  );
+  return (
+    <>
+      <div style={{ marginBottom: '1rem' }}>{button}</div>
+      <PagedSection
+        query={query}
+        failure="The keys could not be loaded"
+        empty={
+          <EmptyState
+            title="There is no key yet"
+            example={`export BATON_API_KEY=bt_…\ncurl -H "X-API-Key: $BATON_API_KEY" ${location.origin}/api/v1/me`}
+          >
+            Make one for each program that calls the API, so that each can be taken away alone.
+          </EmptyState>
+        }
+      >
+        {(keys) => <KeyTable keys={keys} />}
+      </PagedSection>
+      {making ? <NewKey onClose={() => setMaking(false)} /> : null}
+    </>
+  );
 }

@@ -1,5 +1,37 @@
+import { Button, Stack } from '@mantine/core';
+import { IconUserPlus } from '@tabler/icons-react';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSession } from '../../api/session.ts';
+import { PagedSection } from '../../components/paged-section.tsx';
 import { Page } from '../../components/page.tsx';
+import { Invitations } from './members/invitations.tsx';
+import { Invite } from './members/invite.tsx';
+import { MemberTable } from './members/member-table.tsx';
+import { membersQuery } from './members/queries.ts';
 
+/** The people of the workspace, and who is invited. */
 export function Members() {
-  return <Page title="Members">This screen is being built.</Page>;
+  const { isAtLeast } = useSession();
+  const [inviting, setInviting] = useState(false);
+  const query = useInfiniteQuery(membersQuery);
+  const mayInvite = isAtLeast('admin');
+  const button = mayInvite ? (
+    <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
+      Invite
+    </Button>
+  ) : null;
+  return (
+    <Page title="Members" lead="Who may do what in this workspace." actions={button}>
+      <Stack gap="xl">
+        <div>
+          <PagedSection query={query} failure="The members could not be loaded" empty={null}>
+            {(members) => <MemberTable members={members} />}
+          </PagedSection>
+        </div>
+        {mayInvite ? <Invitations /> : null}
+      </Stack>
+      {inviting ? <Invite onClose={() => setInviting(false)} /> : null}
+    </Page>
+  );
 }

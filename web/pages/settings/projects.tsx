@@ -1,5 +1,93 @@
+import { Button, Modal, Stack, TextInput } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { projectPlan } from '../../../src/domain/project-plan.ts';
+import { projectKeyFrom } from '../../../src/domain/text.ts';
+import { answered, api } from '../../api/client.ts';
+import { projectsQuery } from '../../api/projects.ts';
+import { useSession } from '../../api/session.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { Id } from '../../components/id.tsx';
 import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { RelativeTime } from '../../components/time.tsx';
+import { FormFoot } from '../../forms/form-foot.tsx';
+import { useApiForm } from '../../forms/use-api-form.ts';
 
+/** What tasks belong to. */
 export function Projects() {
-  return <Page title="Projects">This screen is being built.</Page>;
+  const { isAtLeast } = useSession();
+  const [making, setMaking] = useState(false);
+  const query = useQuery(projectsQuery);
+  const button = isAtLeast('admin') ? (
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
+      New project
+    </Button>
+  ) : null;
+  return (
+    <Page title="Projects" lead="Every task and every API key belongs to one." actions={button}>
+      {query.isPending ? (
+        <ListSkeleton rows={3} />
+      ) : query.isError ? (
+        <ErrorState
+          title="The projects could not be loaded"
+          error={query.error}
+          onRetry={() => void query.refetch()}
+        />
+      ) : (
+        <DataTable label="Projects" columns={['Name', 'Key', 'Id', 'Made']}>
+          {query.data.map((project) => (
+            <tr key={project.id}>
+              <td>
+                <strong>{project.name}</strong>
+              </td>
+              <td>
+                <code>{project.key}</code>
+              </td>
+              <td>
+                <Id value={project.id} label="project id" />
+              </td>
+              <td>
+                <RelativeTime at={project.created_at} />
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      {making ? <NewProject onClose={() => setMaking(false)} /> : null}
+    </Page>
+  );
+}
+
+function NewProject({ onClose }: { onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const { form, problem, isSending, onSubmit } = useApiForm({
+    initialValues: { name: '', key: '' },
+    schema: projectPlan,
+    bodyOf: ({ name, key }) => ({ name, ...(key === '' ? {} : { key }) }),
+    send: (body) => answered(api.POST('/api/v1/projects', { body })),
+    async onDone() {
+      await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title="New project" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form onSubmit={onSubmit} noValidate>
+        <Stack gap="sm">
+          <TextInput label="Name" required data-autofocus maxLength={200} {...form.getInputProps('name')} />
+          <TextInput
+            label="Key"
+            description="Up to 10 capital letters and digits"
+            placeholder={form.values.name ? projectKeyFrom(form.values.name) : ''}
+            maxLength={10}
+            {...form.getInputProps('key')}
+          />
+          <FormFoot act="Make the project" isSending={isSending} problem={problem} />
+        </Stack>
+      </form>
+    </Modal>
+  );
 }

@@ -1,5 +1,55 @@
+import { Code, Group, Stack, Text } from '@mantine/core';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { answered, api } from '../../api/client.ts';
+import { CopyButton } from '../../components/copy-button.tsx';
 import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { EmptyState, ErrorState } from '../../components/states.tsx';
 
+const addressesQuery = queryOptions({
+  queryKey: ['source-addresses'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/source-addresses', { signal })),
+});
+
+/** Where deliveries and callbacks come from. */
 export function SourceAddresses() {
-  return <Page title="Source addresses">This screen is being built.</Page>;
+  const query = useQuery(addressesQuery);
+  const lead =
+    'Webhooks and callbacks come from these addresses: let them through your firewall, and nobody else.';
+  return (
+    <Page title="Source addresses" lead={lead}>
+      {query.isPending ? (
+        <ListSkeleton rows={2} />
+      ) : query.isError ? (
+        <ErrorState
+          title="The addresses could not be loaded"
+          error={query.error}
+          onRetry={() => void query.refetch()}
+        />
+      ) : query.data.addresses.length === 0 ? (
+        <EmptyState title="No address is published" example="SOURCE_ADDRESSES=203.0.113.7,2001:db8::7">
+          Whoever runs this service names its outgoing addresses by the variable SOURCE_ADDRESSES.
+        </EmptyState>
+      ) : (
+        <Panel>
+          <Stack gap="sm">
+            {query.data.addresses.map((address) => (
+              <Group key={address} gap="xs">
+                <Code fz="sm">{address}</Code>
+                <CopyButton iconOnly value={address} label={`Copy ${address}`} />
+              </Group>
+            ))}
+            <Group>
+              <CopyButton value={query.data.addresses.join('\n')} label="Copy all" />
+            </Group>
+            <Text size="sm" c="dimmed">
+              Programs read the same list, without a key, at{' '}
+              <Code>{location.origin}/api/v1/source-addresses</Code>.
+            </Text>
+          </Stack>
+        </Panel>
+      )}
+    </Page>
+  );
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
@@ -6,6 +6,7 @@ import { useState, type SubmitEvent } from 'react';
 import { SIGN_IN_PROBLEMS } from '../../../src/domain/sign-in-problems.ts';
 import { answered, api } from '../../api/client.ts';
 import { isSignedOut } from '../../api/problem.ts';
+import { Band } from '../../components/band.tsx';
 import { sentenceOf } from '../../components/states.tsx';
 import { tellTabs } from '../../app/session-end.ts';
 import classes from './sign-in.module.css';
@@ -31,14 +32,14 @@ export function SignIn() {
             </Text>
           </div>
           {ended ? (
-            <Alert color="yellow" variant="light" title="Your session has ended">
+            <Band tone="held" title="Your session has ended">
               Sign in again; you will be back where you were.
-            </Alert>
+            </Band>
           ) : null}
           {problem ? (
-            <Alert color="red" variant="light" title="You are not signed in" role="alert">
+            <Band tone="failed" title="You are not signed in" urgent>
               {SIGN_IN_PROBLEMS[problem]}
-            </Alert>
+            </Band>
           ) : null}
           {options?.password === false ? null : <PasswordForm place={place} />}
           {options?.openid ? (

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import type { World } from '../api/world.ts';
+import { addPerson } from '../api/people.ts';
+import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
+
+describe('the settings screens', () => {
+  let world: World;
+  let at: AtScreens;
+  before(async () => {
+    world = await startScreens({ SIGN_INS_PER_MINUTE: '1000', SOURCE_ADDRESSES: '203.0.113.7,2001:db8::7' });
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    at = await atScreens(world);
+  });
+  afterEach(async () => {
+    const complaints = at.complaints();
+    await at.close();
+    assert.deepEqual(complaints, []);
+  });
+
+  it('make an API key, show it once, replace and revoke it', async () => {
+    const { page } = at;
+    await at.go('/settings/api-keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    await dialog.getByText('Must have 1 character or more.').waitFor();
+    await assertAccessible(page, 'the form of a key');
+    await picture(page, 'key-new');
+    await dialog.getByLabel('Name').fill('CI');
+    await dialog.getByRole('checkbox', { name: 'send events' }).check();
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    const key = await page.getByLabel('API key', { exact: true }).textContent();
+    const { json } = await world.send('GET', '/api/v1/me', { key });
+    assert.deepEqual(json.scopes, ['tasks:read', 'tasks:write', 'events:write']);
+    await page.getByRole('button', { name: 'Close' }).click();
+    const row = page.getByRole('row', { name: /CI/ });
+    await assertAccessible(page, 'the keys');
+    await picture(page, 'keys');
+    await row.getByRole('button', { name: 'Replace…' }).click();
+    await page.getByRole('button', { name: 'Make the new key' }).click();
+    await page.getByText('it is shown this once').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('replaced, still good').waitFor();
+    await page
+      .getByRole('row', { name: /CI.*active/ })
+      .getByRole('button', { name: 'Revoke…' })
+      .click();
+    await page.getByText('Revoke “CI”?').waitFor();
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('revoked', { exact: true }).waitFor();
+  });
+
+  it('invite somebody, who joins by the link', async () => {
+    const { page } = at;
+    await at.go('/settings/members');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('dialog').getByLabel('E-mail').fill('ada@example.com');
+    await page.getByRole('button', { name: 'Make the invitation' }).click();
+    const link = (await page.getByLabel('Invitation link').textContent()) ?? '';
+    await assertAccessible(page, 'an invitation that was made');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('region', { name: 'Invitations' }).getByText('ada@example.com').waitFor();
+    await assertAccessible(page, 'the members');
+    await picture(page, 'members');
+
+    const guest = await atScreens(world, { cookie: null });
+    await guest.go(new URL(link).pathname + new URL(link).hash);
+    await guest.page.getByRole('heading', { name: 'Join Test' }).waitFor();
+    await assertAccessible(guest.page, 'the invitation');
+    await picture(guest.page, 'invitation');
+    await guest.page.getByLabel('Your name').fill('Ada');
+    await guest.page.getByLabel('A password', { exact: true }).fill('a long enough password');
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByRole('heading', { name: 'Orchestration' }).waitFor();
+    assert.deepEqual(guest.complaints(), []);
+    await guest.close();
+
+    await page.reload();
+    await page.getByRole('row', { name: /Ada/ }).waitFor();
+    const role = page.getByLabel('Role of Ada');
+    assert.equal(await role.inputValue(), 'member');
+    await role.selectOption('viewer');
+    await page.reload();
+    assert.equal(await page.getByLabel('Role of Ada').inputValue(), 'viewer');
+    await page.getByRole('row', { name: /Ada/ }).getByRole('button', { name: 'Remove…' }).click();
+    await page.getByRole('button', { name: 'Remove the member' }).click();
+    await page.getByRole('row', { name: /Ada/ }).waitFor({ state: 'detached' });
+  });
+
+  it('say so where an invitation can not be used', async () => {
+    await at.go('/invitation#nothing');
+    await at.page.getByText('There is no such invitation').waitFor();
+    await assertAccessible(at.page, 'an invitation that is none');
+  });
+
+  it('make a project', async () => {
+    const { page } = at;
+    await at.go('/settings/projects');
+    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByLabel('Name').fill('Web shop');
+    await page.getByRole('button', { name: 'Make the project' }).click();
+    await page.getByRole('row', { name: /Web shop/ }).waitFor();
+    await assertAccessible(page, 'the projects');
+    await picture(page, 'projects');
+    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByLabel('Name').fill('Another');
+    await page.getByLabel('Key').fill('WEBSHOP');
+    await page.getByRole('button', { name: 'Make the project' }).click();
+    await page.getByText('has a project with the key WEBSHOP already').waitFor();
+  });
+
+  it('tell where deliveries come from', async () => {
+    await at.go('/settings/source-addresses');
+    await at.page.getByText('203.0.113.7/32').waitFor();
+    await assertAccessible(at.page, 'the source addresses');
+    await picture(at.page, 'source-addresses');
+  });
+
+  it('list sessions, end them, and change the password', async () => {
+    const { page } = at;
+    await world.signIn();
+    await at.go('/settings/account');
+    await page.getByText('this one').waitFor();
+    await assertAccessible(page, 'the account');
+    await picture(page, 'account');
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('row').count(), 2);
+    await page.getByLabel('The password until now', { exact: true }).fill('wrong');
+    await page.getByLabel('The new one', { exact: true }).fill('another good long password');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('Is wrong.').waitFor();
+  });
+
+  it('show a viewer nothing that a viewer may not do', async () => {
+    const viewer = await atScreens(world, { cookie: await addPerson(world, await world.signIn(), 'viewer') });
+    const { page } = viewer;
+    await viewer.go('/orchestration');
+    await page.getByText('No task has been submitted yet').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Submit a task' }).count(), 0);
+    await viewer.go('/settings/api-keys');
+    await page.getByText('Keys are for admins').waitFor();
+    await viewer.go('/settings/members');
+    await page.getByRole('row', { name: /owner@example\.com/ }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Remove|Invite/ }).count(), 0);
+    assert.deepEqual(viewer.complaints(), []);
+    await viewer.close();
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import type { World } from '../api/world.ts';
+import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
+
+describe('signing in at the screens', () => {
+  let world: World;
+  let at: AtScreens;
+  before(async () => {
+    world = await startScreens({ SIGN_INS_PER_MINUTE: '1000', TEMPORAL_UI_URL: 'http://localhost:8233' });
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    at = await atScreens(world, { cookie: null });
+  });
+  afterEach(async () => {
+    const complaints = at.complaints();
+    await at.close();
+    assert.deepEqual(complaints, []);
+  });
+
+  it('leads to where one wanted to go', async () => {
+    const { page } = at;
+    await at.go('/orchestration?state=failed,escalated');
+    await page.waitForURL('**/sign-in?to=*');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    assert.equal(await page.getByText('Your session has ended').count(), 0);
+    await assertAccessible(page, 'the sign-in page');
+    await picture(page, 'sign-in');
+    await at.signIn();
+    await page.waitForURL('**/orchestration?state=failed,escalated');
+    await page.getByRole('heading', { name: 'Orchestration' }).waitFor();
+  });
+
+  it('never leads to another address', async () => {
+    for (const wanted of [
+      'https://evil.example.com/',
+      '//evil.example.com',
+      '/\\evil.example.com',
+      'javascript:1',
+    ]) {
+      await at.go(`/sign-in?to=${encodeURIComponent(wanted)}`);
+      await at.signIn();
+      await at.page.waitForURL(`${world.api.url}/orchestration`);
+      await at.page.context().clearCookies();
+    }
+  });
+
+  it('says in a sentence that the password is wrong', async () => {
+    await at.go('/sign-in');
+    await at.signIn('owner@example.com', 'not the password');
+    await at.page.getByRole('alert').getByText('E-mail or password is wrong.').waitFor();
+    await assertAccessible(at.page, 'the sign-in page with a refusal');
+  });
+
+  it('says what went wrong at the identity provider', async () => {
+    await at.go('/sign-in?problem=not_invited');
+    await at.page.getByText('You are not a member here.').waitFor();
+    await assertAccessible(at.page, 'the sign-in page with a problem');
+  });
+
+  it('comes by itself when the session has ended, and leads back', async () => {
+    const { page } = at;
+    await at.go('/orchestration');
+    await at.signIn();
+    await page.getByText('No task has been submitted yet').waitFor();
+    await page.context().clearCookies();
+    await page.getByText('Your session has ended').waitFor({ timeout: 15_000 });
+    await at.signIn();
+    await page.waitForURL('**/orchestration');
+    await page.getByText('No task has been submitted yet').waitFor();
+  });
+
+  it('out in one tab is out in the other', async () => {
+    const { page } = at;
+    await at.go('/sign-in');
+    await at.signIn();
+    await page.waitForURL('**/orchestration');
+    const other = await page.context().newPage();
+    await other.goto(`${world.api.url}/settings/projects`);
+    await other.getByText('FIRST', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await picture(page, 'person-menu');
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.waitForURL('**/sign-in');
+    await other.waitForURL('**/sign-in?to=*');
+    await other.close();
+  });
+});

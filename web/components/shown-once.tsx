@@ -1,0 +1,18 @@
+import { Code, Group, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { CopyButton } from './copy-button.tsx';
+
+/** Something that is shown this once: a key, a secret, a link. */
+export function ShownOnce({ value, label, children }: { value: string; label: string; children: ReactNode }) {
+  return (
+    <Stack gap="xs">
+      <Text size="sm">{children}</Text>
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <Code block flex={1} style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }} aria-label={label}>
+          {value}
+        </Code>
+        <CopyButton value={value} />
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,101 @@
+import { Button, Paper, PasswordInput, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { newPerson } from '../../../src/domain/invitation-plan.ts';
+import { MIN_PASSWORD_LENGTH } from '../../../src/domain/limits.ts';
+import { answered, api, type Schemas } from '../../api/client.ts';
+import { tellTabs } from '../../app/session-end.ts';
+import { ErrorState } from '../../components/states.tsx';
+import { FormFoot } from '../../forms/form-foot.tsx';
+import { useApiForm } from '../../forms/use-api-form.ts';
+import classes from '../sign-in/sign-in.module.css';
+import { openIdAddress } from '../sign-in/sign-in-options.ts';
+
+type Invitation = Schemas['ShownInvitation'];
+
+const eye = { 'aria-label': 'Show or hide the password' };
+
+/** What somebody who was invited sees, and becomes a member by. */
+export function InvitationPage() {
+  useDocumentTitle('Invitation · Baton');
+  const [token] = useState(() => location.hash.slice(1));
+  const query = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: () => answered(api.POST('/api/v1/invitations/look-up', { body: { token } })),
+    retry: false,
+    staleTime: Infinity,
+  });
+  return (
+    <main className={classes['page']}>
+      <Paper withBorder p="xl" radius="md" className={classes['card']}>
+        {query.isPending ? <Skeleton height={240} /> : null}
+        {query.isError ? (
+          <ErrorState order={1} title="This invitation can not be used" error={query.error}>
+            <Button component={Link} to="/sign-in" variant="default">
+              Sign in
+            </Button>
+          </ErrorState>
+        ) : null}
+        {query.data ? <Accept invitation={query.data} token={token} /> : null}
+      </Paper>
+    </main>
+  );
+}
+
+function Accept({ invitation, token }: { invitation: Invitation; token: string }) {
+  const { workspace, role, email, invited_by } = invitation;
+  return (
+    <Stack gap="md">
+      <div>
+        <Title order={1}>Join {workspace.name}</Title>
+        <Text c="dimmed" size="sm">
+          {invited_by ?? 'Somebody'} invites {email} as {role}.
+        </Text>
+      </div>
+      {invitation.account === 'openid' ? (
+        <Button component="a" href={openIdAddress('/')}>
+          Sign in to accept
+        </Button>
+      ) : (
+        <AcceptForm token={token} isNew={invitation.account === 'new'} />
+      )}
+    </Stack>
+  );
+}
+
+function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
+  const queryClient = useQueryClient();
+  const router = useRouter();
+  const { form, problem, isSending, onSubmit } = useApiForm({
+    initialValues: { name: '', password: '' },
+    // A password that is there already is under whatever rules there were then.
+    schema: isNew ? newPerson : newPerson.pick({}),
+    bodyOf: ({ name, password }) => ({ ...(isNew ? { name } : {}), password }),
+    send: (body) => answered(api.POST('/api/v1/invitations/accept', { body: { token, ...body } })),
+    meta: { signsIn: true },
+    onDone() {
+      queryClient.clear();
+      tellTabs('signed-in');
+      router.history.replace('/orchestration');
+    },
+  });
+  return (
+    <form onSubmit={onSubmit} noValidate>
+      <Stack gap="sm">
+        {isNew ? <TextInput label="Your name" autoComplete="name" {...form.getInputProps('name')} /> : null}
+        <PasswordInput
+          label={isNew ? 'A password' : 'Your password'}
+          description={
+            isNew ? `${MIN_PASSWORD_LENGTH} characters or more` : 'The one you sign in with already'
+          }
+          autoComplete={isNew ? 'new-password' : 'current-password'}
+          visibilityToggleButtonProps={eye}
+          {...form.getInputProps('password')}
+        />
+        <FormFoot act="Join" isSending={isSending} problem={problem} />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,49 @@
+import { PasswordInput, Stack } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { MIN_PASSWORD_LENGTH } from '../../../../src/domain/limits.ts';
+import { passwordChange } from '../../../../src/domain/password-change.ts';
+import { answered, api } from '../../../api/client.ts';
+import { FormFoot } from '../../../forms/form-foot.tsx';
+import { useApiForm } from '../../../forms/use-api-form.ts';
+
+const eye = { 'aria-label': 'Show or hide the password' };
+
+/** Another password; all other sessions end with the old one. */
+export function ChangePassword() {
+  const queryClient = useQueryClient();
+  const { form, problem, isSending, onSubmit } = useApiForm({
+    initialValues: { current_password: '', new_password: '' },
+    schema: passwordChange,
+    bodyOf: (values) => values,
+    send: (body) => answered(api.PUT('/api/v1/me/password', { body })),
+    onDone() {
+      form.reset();
+      void queryClient.invalidateQueries({ queryKey: ['sessions'] });
+      notifications.show({
+        title: 'Your password was changed',
+        message: 'All your other sessions have ended.',
+      });
+    },
+  });
+  return (
+    <form onSubmit={onSubmit} noValidate>
+      <Stack gap="sm" maw={420}>
+        <PasswordInput
+          label="The password until now"
+          autoComplete="current-password"
+          visibilityToggleButtonProps={eye}
+          {...form.getInputProps('current_password')}
+        />
+        <PasswordInput
+          label="The new one"
+          description={`${MIN_PASSWORD_LENGTH} characters or more`}
+          autoComplete="new-password"
+          visibilityToggleButtonProps={eye}
+          {...form.getInputProps('new_password')}
+        />
+        <FormFoot act="Change the password" isSending={isSending} problem={problem} />
+      </Stack>
+    </form>
+  );
+}

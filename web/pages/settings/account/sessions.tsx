@@ -1,0 +1,98 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { answered, api, type Schemas } from '../../../api/client.ts';
+import { pagedQuery } from '../../../api/pages.ts';
+import { DataTable } from '../../../components/data-table.tsx';
+import { PagedSection } from '../../../components/paged-section.tsx';
+import { sentenceOf } from '../../../components/states.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+
+type Session = Schemas['Session'];
+
+const sessionsQuery = pagedQuery<Session>(['sessions'], async (cursor, signal) => {
+  const query = cursor ? { cursor } : {};
+  return await answered(api.GET('/api/v1/sessions', { params: { query }, signal }));
+});
+
+/** One's sessions; each but this one can be ended from here. */
+export function Sessions() {
+  const query = useInfiniteQuery(sessionsQuery);
+  const end = useEnd();
+  return (
+    <PagedSection query={query} failure="The sessions could not be loaded" empty={null}>
+      {(sessions) => (
+        <Stack gap="sm">
+          <DataTable
+            label="Sessions"
+            columns={['Browser', 'Address', 'Last seen', 'Signed in', '(What can be done)']}
+          >
+            {sessions.map((session) => (
+              <tr key={session.id}>
+                <td title={session.user_agent ?? ''}>{browserOf(session.user_agent)}</td>
+                <td>{session.address ?? '–'}</td>
+                <td>
+                  <RelativeTime at={session.last_seen_at} />
+                </td>
+                <td>
+                  <RelativeTime at={session.created_at} />
+                </td>
+                <td>
+                  {session.current ? (
+                    <Text size="sm" c="dimmed">
+                      this one
+                    </Text>
+                  ) : (
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      onClick={() => end.mutate(session.id)}
+                      loading={end.isPending && end.variables === session.id}
+                    >
+                      End
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </DataTable>
+          {sessions.length > 1 ? (
+            <Group>
+              <Button
+                variant="default"
+                size="xs"
+                onClick={() => end.mutate('others')}
+                loading={end.isPending && end.variables === 'others'}
+              >
+                End all others
+              </Button>
+            </Group>
+          ) : null}
+        </Stack>
+      )}
+    </PagedSection>
+  );
+}
+
+function useEnd() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    async mutationFn(which: string) {
+      if (which === 'others') await answered(api.DELETE('/api/v1/sessions'));
+      else await answered(api.DELETE('/api/v1/sessions/{id}', { params: { path: { id: which } } }));
+    },
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'The session goes on', message: sentenceOf(error) }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+  });
+}
+
+/** `Firefox on Linux`, as far as the words of a browser about itself can be trusted. */
+function browserOf(userAgent: string | null): string {
+  if (!userAgent) return 'unknown';
+  const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
+  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1];
+  if (!browser) return userAgent.slice(0, 40);
+  const name = { Edg: 'Edge', OPR: 'Opera' }[browser] ?? browser;
+  return system ? `${name} on ${system}` : name;
+}

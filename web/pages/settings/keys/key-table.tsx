@@ -1,0 +1,160 @@
+import { Button, Group, NumberInput, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api } from '../../../api/client.ts';
+import { useProjects } from '../../../api/projects.ts';
+import { Confirm } from '../../../components/confirm.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { useNow } from '../../../components/now.ts';
+import { Status } from '../../../components/status.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import { NewKeyShown } from './new-key.tsx';
+import { keysQuery, keyStatus, type Key } from './queries.ts';
+
+/** For how many hours a replaced key stays good, unless chosen otherwise. */
+const OVERLAP_HOURS = 24;
+
+/** Keys with what they may do; those in use can be replaced and revoked. */
+export function KeyTable({ keys }: { keys: readonly Key[] }) {
+  const now = useNow();
+  const { nameOf } = useProjects();
+  const [asked, setAsked] = useState<{ key: Key; act: 'revoke' | 'rotate' } | null>(null);
+  return (
+    <>
+      <DataTable
+        label="API keys"
+        columns={['Name', 'Key', 'Project', 'May', 'Last used', 'Made', 'Status', '(What can be done)']}
+      >
+        {keys.map((key) => (
+          <tr key={key.id}>
+            <td>
+              <strong>{key.name}</strong>
+            </td>
+            <td>
+              <code>{key.prefix}…</code>
+            </td>
+            <td>{nameOf(key.project_id)}</td>
+            <td>{key.scopes.join(', ')}</td>
+            <td>{key.last_used_at ? <RelativeTime at={key.last_used_at} /> : 'never'}</td>
+            <td>
+              <RelativeTime at={key.created_at} />
+            </td>
+            <td>
+              <KeyStatus keyRow={key} now={now} />
+            </td>
+            <td>
+              {keyStatus(key, now) === 'active' ? (
+                <Group gap="xs" wrap="nowrap">
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    onClick={() => setAsked({ key, act: 'rotate' })}
+                  >
+                    Replace…
+                  </Button>
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    onClick={() => setAsked({ key, act: 'revoke' })}
+                  >
+                    Revoke…
+                  </Button>
+                </Group>
+              ) : null}
+            </td>
+          </tr>
+        ))}
+      </DataTable>
+      {asked?.act === 'revoke' ? <Revoke apiKey={asked.key} onClose={() => setAsked(null)} /> : null}
+      {asked?.act === 'rotate' ? <Rotate apiKey={asked.key} onClose={() => setAsked(null)} /> : null}
+    </>
+  );
+}
+
+function KeyStatus({ keyRow, now }: { keyRow: Key; now: number }) {
+  const status = keyStatus(keyRow, now);
+  if (status === 'active') {
+    return keyRow.expires_at ? (
+      <>
+        <Status status="active" /> until <RelativeTime at={keyRow.expires_at} />
+      </>
+    ) : (
+      <Status status="active" />
+    );
+  }
+  if (status === 'replaced') return <Status status="retrying">replaced, still good</Status>;
+  return <Status status="inactive">{status}</Status>;
+}
+
+function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () => answered(api.DELETE('/api/v1/keys/{id}', { params: { path: { id: apiKey.id } } })),
+    async onSuccess() {
+      await queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={`Revoke “${apiKey.name}”?`}
+      act="Revoke the key"
+      destroys
+      onAct={() => revoke.mutate()}
+      pending={revoke.isPending}
+      error={revoke.error}
+    >
+      {apiKey.last_used_at ? (
+        <Text size="sm">
+          Whatever calls with {apiKey.prefix}… is refused at once, for good. It was last used{' '}
+          <RelativeTime at={apiKey.last_used_at} />.
+        </Text>
+      ) : (
+        'The key was never used. It is refused at once, for good.'
+      )}
+    </Confirm>
+  );
+}
+
+function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const [hours, setHours] = useState<number>(OVERLAP_HOURS);
+  const rotate = useMutation({
+    mutationFn: () =>
+      answered(
+        api.POST('/api/v1/keys/{id}/rotate', {
+          params: { path: { id: apiKey.id } },
+          body: { overlap_hours: hours },
+        }),
+      ),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey }),
+  });
+  if (rotate.data) return <NewKeyShown apiKey={rotate.data.key} onClose={onClose} />;
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={`Replace “${apiKey.name}”?`}
+      act="Make the new key"
+      onAct={() => rotate.mutate()}
+      pending={rotate.isPending}
+      error={rotate.error}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          A new key with the same rights is made. The old one, {apiKey.prefix}…, stays good meanwhile, so that
+          nothing stands still while you put the new one in place.
+        </Text>
+        <NumberInput
+          label="Hours for which the old key stays good"
+          min={0}
+          max={720}
+          value={hours}
+          onChange={(value) => setHours(Number(value))}
+        />
+      </Stack>
+    </Confirm>
+  );
+}

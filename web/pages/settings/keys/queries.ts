@@ -1,0 +1,17 @@
+import { answered, api, type Schemas } from '../../../api/client.ts';
+import { pagedQuery } from '../../../api/pages.ts';
+
+export type Key = Schemas['Key'];
+
+/** All keys of the workspace, the revoked ones too. */
+export const keysQuery = pagedQuery<Key>(['keys'], async (cursor, signal) => {
+  const query = cursor ? { cursor } : {};
+  return await answered(api.GET('/api/v1/keys', { params: { query }, signal }));
+});
+
+/** What a key is right now. */
+export function keyStatus(key: Key, now: number): 'active' | 'revoked' | 'expired' | 'replaced' {
+  if (key.revoked_at !== null && Date.parse(key.revoked_at) <= now) return 'revoked';
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= now) return 'expired';
+  return key.replaced_by === null ? 'active' : 'replaced';
+}

@@ -1,0 +1,74 @@
+import { Button, Title } from '@mantine/core';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api } from '../../../api/client.ts';
+import { Confirm } from '../../../components/confirm.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { LoadMore } from '../../../components/load-more.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import { invitationsQuery, type Invitation } from './queries.ts';
+
+/** Who is invited and has not come yet. */
+export function Invitations() {
+  const query = useInfiniteQuery(invitationsQuery);
+  const [revoking, setRevoking] = useState<Invitation | null>(null);
+  const invitations = query.data ?? [];
+  if (invitations.length === 0) return null;
+  return (
+    <section>
+      <Title order={2} mb="sm">
+        Invited
+      </Title>
+      <DataTable
+        label="Invitations"
+        columns={['E-mail', 'Role', 'Invited by', 'Expires', '(What can be done)']}
+      >
+        {invitations.map((invitation) => (
+          <tr key={invitation.id}>
+            <td>
+              <strong>{invitation.email}</strong>
+            </td>
+            <td>{invitation.role}</td>
+            <td>{invitation.invited_by?.name ?? '–'}</td>
+            <td>
+              <RelativeTime at={invitation.expires_at} />
+            </td>
+            <td>
+              <Button size="compact-sm" variant="default" onClick={() => setRevoking(invitation)}>
+                Take back…
+              </Button>
+            </td>
+          </tr>
+        ))}
+      </DataTable>
+      <LoadMore {...query} />
+      {revoking ? <Revoke invitation={revoking} onClose={() => setRevoking(null)} /> : null}
+    </section>
+  );
+}
+
+function Revoke({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () =>
+      answered(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id: invitation.id } } })),
+    async onSuccess() {
+      await queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={`Take the invitation of ${invitation.email} back?`}
+      act="Take it back"
+      destroys
+      onAct={() => revoke.mutate()}
+      pending={revoke.isPending}
+      error={revoke.error}
+    >
+      The link stops working at once. You can invite the same address again.
+    </Confirm>
+  );
+}

@@ -1,0 +1,107 @@
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ROLES, type Role } from '../../../../src/domain/access.ts';
+import { answered, api } from '../../../api/client.ts';
+import { useSession } from '../../../api/session.ts';
+import { Confirm } from '../../../components/confirm.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { sentenceOf } from '../../../components/states.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import { membersQuery, type Member } from './queries.ts';
+import { ROLE_WORDS } from './roles.ts';
+
+/** People with their roles; admins change and remove them. */
+export function MemberTable({ members }: { members: readonly Member[] }) {
+  const { me, isAtLeast } = useSession();
+  const [removing, setRemoving] = useState<Member | null>(null);
+  return (
+    <>
+      <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Since', '(What can be done)']}>
+        {members.map((member) => {
+          const mayChange = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
+          return (
+            <tr key={member.id}>
+              <td>
+                <strong>{member.name}</strong>
+                {member.id === me.user?.id ? ' (you)' : ''}
+              </td>
+              <td>{member.email}</td>
+              <td>
+                {mayChange ? (
+                  <RoleSelect member={member} />
+                ) : (
+                  <span title={ROLE_WORDS[member.role]}>{member.role}</span>
+                )}
+              </td>
+              <td>
+                <RelativeTime at={member.created_at} />
+              </td>
+              <td>
+                {mayChange ? (
+                  <Button size="compact-sm" variant="default" onClick={() => setRemoving(member)}>
+                    Remove…
+                  </Button>
+                ) : null}
+              </td>
+            </tr>
+          );
+        })}
+      </DataTable>
+      {removing ? <Remove member={removing} onClose={() => setRemoving(null)} /> : null}
+    </>
+  );
+}
+
+function RoleSelect({ member }: { member: Member }) {
+  const { isAtLeast } = useSession();
+  const queryClient = useQueryClient();
+  const change = useMutation({
+    mutationFn: (role: Role) =>
+      answered(api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } })),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'The role stays as it was', message: sentenceOf(error) }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: membersQuery.queryKey }),
+  });
+  return (
+    <select
+      className="plain-select"
+      aria-label={`Role of ${member.name}`}
+      value={change.isPending ? change.variables : member.role}
+      disabled={change.isPending}
+      onChange={(event) => change.mutate(event.currentTarget.value as Role)}
+    >
+      {ROLES.filter((role) => role !== 'owner' || isAtLeast('owner')).map((role) => (
+        <option key={role} value={role}>
+          {role} – {ROLE_WORDS[role]}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => answered(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } })),
+    async onSuccess() {
+      await queryClient.invalidateQueries({ queryKey: membersQuery.queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={`Remove “${member.name}”?`}
+      act="Remove the member"
+      destroys
+      onAct={() => remove.mutate()}
+      pending={remove.isPending}
+      error={remove.error}
+    >
+      {`${member.email} is signed out everywhere at once. Tasks, keys and webhooks of theirs stay.`}
+    </Confirm>
+  );
+}
