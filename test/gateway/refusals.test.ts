@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomUUIDv7 } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import WebSocket from 'ws';
-import { insertRun } from '../../src/database/task-runs.ts';
 import { CHANNEL_CODES } from '../../src/domain/channel.ts';
 import { CHANNEL_MESSAGES, MAX_ROOMS } from '../../src/domain/limits.ts';
 import { keyWith } from '../api/keys.ts';
@@ -12,6 +10,7 @@ import { startWorld, type World } from '../api/world.ts';
 import { openPlain, type NotUpgraded, type PlainChannel } from '../support/plain-channel.ts';
 import { eventually } from '../support/runs.ts';
 import { tokenForger } from './forged-tokens.ts';
+import { quietRun } from './quiet-runs.ts';
 import { WAYS, type Replied } from './ways.ts';
 
 const TOKEN_KEY = Buffer.alloc(32, 21);
@@ -367,23 +366,9 @@ describe('the channel refuses', function () {
     return `${url.replace('http', 'ws')}/ws?EIO=4&transport=websocket&token=${token}`;
   }
 
-  /** The room of a run in which nothing happens: its workflow was never started. */
+  /** The room of a run in which nothing happens. */
   async function quietRoom(): Promise<string> {
-    const id = randomUUIDv7();
-    await insertRun(world.database, {
-      id,
-      workspace_id: world.installation.workspace_id,
-      project_id: world.installation.project_id,
-      created_by: 'key:test',
-      title: 'A quiet run',
-      description: null,
-      task_type: 'feature',
-      metadata: {},
-      callback_url: null,
-      callback_secret: 'sealed',
-      created_at: new Date(),
-    });
-    return `workflow:${id}`;
+    return `workflow:${await quietRun(world.database, world.installation)}`;
   }
 });
 

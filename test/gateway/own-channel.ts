@@ -1,0 +1,42 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { startNotifications } from '../../src/database/notifications.ts';
+import type { ChannelNumbers } from '../../src/domain/channel.ts';
+import { createChannel } from '../../src/gateway/channel.ts';
+import { createTokens } from '../../src/security/tokens.ts';
+import type { World } from '../api/world.ts';
+
+/** The channel of a world once more, with less patience than the real one. */
+export async function startOwnChannel(
+  world: World,
+  { stallMs }: { stallMs: number },
+): Promise<{ url: string; numbers(): ChannelNumbers; close(): Promise<void> }> {
+  const { configuration, database } = world;
+  const clock = () => new Date();
+  const log = pino({ level: 'silent' });
+  const notifications = await startNotifications(configuration.databaseUrl, log);
+  const channel = createChannel({
+    database,
+    notifications,
+    tokens: createTokens(configuration.tokenKeys, null, clock),
+    askWorkflow: async () => null,
+    limits: configuration.channelConnections,
+    clock,
+    log,
+    stallMs,
+  });
+  const server = createServer((request, response) => channel.handleRequest(request, response));
+  server.on('upgrade', channel.handleUpgrade);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    numbers: channel.numbers,
+    async close() {
+      await channel.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await notifications.close();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Database } from '../../src/database/connect.ts';
+import { eventsAfter, recordChange } from '../../src/database/feed.ts';
+import { insertRun } from '../../src/database/task-runs.ts';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { Installation } from '../../src/installation.ts';
+
+/** A run in which nothing happens but what is written by hand: its workflow was never started. */
+export async function quietRun(database: Database, installation: Installation): Promise<string> {
+  const id = randomUUIDv7();
+  await insertRun(database, {
+    id,
+    workspace_id: installation.workspace_id,
+    project_id: installation.project_id,
+    created_by: 'key:test',
+    title: 'A quiet run',
+    description: null,
+    task_type: 'feature',
+    metadata: {},
+    callback_url: null,
+    callback_secret: 'sealed',
+    created_at: new Date(),
+  });
+  return id;
+}
+
+/** Writes so many events of about so many bytes each, `together` in one transaction. */
+export async function writeEvents(
+  database: Database,
+  executionId: string,
+  { count, bytes, together = 10 }: { count: number; bytes: number; together?: number },
+): Promise<void> {
+  const at = new Date().toISOString();
+  for (let written = 0; written < count; written += together) {
+    const entries = Array.from({ length: Math.min(together, count - written) }, () => ({
+      key: randomUUIDv7(),
+      type: 'agent.message' as const,
+      at,
+      data: { text: 'x'.repeat(bytes) },
+    }));
+    await recordChange(database, { executionId, view: null, entries });
+  }
+}
+
+/** The whole feed, as the table has it. */
+export function feedOf(database: Database, executionId: string): Promise<FeedEvent[]> {
+  return eventsAfter(database, executionId, 0, 1_000_000);
+}

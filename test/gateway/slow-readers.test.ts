@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import type { WebSocket } from 'ws';
+import { startWorld, type World } from '../api/world.ts';
+import { connectSocketIo } from '../support/channel-clients.ts';
+import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
+import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
+import { eventually } from '../support/runs.ts';
+import { startOwnChannel } from './own-channel.ts';
+import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
+
+const SLOW = 10;
+/** 40 MB in all, so 400 MB if they were kept for all who do not read. */
+const EVENTS = { count: 2_000, bytes: 20_000 };
+/** What ten slow readers may cost: 256 KiB and an event each, what the sockets hold, and room for the collector. */
+const MOST_GROWTH_MB = 100;
+const STALL_MS = 700;
+
+describe('a viewer that does not read', function () {
+  this.timeout(120_000);
+  let world: World;
+  let token: string;
+  before(async () => {
+    world = await startWorld({ environment: SHARED_RINGS, worker: false });
+    token = (await world.send('POST', '/api/v1/tokens')).json.token;
+  });
+  after(() => world.close());
+  const newRun = () => quietRun(world.database, world.installation);
+
+  describe('beside others, at a gateway of its own', () => {
+    let gateway: GatewayProcess;
+    let close: () => Promise<void>;
+    before(async () => {
+      const { databaseUrl, taskQueue } = world.configuration;
+      const started = await startGateways({ databaseUrl, taskQueue }, 1);
+      [gateway] = started.gateways as [GatewayProcess];
+      close = started.close;
+    });
+    after(() => close());
+
+    it('costs little memory, slows nobody, and misses nothing when it reads again', async () => {
+      const id = await newRun();
+      const quick = await viewerOf(gateway.url, id);
+      const slow = await Promise.all(Array.from({ length: SLOW }, () => viewerOf(gateway.url, id)));
+      for (const { socket } of slow) socket.pause();
+      const before = megabytesOf(gateway.pid);
+      let most = before;
+      const watching = setInterval(() => (most = Math.max(most, megabytesOf(gateway.pid))), 100);
+      await writeEvents(world.database, id, EVENTS);
+      await eventually('the quick one has all', () => quick.eventsOf(id).length >= EVENTS.count);
+      clearInterval(watching);
+      assert.ok(most - before < MOST_GROWTH_MB, `the gateway grew from ${before} to ${most} MB`);
+      console.log(`      ${SLOW} slow readers, ${EVENTS.count} events: from ${before} to ${most} MB`);
+      const feed = await feedOf(world.database, id);
+      assert.deepEqual(quick.eventsOf(id), feed);
+
+      for (const { socket } of slow) socket.resume();
+      for (const one of slow) {
+        await eventually('all is there', () => one.eventsOf(id).length >= feed.length, 20_000);
+        assert.deepEqual(one.eventsOf(id), feed);
+      }
+      await Promise.all([quick, ...slow].map((one) => one.close()));
+    });
+  });
+
+  describe('for longer than it may', () => {
+    let channel: Awaited<ReturnType<typeof startOwnChannel>>;
+    before(async () => {
+      channel = await startOwnChannel(world, { stallMs: STALL_MS });
+    });
+    after(() => channel.close());
+
+    it('is dropped as a slow reader, and comes back with what it has', async () => {
+      const id = await newRun();
+      const slow = await viewerOf(channel.url, id);
+      const quick = await viewerOf(channel.url, id);
+      slow.socket.pause();
+      await writeEvents(world.database, id, EVENTS);
+      await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === 1);
+      await eventually('it is gone', () => channel.numbers().connections === 1);
+      slow.socket.resume();
+      await slow.closed;
+      const seen = slow.eventsOf(id);
+      const feed = await feedOf(world.database, id);
+      assert.deepEqual(seen, feed.slice(0, seen.length), 'it has had the beginning');
+      const again = await openPlain(channel.url, token);
+      await again.ask({ type: 'join', room: `workflow:${id}`, after: seen.length });
+      await eventually('the rest', () => again.eventsOf(id).length >= feed.length - seen.length, 20_000);
+      assert.deepEqual([...seen, ...again.eventsOf(id)], feed);
+      await eventually('the quick one has all', () => quick.eventsOf(id).length >= feed.length);
+      assert.deepEqual(quick.eventsOf(id), feed);
+      assert.equal(channel.numbers().dropped.slow_reader, 1, 'and nobody else is dropped');
+      await Promise.all([again.close(), quick.close()]);
+    });
+
+    it('is told so when it reads just in time', async () => {
+      const id = await newRun();
+      const slow = await viewerOf(channel.url, id);
+      const dropped = channel.numbers().dropped.slow_reader ?? 0;
+      slow.socket.pause();
+      await writeEvents(world.database, id, EVENTS);
+      await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === dropped + 1);
+      slow.socket.resume();
+      const { code, reason } = await slow.closed;
+      assert.deepEqual({ code, reason }, { code: 1013, reason: 'slow_reader' });
+      assert.deepEqual(slow.messages.at(-1)?.type, 'closed');
+      assert.equal(slow.messages.at(-1)?.['code'], 'slow_reader');
+    });
+
+    for (const transport of ['websocket', 'polling'] as const) {
+      it(`is dropped by Socket.IO's ${transport}, too`, async () => {
+        const id = await newRun();
+        const socket = connectSocketIo(channel.url, token, { transports: [transport] });
+        const answer = await socket.timeout(10_000).emitWithAck('join', { room: `workflow:${id}`, after: 0 });
+        assert.equal(answer.ok, true);
+        const dropped = channel.numbers().dropped.slow_reader ?? 0;
+        const readOn = stopReading(socket.io.engine.transport);
+        await writeEvents(world.database, id, EVENTS);
+        await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === dropped + 1);
+        await eventually('it is gone', () => channel.numbers().connections === 0);
+        readOn();
+        socket.disconnect();
+      });
+    }
+  });
+
+  async function viewerOf(url: string, id: string): Promise<PlainChannel> {
+    const plain = await openPlain(url, token);
+    await plain.ask({ type: 'join', room: `workflow:${id}`, after: 0 });
+    return plain;
+  }
+});
+
+/** Makes a client of Socket.IO take nothing more, as one does whose machine sleeps; the answer ends that. */
+function stopReading(transport: unknown): () => void {
+  const { ws } = transport as { ws?: WebSocket };
+  if (ws) {
+    ws.pause();
+    return () => ws.resume();
+  }
+  Object.assign(transport as object, { _poll: () => {}, doPoll: () => {} });
+  return () => {};
+}
+
+function megabytesOf(pid: number): number {
+  const listed = spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
+  return Math.round(Number(listed.stdout) / 1_024);
+}
