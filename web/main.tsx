@@ -1,4 +1,4 @@
-import '@mantine/core/styles.layer.css';
+import 'virtual:component-styles';
 import '@mantine/notifications/styles.layer.css';
 import './app/screens.css';
 import { setNonce } from 'get-nonce';

@@ -1,12 +1,13 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { componentStyles } from './component-styles.ts';
 
 /** The server puts a fresh nonce in this word's place with every answer. */
 const NONCE_PLACE = 'NONCE-OF-THIS-ANSWER';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), componentStyles()],
   html: { cspNonce: NONCE_PLACE },
   build: {
     target: 'baseline-widely-available',

@@ -1,0 +1,85 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'vite';
+
+/** What `main.tsx` imports. */
+const NAME = 'virtual:component-styles';
+const LIBRARY = join(dirname(fileURLToPath(import.meta.resolve('@mantine/core/styles.layer.css'))));
+/** Every component stands on these. */
+const GROUND = ['baseline', 'default-css-variables', 'global'];
+
+/**
+ * The style sheets of the library's components that the screens use, and of those that they are made of, in the
+ * library's own order. That is 15 kB less to fetch before the first screen than all of them.
+ */
+export function componentStyles(): Plugin {
+  return {
+    name: 'component-styles',
+    resolveId: (id) => (id === NAME ? `\0${NAME}` : null),
+    load(id) {
+      if (id !== `\0${NAME}`) return null;
+      return [...GROUND, ...usedComponents(import.meta.dirname)]
+        .map((name) => `import '@mantine/core/styles/${name}.layer.css';`)
+        .join('\n');
+    },
+  };
+}
+
+/** The names of style sheets, in the order in which the library's whole one has them. */
+function usedComponents(sources: string): string[] {
+  const files = filesByExport();
+  const visited = new Set<string>();
+  for (const name of importedNames(sources)) visit(files.get(name), visited);
+  const names = new Set(
+    [...visited].flatMap((file) => [basename(file, '.module.mjs'), basename(dirname(file))]),
+  );
+  const whole = readFileSync(join(LIBRARY, 'styles.layer.css'), 'utf8');
+  const sheets = [...names]
+    .filter((name) => existsSync(sheetOf(name)))
+    .map((name) => ({ name, at: placeOf(name, whole) }));
+  return sheets.toSorted((one, other) => one.at - other.at).map(({ name }) => name);
+}
+
+function importedNames(sources: string): Set<string> {
+  const texts = globSync('{app,components,forms,pages,shell}/**/*.tsx', { cwd: sources }).map((file) =>
+    readFileSync(join(sources, file), 'utf8'),
+  );
+  const lists = texts.flatMap((text) => [...text.matchAll(/import \{([^}]+)\} from '@mantine\/core'/g)]);
+  // Notifications come from a package of their own and are made of these.
+  return new Set([
+    'Notification',
+    'Transition',
+    'Portal',
+    ...lists.flatMap(([, list]) => list?.split(/[\s,]+/) ?? []),
+  ]);
+}
+
+/** Which file each name of the library comes from. */
+function filesByExport(): Map<string, string> {
+  const index = join(LIBRARY, 'esm', 'index.mjs');
+  const lines = readFileSync(index, 'utf8').matchAll(/import \{([^}]+)\} from "(\.[^"]+)"/g);
+  return new Map(
+    [...lines].flatMap(([, names = '', file = '']) =>
+      names.split(',').map((name) => [name.trim(), join(dirname(index), file)] as const),
+    ),
+  );
+}
+
+/** A file with all that it is made of. */
+function visit(file: string | undefined, visited: Set<string>): void {
+  if (file === undefined || visited.has(file) || !file.includes('/components/')) return;
+  visited.add(file);
+  for (const [, next = ''] of readFileSync(file, 'utf8').matchAll(/from "(\.[^"]+)"/g)) {
+    visit(join(dirname(file), next), visited);
+  }
+}
+
+function sheetOf(name: string): string {
+  return join(LIBRARY, 'styles', `${name}.layer.css`);
+}
+
+function placeOf(name: string, whole: string): number {
+  const [selector = ''] = /\.m_[0-9a-f]+/.exec(readFileSync(sheetOf(name), 'utf8')) ?? [];
+  return whole.indexOf(selector);
+}
