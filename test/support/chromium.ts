@@ -17,7 +17,6 @@ import { cacheFolder, runs } from '../../dev/temporal-binary.ts';
 /** A browser on this machine, with the environment that it wants. */
 export type Chromium = { path: string; environment: Record<string, string> };
 
-const PACKAGE = '@sparticuz/chromium';
 const VARIABLE = 'BATON_CHROMIUM';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const UNPACK_LIMIT_MS = 120_000;
@@ -45,7 +44,8 @@ export async function findChromium(say: (sentence: string) => void): Promise<Chr
 
 /** The packaged browser; the version in the folder's name lets a newer one take its place. */
 async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
-  const { version } = JSON.parse(readFileSync(inCheckout('node_modules', PACKAGE, 'package.json'), 'utf8'));
+  const program = import.meta.resolve('@sparticuz/chromium');
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', program), 'utf8'));
   const cache = cacheFolder();
   const kept = join(cache, `chromium-${version}-${process.platform}-${process.arch}`);
   const path = join(kept, 'chromium');
@@ -53,7 +53,7 @@ async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
     say(`unpacking the packaged Chromium ${version} …`);
     const partial = mkdtempSync(join(cache, 'partial-'));
     try {
-      await unpackInto(partial);
+      await unpackInto(partial, program);
       writeFileSync(join(partial, 'fonts.conf'), fontsOf(kept));
       moveTo(kept, partial);
     } finally {
@@ -66,10 +66,10 @@ async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
 }
 
 /** In a process of its own, since the package unpacks to wherever temporary files go. */
-async function unpackInto(folder: string): Promise<void> {
-  const program = `import chromium from '${PACKAGE}'; await chromium.executablePath();`;
+async function unpackInto(folder: string, program: string): Promise<void> {
+  const script = `import chromium from '${program}'; await chromium.executablePath();`;
   const options = { cwd: inCheckout(), env: { ...process.env, TMPDIR: folder }, timeout: UNPACK_LIMIT_MS };
-  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options).catch(
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], options).catch(
     (error: Error) => {
       throw new Error(`the packaged Chromium could not be unpacked (${error.message.split('\n')[0]})`, {
         cause: error,
