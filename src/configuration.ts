@@ -7,6 +7,7 @@ import {
   MAX_WEBHOOKS,
 } from './domain/limits.ts';
 import { MAX_EVENTS_PER_REQUEST, SIGN_INS_A_MINUTE } from './domain/limits.ts';
+import { modelName } from './agents/agent-settings.ts';
 import { parseKeyRing, type KeyRing } from './security/key-ring.ts';
 
 /** Everything a process of ours takes from its environment, read once at its root. */
@@ -22,6 +23,7 @@ export type Configuration = {
   sealingKeys: KeyRing;
   tokenKeys: KeyRing;
   agentsFile: string;
+  models: ModelSettings;
   /** Special address ranges that outgoing requests may reach nevertheless, in CIDR form. */
   outboundAllow: string[];
   outboundCaFile: string | null;
@@ -54,6 +56,17 @@ export type Configuration = {
   identityProvider: IdentityProvider | null;
   /** Where people may sign in beside here; null: nowhere. */
   openId: OpenIdConfiguration | null;
+};
+
+/** The providers of models, and what workers need of them. A key that is null is not sent. */
+export type ModelSettings = {
+  /** `provider/model` of agents that name none; null: they have none. */
+  defaultModel: string | null;
+  openai: { apiKey: string | null; baseUrl: string | null };
+  anthropic: { apiKey: string | null; baseUrl: string | null };
+  openaiCompatible: { apiKey: string | null; baseUrl: string | null };
+  /** Events of an agent's history in Temporal after which it goes on in a new one. */
+  historyEvents: number;
 };
 
 /** An OpenID provider at which people sign in. */
@@ -114,6 +127,14 @@ const environmentSchema = z.object({
   BATON_SEALING_KEYS: keyRing,
   BATON_TOKEN_KEYS: keyRing,
   AGENTS_FILE: z.string().default('agents.yml'),
+  DEFAULT_MODEL: modelName.optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: url(['http:', 'https:']).optional(),
+  ANTHROPIC_API_KEY: z.string().optional(),
+  ANTHROPIC_BASE_URL: url(['http:', 'https:']).optional(),
+  OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
+  OPENAI_COMPATIBLE_BASE_URL: url(['http:', 'https:']).optional(),
+  AGENT_HISTORY_EVENTS: wholeNumber(50, 10_000).default(4_000),
   OUTBOUND_ALLOW: z.string().default(''),
   OUTBOUND_CA_FILE: z.string().optional(),
   OUTBOUND_PROXY: url(['http:']).optional(),
@@ -184,6 +205,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     sealingKeys: values.BATON_SEALING_KEYS,
     tokenKeys: values.BATON_TOKEN_KEYS,
     agentsFile: values.AGENTS_FILE,
+    models: modelsOf(values),
     outboundAllow: values.OUTBOUND_ALLOW.split(',')
       .map((range) => range.trim())
       .filter((range) => range !== ''),
@@ -218,6 +240,19 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
   };
 }
 
+function modelsOf(values: z.infer<typeof environmentSchema>): ModelSettings {
+  return {
+    defaultModel: values.DEFAULT_MODEL ?? null,
+    openai: { apiKey: values.OPENAI_API_KEY ?? null, baseUrl: values.OPENAI_BASE_URL ?? null },
+    anthropic: { apiKey: values.ANTHROPIC_API_KEY ?? null, baseUrl: values.ANTHROPIC_BASE_URL ?? null },
+    openaiCompatible: {
+      apiKey: values.OPENAI_COMPATIBLE_API_KEY ?? null,
+      baseUrl: values.OPENAI_COMPATIBLE_BASE_URL ?? null,
+    },
+    historyEvents: values.AGENT_HISTORY_EVENTS,
+  };
+}
+
 function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'] {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   if (smtpUrl === undefined && from === undefined) return null;
@@ -241,7 +276,8 @@ function openIdOf(values: z.infer<typeof environmentSchema>): OpenIdConfiguratio
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ALLOWED_DOMAINS: allowed } = values;
   if (issuer === undefined && clientId === undefined) return null;
   if (issuer === undefined) throw new ConfigurationError('OIDC_ISSUER is missing: OIDC_CLIENT_ID is given.');
-  if (clientId === undefined) throw new ConfigurationError('OIDC_CLIENT_ID is missing: OIDC_ISSUER is given.');
+  if (clientId === undefined)
+    throw new ConfigurationError('OIDC_CLIENT_ID is missing: OIDC_ISSUER is given.');
   return {
     issuer,
     clientId,

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+import type { ProviderV4 } from '@ai-sdk/provider';
+import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio/worker';
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, '.local', 'cache');
@@ -15,16 +16,35 @@ const SOURCES = ['src/workflows', 'src/domain'];
 const PREAMBLE = 'Error.stackTraceLimit = 1;\n';
 
 /**
- * The workflows as one file, made when their sources or packages have changed and kept in `.local/cache`. A
+ * The workflows of runs and deliveries as one file, made when their sources or packages have changed and kept in `.local/cache`. A
  * worker starts from it in a fifth of the time. Answers the file's path.
  */
 export async function workflowBundle(logger: Logger): Promise<{ codePath: string }> {
-  const codePath = join(CACHE, `workflows-${await fingerprint()}.js`);
-  if (await stat(codePath).catch(() => null)) return { codePath };
-  const { code } = await bundleWorkflowCode({
+  return await bundled('workflows', async () => ({
     workflowsPath: join(ROOT, 'src/workflows/index.ts'),
     logger,
+  }));
+}
+
+/**
+ * The same for the workflows of agents, which bring the AI SDK: five times as much code, so only workers that work
+ * with models load it.
+ */
+export async function agentsBundle(logger: Logger): Promise<{ codePath: string }> {
+  return await bundled('agents', async () => {
+    // What the AI SDK expects of its surroundings is put in front of the bundle by this plugin.
+    const { AiSdkPlugin } = await import('@temporalio/ai-sdk');
+    const plugin = new AiSdkPlugin({ modelProvider: noModels });
+    return { workflowsPath: join(ROOT, 'src/workflows/agents/index.ts'), plugins: [plugin], logger };
   });
+}
+
+const noModels = { specificationVersion: 'v4' } as ProviderV4;
+
+async function bundled(name: string, optionsOf: () => Promise<BundleOptions>): Promise<{ codePath: string }> {
+  const codePath = join(CACHE, `${name}-${await fingerprint()}.js`);
+  if (await stat(codePath).catch(() => null)) return { codePath };
+  const { code } = await bundleWorkflowCode(await optionsOf());
   await mkdir(CACHE, { recursive: true });
   // Several workers may do this at once: each writes a file of its own, and the last rename stands.
   const draft = `${codePath}.${randomUUID()}`;

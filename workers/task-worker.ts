@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createCallbackActivities } from '../src/activities/send-callback.ts';
-import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { loadCatalogue } from '../src/agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
@@ -12,6 +11,7 @@ import { callbackSecretPlace, createSealing } from '../src/security/sealing.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
 import { createTaskControl } from '../src/workflows/control.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
+import { startAgents } from './agents.ts';
 import { workflowBundle } from './bundle.ts';
 import { runningWorker, startRunWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
@@ -22,8 +22,7 @@ import { connectTemporal, installRuntime, knowsSearchAttributes } from './tempor
 /** A task worker that works until it is closed. */
 export type TaskWorker = { close(): Promise<void>; stopped: Promise<unknown> };
 
-/** How many steps and callbacks one task worker works on at once. */
-const AGENT_SLOTS = 100;
+/** How many callbacks one task worker works on at once. */
 const CALLBACK_SLOTS = 50;
 
 /**
@@ -32,7 +31,7 @@ const CALLBACK_SLOTS = 50;
  */
 export async function startTaskWorker(configuration: Configuration, log: Logger): Promise<TaskWorker> {
   const { databaseUrl, taskQueue } = configuration;
-  const catalogue = loadCatalogue(configuration.agentsFile);
+  const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const database = await connectDatabase(databaseUrl);
   const sealing = createSealing(configuration.sealingKeys);
   await checkSealedSecrets(database, sealing);
@@ -42,16 +41,14 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
   const runs = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
-  const agents = runningWorker(
-    await Worker.create({
-      connection,
-      namespace,
-      taskQueue: queues.agents,
-      activities: createRehearsalActivities({ database }),
-      maxConcurrentActivityTaskExecutions: AGENT_SLOTS,
-      shutdownGraceTime: '5 s',
-    }),
-  );
+  const agents = await startAgents({
+    connection,
+    namespace,
+    taskQueue,
+    database,
+    catalogue,
+    models: configuration.models,
+  });
   const callbacks = runningWorker(
     await Worker.create({
       connection,

@@ -4,28 +4,30 @@ import { z } from 'zod';
 import { MAX_STEPS, RUN_TIME_LIMIT_MS, STEP_TIME_LIMIT_MS } from '../domain/limits.ts';
 import type { StepRetry } from '../domain/plan.ts';
 import { TASK_TYPES, type TaskType } from '../domain/task-run.ts';
+import {
+  agentOf,
+  agentSchema,
+  plannerSchema,
+  pricesSchema,
+  type Agent,
+  type Planner,
+  type Prices,
+} from './agent-settings.ts';
+import { duration } from './durations.ts';
 
 /** The limits of one step, in milliseconds. */
 export type StepLimits = { timeLimitMs: number; retry: StepRetry };
 export type TeamStep = { name: string; agent: string; after: string[]; limits: StepLimits };
-export type Agent = { name: string; instructions: string };
 
 /** `agents.yml`, read and checked: who there is, and who works on which type of task in which order. */
 export type Catalogue = {
   agents: ReadonlyMap<string, Agent>;
   teams: Readonly<Record<TaskType, readonly TeamStep[]>>;
   runTimeLimitMs: number;
+  prices: Prices;
+  /** Null: the teams' steps are taken as they stand. */
+  planner: Planner | null;
 };
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
-
-const duration = z
-  .string()
-  .regex(/^\d+ (ms|s|min|h)$/, 'must be a duration like 30 s, 5 min or 2 h')
-  .transform((text) => {
-    const [count, unit] = text.split(' ');
-    return Number(count) * (UNITS[unit ?? ''] ?? 0);
-  });
 
 const name = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and dashes');
 
@@ -45,7 +47,7 @@ const stepSchema = z.strictObject({
 });
 
 const catalogueSchema = z.strictObject({
-  agents: z.record(name, z.strictObject({ instructions: z.string().min(1) })),
+  agents: z.record(name, agentSchema),
   defaults: z
     .strictObject({
       run_time_limit: duration.optional(),
@@ -59,6 +61,8 @@ const catalogueSchema = z.strictObject({
       z.ZodArray<typeof stepSchema>
     >,
   ),
+  prices: pricesSchema.default({}),
+  planner: plannerSchema.optional(),
 });
 
 const DEFAULT_RETRY = {
@@ -69,21 +73,21 @@ const DEFAULT_RETRY = {
 };
 
 /**
- * Reads the catalogue at `path`.
+ * Reads the catalogue at `path`. `defaultModel` is what agents without a model of their own work with.
  * @throws Error with one sentence for each thing that is wrong with it
  */
-export function loadCatalogue(path: string): Catalogue {
+export function loadCatalogue(path: string, defaultModel: string | null = null): Catalogue {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     throw new Error(`the catalogue of agents can not be read: ${(error as Error).message}`, { cause: error });
   }
-  return parseCatalogue(text, path);
+  return parseCatalogue(text, path, defaultModel);
 }
 
 /** The same from text; `source` stands in the messages. */
-export function parseCatalogue(text: string, source: string): Catalogue {
+export function parseCatalogue(text: string, source: string, defaultModel: string | null = null): Catalogue {
   const read = catalogueSchema.safeParse(parse(text));
   if (!read.success) {
     const faults = read.error.issues.map(
@@ -91,7 +95,7 @@ export function parseCatalogue(text: string, source: string): Catalogue {
     );
     throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
   }
-  const { agents, teams, defaults } = read.data;
+  const { agents, teams, defaults, prices, planner } = read.data;
   const faults = TASK_TYPES.flatMap((type) => teamFaults(type, teams[type], agents));
   if (faults.length > 0) throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
   const stepLimits = (step: z.infer<typeof stepSchema>): StepLimits => ({
@@ -106,10 +110,23 @@ export function parseCatalogue(text: string, source: string): Catalogue {
       limits: stepLimits(step),
     }));
   return {
-    agents: new Map(Object.entries(agents).map(([agent, rest]) => [agent, { name: agent, ...rest }])),
+    agents: new Map(Object.entries(agents).map(([key, rest]) => [key, agentOf(key, rest, defaultModel)])),
     teams: Object.fromEntries(TASK_TYPES.map((type) => [type, teamOf(type)])) as Record<TaskType, TeamStep[]>,
     runTimeLimitMs: defaults.run_time_limit ?? RUN_TIME_LIMIT_MS,
+    prices,
+    planner: planner
+      ? {
+          model: planner.model ?? defaultModel,
+          instructions: planner.instructions ?? null,
+          maxSteps: planner.max_steps,
+        }
+      : null,
   };
+}
+
+/** Whether anything of the catalogue asks a model. */
+export function asksModels({ agents, planner }: Catalogue): boolean {
+  return [...agents.values()].some(({ model }) => model !== null) || (planner?.model ?? null) !== null;
 }
 
 /** What a schema can't say: names that are unique, agents that exist, and an order without circles. */

@@ -1,4 +1,4 @@
-import type { Plan, PlannedStep } from '../domain/plan.ts';
+import type { BackendName, Plan, PlannedStep } from '../domain/plan.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { TaskType } from '../domain/task-run.ts';
 import type { Catalogue, TeamStep } from './catalogue.ts';
@@ -31,7 +31,30 @@ export function planRun(catalogue: Catalogue, task: Task, newId: () => string): 
   if (named !== undefined) {
     return { error: `metadata.rehearsal speaks of step ${named}, the plan has ${steps.length}` };
   }
-  return { plan: { backend: 'rehearsal', steps, run_time_limit_ms: catalogue.runTimeLimitMs } };
+  return { plan: planOf(catalogue, task, steps) };
+}
+
+/**
+ * A plan of steps, each with what does its work. The plan as a whole counts as a rehearsal where one of its steps
+ * is one, so that nobody takes it for the work of models.
+ */
+export function planOf(catalogue: Catalogue, task: Task, steps: PlannedStep[]): Plan {
+  const backends = steps.map((step) => backendFor(catalogue, task, step.agent));
+  const backend = backends.includes('rehearsal') ? 'rehearsal' : (backends[0] ?? 'rehearsal');
+  return {
+    backend,
+    steps: steps.map((step, index) => {
+      const own = backends[index];
+      return own === undefined || own === backend ? step : { ...step, backend: own };
+    }),
+    run_time_limit_ms: catalogue.runTimeLimitMs,
+  };
+}
+
+/** A task that brings a script is rehearsed; else its agent decides, and who has nothing to work with rehearses. */
+function backendFor(catalogue: Catalogue, { rehearsal }: Task, agent: string): BackendName {
+  if (rehearsal !== null) return 'rehearsal';
+  return catalogue.agents.get(agent)?.model ? 'model' : 'rehearsal';
 }
 
 function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {

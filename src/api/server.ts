@@ -64,7 +64,7 @@ async function serve(
   extras: Pick<Dependencies, 'onAnswer'>,
 ): Promise<ApiProcess> {
   const { databaseUrl, taskQueue, eagerStart } = configuration;
-  const catalogue = loadCatalogue(configuration.agentsFile);
+  const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   await checkSealedSecrets(database, createSealing(configuration.sealingKeys));

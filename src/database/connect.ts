@@ -9,6 +9,7 @@ import { M0005Channel } from './migrations/m0005-channel.ts';
 import { M0006People } from './migrations/m0006-people.ts';
 import { M0007Watching } from './migrations/m0007-watching.ts';
 import { M0008Agents } from './migrations/m0008-agents.ts';
+import { M0009StepResults } from './migrations/m0009-step-results.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -36,6 +37,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
         { name: 'M0006People', class: M0006People },
         { name: 'M0007Watching', class: M0007Watching },
         { name: 'M0008Agents', class: M0008Agents },
+        { name: 'M0009StepResults', class: M0009StepResults },
       ],
       snapshot: false,
       tableName: 'migrations',

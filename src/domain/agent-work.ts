@@ -31,6 +31,18 @@ export type CallPlace = { executionId: string; stepId: string; attempt: number; 
 /** A tool's answer as the model gets it, cut to a limit. */
 export type ToolAnswer = { text: string; is_error: boolean; truncated: boolean };
 
+/**
+ * The tools that servers give an agent, as activities on the agents' queue. Neither throws for what a tool or its
+ * server does: that is an answer with `is_error`. Our own tools are the workflow's, and are neither listed nor called
+ * here.
+ */
+export type ToolActivities = {
+  /** What the catalogue allows the agent, with the names that its model calls. */
+  listTools(asked: { agent: string }): Promise<ToolDescription[]>;
+  /** Calls one of them and writes the record of it; a name that is not allowed is answered as an error. */
+  callTool(asked: { agent: string; place: CallPlace; name: string; input: unknown }): Promise<ToolAnswer>;
+};
+
 /** The price of a model, in US dollars for a million tokens. */
 export type Price = { input: number; output: number };
 

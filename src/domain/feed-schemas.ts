@@ -56,7 +56,11 @@ const KINDS = {
     id: 'StepProgress',
     description:
       'How far a step is. Reports that come close together are merged before they are given a `seq`; the latest counts',
-    data: z.strictObject({ step, percent: z.int().min(0).max(100) }),
+    data: z.strictObject({
+      step,
+      percent: z.int().min(0).max(100).optional().describe('Not given where an agent could not tell'),
+      text: z.string().optional().describe('What an agent says of it'),
+    }),
     example: { step: STEP, percent: 40 },
   },
   'step.completed': {
@@ -97,7 +101,7 @@ const KINDS = {
   },
   'agent.message': {
     id: 'AgentMessage',
-    description: 'What an agent said at the end of its step',
+    description: 'What an agent said; with a model, after each of its calls',
     data: z.strictObject({ step, text: z.string() }),
     example: { step: STEP, text: 'The queue is the simplest thing that works.' },
   },

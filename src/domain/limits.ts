@@ -113,5 +113,25 @@ export const ROOM_DELIVERIES = 25;
 export const ROOM_DELIVERIES_AGAIN = 100;
 /** Deliveries of which one slow client still has to be told; beyond, it is told that much has changed. */
 export const MAX_OWED_DELIVERIES = 2_000;
+/** Model calls of one attempt of a step: unless the catalogue says otherwise, and at most. */
+export const AGENT_MODEL_CALLS = 50;
+export const MAX_MODEL_CALLS = 10_000;
+/** One model call, unless the catalogue says otherwise, in milliseconds. */
+export const MODEL_CALL_TIME_LIMIT_MS = 5 * 60_000;
+/** What an agent is shown of its own conversation, in bytes of JSON: of more, the oldest is left out. */
+export const MAX_CONVERSATION_BYTES = 524_288;
+/** What the record keeps of the input, and of the output, of one call, in bytes of JSON. */
+export const CALL_RECORD_BYTES = 16_384;
+/** What an agent says, as a feed event, in bytes. */
+export const AGENT_MESSAGE_BYTES = 4_096;
+/** What a step leaves to the ones after it, in bytes; of all earlier steps together, as a later one is told. */
+export const STEP_RESULT_BYTES = 16_384;
+export const EARLIER_RESULTS_BYTES = 65_536;
+/** The result of a step in the output of its run, in bytes. */
+export const OUTPUT_RESULT_BYTES = 4_096;
+/** A step's summary, in characters. */
+export const SUMMARY_LENGTH = 280;
+/** Tools that an agent may call at once; what its model asks for beyond is answered with an error. */
+export const MAX_CALLS_A_TURN = 32;
 /** `step.progress` events of one attempt of a step; reports that come faster are merged, the latest counts. */
 export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;

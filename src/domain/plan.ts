@@ -14,14 +14,26 @@ export type PlannedStep = {
   after: string[];
   time_limit_ms: number;
   retry: StepRetry;
+  /** Where it is another one than the plan's. */
+  backend?: BackendName;
+  /** What the step is to do, where a planner wrote that. */
+  task?: string;
 };
 
-/** What does the work of a step. A later backend gets its word here. */
-export const BACKENDS = ['rehearsal'] as const;
+/**
+ * What does the work of a step: a scripted player, a model in our own loop, an agent at an address that speaks A2A,
+ * a command that speaks JSON lines.
+ */
+export const BACKENDS = ['rehearsal', 'model', 'a2a', 'command'] as const;
 export type BackendName = (typeof BACKENDS)[number];
 
 /** What planning decided: who does what after what, by which backend, within which time without pauses. */
 export type Plan = { backend: BackendName; steps: PlannedStep[]; run_time_limit_ms: number };
+
+/** Who does a step's work. */
+export function backendOf(plan: Plan, step: PlannedStep): BackendName {
+  return step.backend ?? plan.backend;
+}
 
 /** The wait before attempt `attempt + 1` after attempt `attempt` (from 1) failed; null when there is none. */
 export function stepWaitMs(retry: StepRetry, attempt: number): number | null {

@@ -16,8 +16,16 @@ export const runError = z
   .meta({ id: 'RunError' });
 
 export const usage = z
-  .strictObject({ input_tokens: z.int(), output_tokens: z.int() })
-  .meta({ id: 'Usage', description: 'Tokens that the models of a step counted' });
+  .strictObject({
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    model_calls: z.int().optional().describe('Calls that a model answered'),
+    cost_usd: z
+      .number()
+      .optional()
+      .describe('US dollars, where the catalogue knows the prices of its models'),
+  })
+  .meta({ id: 'Usage', description: 'What the models of a step counted, over all its attempts' });
 
 export const step = z
   .strictObject({

@@ -1,6 +1,7 @@
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
-import type { BackendName, Plan, PlannedStep } from './plan.ts';
+import { backendOf, type BackendName, type Plan, type PlannedStep } from './plan.ts';
 import {
+  addUsage,
   initialView,
   progressOf,
   type RunError,
@@ -14,8 +15,13 @@ import { isTerminal, nextState, type TerminalState, type TransitionTrigger } fro
 /** Who wished for something, for example `key:bt_k3f9` or `user:ada@example.com`. */
 export type Wish = { by: string; reason?: string | undefined };
 
-/** What a step left behind when it was done. */
-export type StepResult = { summary: string; usage: Usage | null; message: string | null };
+/** What a step left behind when it was done. `text`: its result, as the run's output shows it. */
+export type StepResult = {
+  summary: string;
+  usage: Usage | null;
+  message: string | null;
+  text?: string | null;
+};
 
 const TRIGGER_OF_END: Readonly<Record<TerminalState, TransitionTrigger>> = {
   completed: 'all_work_done',
@@ -35,6 +41,9 @@ export class RunState {
   /** How often the state has changed: makes the keys of `state.changed`. */
   #changes = 0;
   #backend: BackendName | null = null;
+  /** By step: what did its work, and the text of its result. */
+  readonly #backends = new Map<string, BackendName>();
+  readonly #results = new Map<string, string>();
   readonly #enginePauses = new Set<string>();
   readonly #createdAt: number;
 
@@ -78,6 +87,7 @@ export class RunState {
   /** Agents were chosen: `planning` → `executing`, with the steps they will take. */
   agentsChosen(plan: Plan, now: number): void {
     this.#backend = plan.backend;
+    for (const planned of plan.steps) this.#backends.set(planned.id, backendOf(plan, planned));
     this.#view.steps = plan.steps.map(pendingStep);
     const steps = plan.steps.map(({ id, name, agent, after }) => ({ id, name, agent, after }));
     this.#move('agents_chosen', now, { backend: plan.backend, steps });
@@ -120,10 +130,17 @@ export class RunState {
     const step = this.#step(stepId);
     this.#closeStep(step, 'completed', now);
     step.summary = result.summary;
-    step.usage = result.usage;
+    step.usage = addUsage(step.usage, result.usage);
+    if (result.text) this.#results.set(stepId, result.text);
     if (result.message !== null) this.#tellOfStep(step, 'agent.message', now, { text: result.message });
     const { summary, usage, duration_ms } = step;
     this.#tellOfStep(step, 'step.completed', now, { summary, usage, duration_ms });
+  }
+
+  /** Adds what an attempt took to what its step has taken so far. */
+  stepUsed(stepId: string, usage: Usage): void {
+    const step = this.#step(stepId);
+    step.usage = addUsage(step.usage, usage);
   }
 
   /** An attempt failed. `retryInMs` is the wait before the next one, null when there is none. */
@@ -169,9 +186,25 @@ export class RunState {
     const completedAt = Math.max(now, Date.parse(this.#view.started_at));
     this.#view.completed_at = iso(completedAt);
     this.#view.duration_ms = completedAt - Date.parse(this.#view.started_at);
-    this.#view.output = outputOf(this.#view.steps, this.#backend);
+    this.#view.output = this.#output();
     const { duration_ms, errors, escalation } = this.#view;
     this.#tell('run.ended', 'run.ended', now, { state, duration_ms, errors, escalation });
+  }
+
+  /** What a run leaves behind. The backends are named, so that nobody takes a rehearsal for a model's work. */
+  #output(): Record<string, unknown> | null {
+    if (this.#backend === null) return null;
+    const { steps } = this.#view;
+    const done = steps.filter((step) => step.status === 'completed');
+    return {
+      backend: this.#backend,
+      summary: `${done.length} of ${steps.length} steps completed`,
+      steps: done.map(({ id, name, agent, summary }) => {
+        const result = this.#results.get(id);
+        const backend = this.#backends.get(id);
+        return { name, agent, backend, summary, ...(result === undefined ? {} : { result }) };
+      }),
+    };
   }
 
   #move(trigger: TransitionTrigger, now: number, data: Record<string, unknown>): boolean {
@@ -234,17 +267,6 @@ function pendingStep({ id, name, agent }: PlannedStep): Step {
     summary: null,
     usage: null,
     error: null,
-  };
-}
-
-/** What a run leaves behind. The backend is named, so that nobody takes a rehearsal for a model's work. */
-function outputOf(steps: readonly Step[], backend: BackendName | null): Record<string, unknown> | null {
-  if (backend === null) return null;
-  const done = steps.filter((step) => step.status === 'completed');
-  return {
-    backend,
-    summary: `${done.length} of ${steps.length} steps completed`,
-    steps: done.map(({ name, agent, summary }) => ({ name, agent, summary })),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { PlannedStep } from './plan.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import type { StepResult } from './run-state.ts';
+import type { Usage } from './task-run.ts';
 
 /** What a backend is asked to do. `number` is the step's place in the plan, `attempt` counts, both from 1. */
 export type StepWork = {
@@ -11,12 +12,16 @@ export type StepWork = {
   rehearsal: Rehearsal | null;
 };
 
+/** What an agent is asked to do. `earlier`: names of the steps that led here, whose results it is told. */
+export type AgentWork = Omit<StepWork, 'rehearsal'> & { earlier: string[] };
+
 /**
  * How the work on a step ended. `failed` may be tried again, `unrecoverable` may not, `escalated` hands the
- * run to a human.
+ * run to a human. `usage` is what the attempt took, however it ended.
  */
-export type StepOutcome =
+export type StepOutcome = (
   | { kind: 'completed'; result: StepResult }
   | { kind: 'failed'; message: string; timedOut?: boolean }
   | { kind: 'unrecoverable'; message: string }
-  | { kind: 'escalated'; reason: string };
+  | { kind: 'escalated'; reason: string }
+) & { usage?: Usage | null };

@@ -8,8 +8,23 @@ export const DEFAULT_TASK_TYPE: TaskType = 'feature';
 export const STEP_STATUSES = ['pending', 'running', 'completed', 'failed', 'skipped', 'cancelled'] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
-/** Tokens that the models of a step counted. */
-export type Usage = { input_tokens: number; output_tokens: number };
+/** What models counted: tokens, calls that were answered, and US dollars where the catalogue knows the price. */
+export type Usage = { input_tokens: number; output_tokens: number; model_calls?: number; cost_usd?: number };
+
+/** Both together. A cost that only one of them knows is the sum's. */
+export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
+  if (one === null || other === null) return one ?? other;
+  const sum = (member: 'model_calls' | 'cost_usd') =>
+    one[member] === undefined && other[member] === undefined
+      ? {}
+      : { [member]: (one[member] ?? 0) + (other[member] ?? 0) };
+  return {
+    input_tokens: one.input_tokens + other.input_tokens,
+    output_tokens: one.output_tokens + other.output_tokens,
+    ...sum('model_calls'),
+    ...sum('cost_usd'),
+  };
+}
 
 /** One entry of `errors`: what ended a run, or what a person must know of it. */
 export const RUN_ERROR_CODES = [

@@ -1,10 +1,10 @@
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import { stepWaitMs, type Plan, type PlannedStep } from '../domain/plan.ts';
+import { backendOf, stepWaitMs, type Plan, type PlannedStep } from '../domain/plan.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { RunState } from '../domain/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/step-work.ts';
 import type { Recorder } from './recorder.ts';
-import type { StepBackend } from './step-backends/backend.ts';
+import type { StepBackend, Surroundings } from './step-backends/backend.ts';
 import { stepBackends } from './step-backends/index.ts';
 import { until } from './until.ts';
 
@@ -30,7 +30,6 @@ type Place = {
 /** What the loop over the steps keeps. `broken` holds what was thrown: a cancellation, or a fault of our own. */
 type Loop = {
   run: StepsOfRun;
-  backend: StepBackend;
   places: Place[];
   outcomes: { place: Place; outcome: StepOutcome }[];
   broken: unknown[];
@@ -46,7 +45,6 @@ type Loop = {
 export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
   const loop: Loop = {
     run,
-    backend: stepBackends[run.plan.backend],
     places: run.plan.steps.map((step, index) => ({ step, number: index + 1, attempt: 0, phase: 'waiting' })),
     outcomes: [],
     broken: [],
@@ -72,7 +70,7 @@ export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
 
 /** Tells of the steps that begin, and of all that ended before, in one write; then lets them work. */
 async function begin(loop: Loop, begun: readonly Place[]): Promise<void> {
-  const { run, backend, places, outcomes } = loop;
+  const { run, places, outcomes } = loop;
   for (const place of begun) {
     place.phase = 'working';
     place.attempt += 1;
@@ -80,8 +78,8 @@ async function begin(loop: Loop, begun: readonly Place[]): Promise<void> {
   }
   const [first] = begun;
   const isAlone = begun.length === 1 && places.filter((place) => place.phase === 'working').length === 1;
-  const { brief } = backend;
-  if (first && isAlone && brief?.fits(workOf(run, first))) {
+  const brief = first && isAlone ? backendAt(run, first).brief : undefined;
+  if (first && brief?.fits(workOf(run, first))) {
     const done = await run.recorder.carryNews((news) => brief.work(news, workOf(run, first)));
     if (done?.outcome) outcomes.push({ place: first, outcome: done.outcome });
     return;
@@ -89,7 +87,7 @@ async function begin(loop: Loop, begun: readonly Place[]): Promise<void> {
   await run.recorder.flush();
   for (const place of begun) {
     inScope(loop, async () => {
-      const outcome = await backend.work(workOf(run, place));
+      const outcome = await backendAt(run, place).work(workOf(run, place), surroundingsOf(run, place));
       outcomes.push({ place, outcome });
     });
   }
@@ -111,11 +109,37 @@ function workOf({ executionId, rehearsal }: StepsOfRun, place: Place): StepWork 
   return { executionId, step, number, attempt, rehearsal };
 }
 
+/** @throws RangeError for a plan of a later version, which names what this one does not have */
+function backendAt({ plan }: StepsOfRun, { step }: Place): StepBackend {
+  const name = backendOf(plan, step);
+  const backend = stepBackends[name];
+  if (!backend) throw new RangeError(`nothing here does the work of ${name}`);
+  return backend;
+}
+
+function surroundingsOf(run: StepsOfRun, { step, number, attempt }: Place): Surroundings {
+  const { executionId, plan, state } = run;
+  return {
+    isPaused: () => state.isPaused,
+    agentWork: () => ({ executionId, step, number, attempt, earlier: stepsBefore(plan.steps, step) }),
+  };
+}
+
+/** Names of the steps that come before one, directly or through others, in the order of the plan. */
+function stepsBefore(steps: readonly PlannedStep[], step: PlannedStep): string[] {
+  const before = new Set(step.after);
+  for (const { name, after } of steps.toReversed()) {
+    if (before.has(name)) for (const one of after) before.add(one);
+  }
+  return steps.map(({ name }) => name).filter((name) => before.has(name));
+}
+
 /** Notes how an attempt ended. Answers how the steps ended, or null when they go on. */
 function conclude(loop: Loop, place: Place, outcome: StepOutcome): StepsOutcome | null {
   const { state } = loop.run;
   const { step, attempt } = place;
   const now = Date.now();
+  if (outcome.usage) state.stepUsed(step.id, outcome.usage);
   switch (outcome.kind) {
     case 'completed':
       place.phase = 'done';

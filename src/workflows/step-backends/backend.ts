@@ -1,10 +1,17 @@
 import type { RecordOutcome, RunChange } from '../../domain/run-change.ts';
-import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
+import type { AgentWork, StepOutcome, StepWork } from '../../domain/step-work.ts';
+
+/** What a backend may know of the run around its step. */
+export type Surroundings = {
+  isPaused(): boolean;
+  /** The step's work as an agent is told of it. */
+  agentWork(): AgentWork;
+};
 
 /** Does the work of one attempt of a step, as workflow code: whatever leaves the workflow is an activity. */
 export type StepBackend = {
   /** Answers how the work ended; throws only when it was cancelled. */
-  work(work: StepWork): Promise<StepOutcome>;
+  work(work: StepWork, around: Surroundings): Promise<StepOutcome>;
   /**
    * For work that takes less than a moment: one local activity writes the news of the run and does the work.
    * Only a step that works alone is asked for: of two local activities in flight together a replay may learn in

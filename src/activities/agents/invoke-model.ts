@@ -1,0 +1,158 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
+import type { Prices } from '../../agents/agent-settings.ts';
+import { cutText, cutValue } from '../../agents/cut.ts';
+import { failureOf } from '../../agents/model-failures.ts';
+import type { Models } from '../../agents/models.ts';
+import { answerOfCall, recordCall } from '../../database/agent-calls.ts';
+import type { Database } from '../../database/connect.ts';
+import { recordChange } from '../../database/feed.ts';
+import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/limits.ts';
+import { CALL_NOTE, MODEL_FAILURES, type ModelCallNote } from '../../domain/model-call.ts';
+import type { Usage } from '../../domain/task-run.ts';
+import { keepBeating } from '../heartbeat.ts';
+import { patiently } from './patiently.ts';
+import { untilAllowed } from './until-allowed.ts';
+
+export type ModelActivities = ReturnType<typeof createModelActivities>;
+
+type Means = { database: Database; models: Models; prices: Prices; clock: () => Date };
+type Asked = { modelId: string; options: LanguageModelV4CallOptions };
+/** What of an answer the workflow needs; request and response as they went over the line are not. */
+type Answer = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings'>;
+
+/** Calls of models, by the name under which the AI SDK's provider for workflows asks for them. */
+export function createModelActivities(means: Means) {
+  return {
+    /**
+     * Asks a model once and writes the record of it. A repeat of a call whose answer is in the record already, which
+     * is what a crash between the two leaves, is answered from there.
+     * @throws ApplicationFailure of one of {@link MODEL_FAILURES}; retried by the workflow's policy, after the time
+     *   that the provider asks for
+     */
+    async invokeModel({ modelId, options }: Asked): Promise<Answer> {
+      const { info, cancellationSignal } = Context.current();
+      const note = noteOf(options);
+      const stopBeating = keepBeating();
+      try {
+        if (info.attempt > 1) {
+          const known = (await answerOfCall(means.database, note.place)) as Answer | null;
+          if (known !== null) return known;
+        }
+        await untilAllowed(means.database, note.place.executionId, cancellationSignal);
+        return await ask(means, modelId, withoutNote(options), note, cancellationSignal);
+      } finally {
+        stopBeating();
+      }
+    },
+  };
+}
+
+async function ask(
+  means: Means,
+  modelId: string,
+  options: LanguageModelV4CallOptions,
+  note: ModelCallNote,
+  cancelled: AbortSignal,
+): Promise<Answer> {
+  const late = AbortSignal.timeout(note.callTimeMs);
+  const startedAt = means.clock();
+  const began = performance.now();
+  const common = { place: note.place, kind: 'model' as const, name: modelId, startedAt };
+  const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES);
+  try {
+    const abortSignal = AbortSignal.any([cancelled, late]);
+    const result = await means.models.get(modelId).doGenerate({ ...options, abortSignal });
+    const answer = answerOf(result);
+    const output = cutValue(answer, CALL_RECORD_BYTES);
+    await patiently(cancelled, async () => {
+      await recordCall(means.database, {
+        ...common,
+        input: input.value,
+        output: output.value,
+        truncated: output.truncated,
+        usage: usageOf(answer, means.prices[modelId]),
+        failure: null,
+        duration_ms: performance.now() - began,
+      });
+      await tell(means, answer, note);
+    });
+    return answer;
+  } catch (error) {
+    if (cancelled.aborted) throw error;
+    const failure = late.aborted
+      ? {
+          kind: 'failed' as const,
+          message: `${modelId} did not answer within ${note.callTimeMs} ms`,
+          retryInMs: null,
+        }
+      : failureOf(error, modelId, Date.now());
+    const message = means.models.withoutKeys(failure.message);
+    const duration_ms = performance.now() - began;
+    const nothing = { output: null, truncated: false, usage: null };
+    await recordCall(means.database, {
+      ...common,
+      ...nothing,
+      input: input.value,
+      failure: message,
+      duration_ms,
+    });
+    if (failure.kind === 'refused') throw ApplicationFailure.nonRetryable(message, MODEL_FAILURES.refused);
+    throw ApplicationFailure.create({
+      message,
+      type: MODEL_FAILURES.failed,
+      ...(failure.retryInMs === null ? {} : { nextRetryDelay: failure.retryInMs }),
+    });
+  }
+}
+
+/** Tells what the model said in the run's feed; a repeat of it writes nothing. */
+async function tell({ database, clock }: Means, { content }: Answer, note: ModelCallNote): Promise<void> {
+  const { executionId, stepId: id, attempt, number } = note.place;
+  const said = content
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text)
+    .join('\n')
+    .trim();
+  if (!note.isTold || said === '') return;
+  const { text } = cutText(said, AGENT_MESSAGE_BYTES);
+  const entry = {
+    key: `agent.message:${id}:${attempt}:${number}`,
+    type: 'agent.message' as const,
+    at: clock().toISOString(),
+    data: { step: { id, ...note.step, attempt }, text },
+  };
+  await recordChange(database, { executionId, view: null, entries: [entry] });
+}
+
+function noteOf({ providerOptions }: LanguageModelV4CallOptions): ModelCallNote {
+  const note = providerOptions?.[CALL_NOTE];
+  if (!note) throw ApplicationFailure.nonRetryable('a model call without a place in the record');
+  return note as unknown as ModelCallNote;
+}
+
+function withoutNote(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const { [CALL_NOTE]: _, ...providerOptions } = options.providerOptions ?? {};
+  return { ...options, providerOptions };
+}
+
+function answerOf({ content, finishReason, usage, warnings }: LanguageModelV4GenerateResult): Answer {
+  const { raw: _, ...counted } = usage;
+  return { content, finishReason, usage: counted, warnings };
+}
+
+function usageOf({ usage }: Answer, price: Prices[string] | undefined): Usage {
+  const input = usage.inputTokens.total ?? 0;
+  const output = usage.outputTokens.total ?? 0;
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    model_calls: 1,
+    ...(price ? { cost_usd: (input * price.input + output * price.output) / 1_000_000 } : {}),
+  };
+}
+
+/** What a call says that the one before it did not: the record need not hold the whole conversation with each. */
+function latestOf(prompt: LanguageModelV4CallOptions['prompt']): unknown {
+  return prompt.slice(prompt.findLastIndex(({ role }) => role === 'assistant') + 1);
+}

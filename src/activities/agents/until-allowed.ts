@@ -1,0 +1,25 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Database } from '../../database/connect.ts';
+import { mayGoOn } from '../../database/step-results.ts';
+import { MODEL_FAILURES } from '../../domain/model-call.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Waits while the run is paused in the Temporal Web UI: the workflow of its agent goes on there, and is not told.
+ * @throws ApplicationFailure where the run has ended: nothing is paid for it any more
+ * @throws AbortError when `signal` aborts the wait
+ */
+export async function untilAllowed(
+  database: Database,
+  executionId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const answer = await mayGoOn(database, executionId);
+    if (answer === 'over') throw ApplicationFailure.nonRetryable('the run has ended', MODEL_FAILURES.over);
+    if (answer === 'yes') return;
+    await wait(LOOK_EVERY_MS, undefined, { signal });
+  }
+}

@@ -1,0 +1,82 @@
+import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
+import { KEY_VARIABLES, ModelUnavailable, splitModelName } from './models.ts';
+
+/** Why a model call failed. `retryInMs`: what the provider asks for; null where it asks for nothing. */
+export type ModelFailure =
+  /** Asking again is of no use. */
+  { kind: 'refused'; message: string } | { kind: 'failed'; message: string; retryInMs: number | null };
+
+/** A provider that wants to be left alone for longer is asked again after this time, in milliseconds. */
+export const MAX_RETRY_AFTER_MS = 5 * 60_000;
+const PROVIDER_TEXT_LENGTH = 300;
+/** Answers of the 400s after which another try may do. */
+const TRY_AGAIN = new Set([408, 409, 425, 429]);
+
+/**
+ * Puts the failure of a call to `model` into a sentence and says whether to try again. The sentence names the model,
+ * and for a refused key its variable; what the provider says is cut, and holds no key.
+ */
+export function failureOf(error: unknown, model: string, now: number): ModelFailure {
+  if (error instanceof ModelUnavailable || LoadAPIKeyError.isInstance(error)) {
+    return { kind: 'refused', message: (error as Error).message };
+  }
+  if (!APICallError.isInstance(error)) {
+    const said = error instanceof Error ? error.message : String(error);
+    return { kind: 'failed', message: `${model} could not be asked: ${shortened(said)}`, retryInMs: null };
+  }
+  const { statusCode: status, responseHeaders: headers = {} } = error;
+  const said = shortened(error.message);
+  if (status === undefined) {
+    return { kind: 'failed', message: `${model} is out of reach: ${said}`, retryInMs: null };
+  }
+  if (status < 300) {
+    return {
+      kind: 'failed',
+      message: `${model} sent an answer that can not be read: ${said}`,
+      retryInMs: null,
+    };
+  }
+  if (status < 500 && !TRY_AGAIN.has(status))
+    return { kind: 'refused', message: refusal(model, status, said) };
+  if (status === 429 && /insufficient_quota/.test(error.responseBody ?? '')) {
+    return { kind: 'refused', message: `${model} answered 429: the account's quota is used up (${said})` };
+  }
+  return {
+    kind: 'failed',
+    message: `${model} answered ${status}: ${said}`,
+    retryInMs: retryAfterMs(headers, now),
+  };
+}
+
+function refusal(model: string, status: number, said: string): string {
+  const variable = KEY_VARIABLES[splitModelName(model).provider];
+  if (status === 401 || status === 403) {
+    return `${model} answered ${status}: the key in ${variable} is refused (${said})`;
+  }
+  if (status === 404)
+    return `${model} answered 404: there is no such model for the key in ${variable} (${said})`;
+  return `${model} answered ${status}: ${said}`;
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function retryAfterMs(headers: Record<string, string>, now: number): number | null {
+  const milliseconds = Number(headers['retry-after-ms'] ?? Number.NaN);
+  const text = headers['retry-after'];
+  const wait = Number.isFinite(milliseconds)
+    ? milliseconds
+    : text === undefined
+      ? Number.NaN
+      : /^\d+(\.\d+)?$/.test(text)
+        ? Number(text) * 1_000
+        : Date.parse(text) - now;
+  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : null;
+}
+
+/** What somebody else said, on one line, without what looks like a key. */
+function shortened(text: string): string {
+  const line = text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\b(sk|key|pk)-[\w*.-]{6,}/g, '[key]')
+    .trim();
+  return line.length > PROVIDER_TEXT_LENGTH ? `${line.slice(0, PROVIDER_TEXT_LENGTH)}…` : line;
+}

@@ -1,0 +1,93 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { Agent, fetch as fetchOverAgent } from 'undici';
+import { PROVIDERS, type ProviderName } from './agent-settings.ts';
+
+/** Where the providers are and what opens them; from the environment alone. */
+export type ModelAccess = {
+  openai: { apiKey: string | null; baseUrl: string | null };
+  anthropic: { apiKey: string | null; baseUrl: string | null };
+  openaiCompatible: { apiKey: string | null; baseUrl: string | null };
+};
+
+/** The models that may be asked, by `provider/model`. */
+export type Models = {
+  /** @throws ModelUnavailable with a sentence where the environment lacks what the provider needs */
+  get(name: string): LanguageModelV4;
+  /** A text without the keys that open the providers, should somebody have put one into it. */
+  withoutKeys(text: string): string;
+  close(): Promise<void>;
+};
+
+/** A model that can't be asked from here; the message names it and the variable that is missing. */
+export class ModelUnavailable extends Error {
+  override name = 'ModelUnavailable';
+}
+
+/** The environment variables of a provider: what a refused key is looked for in. */
+export const KEY_VARIABLES: Readonly<Record<ProviderName, string>> = {
+  openai: 'OPENAI_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+  'openai-compatible': 'OPENAI_COMPATIBLE_API_KEY',
+};
+
+/** Splits `provider/model` at its first slash. @throws ModelUnavailable for a provider that nobody knows */
+export function splitModelName(name: string): { provider: ProviderName; model: string } {
+  const [first = '', ...rest] = name.split('/');
+  const provider = PROVIDERS.find((known) => known === first);
+  if (!provider || rest.length === 0) {
+    throw new ModelUnavailable(`"${name}" is no model: it must be provider/model, ${PROVIDERS.join(' or ')}`);
+  }
+  return { provider, model: rest.join('/') };
+}
+
+/** The providers that the environment opens. */
+export function createModels(access: ModelAccess): Models {
+  // An answer may take longer to begin than a connection usually waits: the call has its own limit.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  const fetch = ((input: string, init: Parameters<typeof fetchOverAgent>[1]) =>
+    fetchOverAgent(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch;
+  const known = new Map<string, LanguageModelV4>();
+  const keys = Object.values(access).flatMap(({ apiKey }) => (apiKey === null ? [] : [apiKey]));
+  return {
+    get(name) {
+      const model = known.get(name) ?? open(name, access, fetch);
+      known.set(name, model);
+      return model;
+    },
+    withoutKeys: (text) => keys.reduce((safe, key) => safe.replaceAll(key, '[key]'), text),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function open(name: string, access: ModelAccess, fetch: typeof globalThis.fetch): LanguageModelV4 {
+  const { provider, model } = splitModelName(name);
+  const needs = (value: string | null, variable: string): string => {
+    if (value === null) throw new ModelUnavailable(`${name} can not be asked: ${variable} is not set`);
+    return value;
+  };
+  switch (provider) {
+    case 'openai': {
+      const { apiKey, baseUrl } = access.openai;
+      const settings = { apiKey: needs(apiKey, KEY_VARIABLES.openai), fetch };
+      // The protocol that gateways speak, too.
+      return createOpenAI({ ...settings, ...(baseUrl === null ? {} : { baseURL: baseUrl }) }).chat(model);
+    }
+    case 'anthropic': {
+      const { apiKey, baseUrl } = access.anthropic;
+      const settings = { apiKey: needs(apiKey, KEY_VARIABLES.anthropic), fetch };
+      return createAnthropic({ ...settings, ...(baseUrl === null ? {} : { baseURL: baseUrl }) })(model);
+    }
+    case 'openai-compatible': {
+      const { apiKey, baseUrl } = access.openaiCompatible;
+      return createOpenAICompatible({
+        name: 'openai-compatible',
+        baseURL: needs(baseUrl, 'OPENAI_COMPATIBLE_BASE_URL'),
+        fetch,
+        ...(apiKey === null ? {} : { apiKey }),
+      }).chatModel(model);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { StepActivities } from '../../activities/agents/steps.ts';
+import type { ToolActivities } from '../../domain/agent-work.ts';
+import { ownTool } from '../../domain/own-tools.ts';
+import type { AgentWork, StepOutcome } from '../../domain/step-work.ts';
+import type { AgentStepInput } from '../agent-messages.ts';
+import { answerCalls } from './answer-calls.ts';
+import { askModel } from './ask-model.ts';
+import { Pace } from './pace.ts';
+import { Session, type Carried } from './session.ts';
+
+const { openStep, leaveResult } = proxyActivities<StepActivities>({
+  startToCloseTimeout: '10 s',
+  retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
+});
+
+/** A history of this many bytes is left for a new one. */
+const HISTORY_BYTES = 8 * 1_048_576;
+
+/**
+ * One attempt of a step by an agent with a model: asks it, makes the calls it wishes, and so on until it answers
+ * without a call. Started by the run as a child; tells how the work ended, and throws only when it is cancelled.
+ */
+export async function agentStep({ work, carried }: AgentStepInput<Carried>): Promise<StepOutcome> {
+  const pace = new Pace(carried?.pace ?? null);
+  const limitMs = work.step.time_limit_ms;
+  const session = carried ? new Session(work, carried) : await open(work);
+  if ('error' in session) return { kind: 'unrecoverable', message: session.error };
+  const outcome = await pace.within(limitMs, () => workOn(session, pace));
+  if (outcome !== 'late') return { ...outcome, usage: session.usage };
+  const message = `took longer than ${limitMs} ms`;
+  if (session.opened.brief.limits.on_limit === 'escalate') {
+    return {
+      kind: 'escalated',
+      reason: `${work.step.agent} ${message} for ${work.step.name}`,
+      usage: session.usage,
+    };
+  }
+  return { kind: 'failed', timedOut: true, message, usage: session.usage };
+}
+
+/** Finds out what the agent works with. */
+async function open(work: AgentWork): Promise<Session | { error: string }> {
+  const opened = await openStep(work);
+  if ('error' in opened) return opened;
+  const { prompt, ...brief } = opened.brief;
+  const tools = [...brief.ownTools.map(ownTool), ...(brief.hasServers ? await serverTools(work) : [])];
+  return new Session(work, { opened: { brief, tools }, messages: [{ role: 'user', content: prompt }] });
+}
+
+async function serverTools({ step }: AgentWork) {
+  const { listTools } = proxyActivities<ToolActivities>({
+    summary: `${step.name} · ${step.agent} · tools`,
+    heartbeatTimeout: '5 s',
+    startToCloseTimeout: '2 min',
+    retry: { initialInterval: '500 ms', maximumInterval: '10 s', maximumAttempts: 5 },
+  });
+  return await listTools({ agent: step.agent });
+}
+
+async function workOn(session: Session, pace: Pace): Promise<StepOutcome> {
+  for (;;) {
+    await pace.unpaused();
+    const limit = session.limitReached();
+    if (limit !== null) return atLimit(session, limit);
+    await leaveLongHistory(session, pace);
+    const turn = await askModel(session);
+    if (turn.kind === 'broken') return turn.outcome;
+    if (turn.kind === 'answered') return await finish(session, turn.text);
+    await pace.unpaused();
+    const answers = await answerCalls(session, turn.calls);
+    if ('escalated' in answers) return { kind: 'escalated', reason: answers.escalated };
+    session.conversation.add([answers.message]);
+  }
+}
+
+/** Goes on in a new execution, with all that was said, before the history grows large. */
+async function leaveLongHistory(session: Session, pace: Pace): Promise<void> {
+  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
+  const isLong = historyLength > session.opened.brief.historyEvents || historySize > HISTORY_BYTES;
+  if (!isLong && !continueAsNewSuggested) return;
+  const carried: Carried = {
+    ...session.carried(),
+    pace: { workedMs: pace.workedMs(), isPaused: pace.isPaused },
+  };
+  await continueAsNew<typeof agentStep>({ work: session.work, carried });
+}
+
+async function finish({ work }: Session, text: string): Promise<StepOutcome> {
+  const kept = await leaveResult(work, text);
+  return { kind: 'completed', result: { ...kept, usage: null, message: null } };
+}
+
+function atLimit({ work: { step }, opened }: Session, limit: string): StepOutcome {
+  const words = `${step.agent} reached its limit of ${limit} before ${step.name} was done`;
+  return opened.brief.limits.on_limit === 'escalate'
+    ? { kind: 'escalated', reason: words }
+    : { kind: 'unrecoverable', message: words };
+}

@@ -1,0 +1,86 @@
+import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { ToolModelMessage } from 'ai';
+import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agent-work.ts';
+import { MAX_CALLS_A_TURN, MAX_REASON_LENGTH } from '../../domain/limits.ts';
+import type { ToolCall } from './ask-model.ts';
+import { noteCall } from './note-call.ts';
+import { ownTools } from './own-tools.ts';
+import type { Session } from './session.ts';
+
+/** What the tools said, or that the agent has handed the run to a person. */
+export type Answers = { message: ToolModelMessage } | { escalated: string };
+
+/** Makes the calls of one turn side by side; a tool that fails is an answer to the agent like any other. */
+export async function answerCalls(session: Session, calls: readonly ToolCall[]): Promise<Answers> {
+  const placed = calls.map((call) => ({ call, place: session.nextPlace() }));
+  for (const { call, place } of placed) {
+    const reason = reasonToEscalate(session, call);
+    if (reason === null) continue;
+    const answer = { text: 'a person takes over', is_error: false };
+    await noteCall(session, call, place, answer);
+    return { escalated: reason };
+  }
+  const answers = await Promise.all(
+    placed.map(({ call, place }, index) =>
+      index < MAX_CALLS_A_TURN
+        ? answerTo(session, call, place)
+        : Promise.resolve(fault(`only ${MAX_CALLS_A_TURN} tools can be called at once`)),
+    ),
+  );
+  return {
+    message: {
+      role: 'tool',
+      content: calls.map(({ id, name }, index) => {
+        const { text = '', is_error = true } = answers[index] ?? {};
+        const output = { type: is_error ? ('error-text' as const) : ('text' as const), value: text };
+        return { type: 'tool-result', toolCallId: id, toolName: name, output };
+      }),
+    },
+  };
+}
+
+async function answerTo(session: Session, call: ToolCall, place: CallPlace): Promise<ToolAnswer> {
+  const described = session.opened.tools.find(({ name }) => name === call.name);
+  if (call.fault !== null || !described) {
+    const answer = fault(call.fault ?? `there is no tool ${call.name.slice(0, 100)} for you`);
+    await noteCall(session, call, place, answer);
+    return answer;
+  }
+  if (described.server === null) {
+    const own = Object.hasOwn(ownTools, call.name) ? ownTools[call.name] : undefined;
+    if (own) return await own(session, call.input, place);
+    const answer = fault(`${call.name} is not to be had here`);
+    await noteCall(session, call, place, answer);
+    return answer;
+  }
+  return await callTool(session, call, place);
+}
+
+async function callTool(session: Session, call: ToolCall, place: CallPlace): Promise<ToolAnswer> {
+  const { step } = session.work;
+  const tools = proxyActivities<ToolActivities>({
+    summary: `${step.name} · ${step.agent} · ${call.name}`,
+    heartbeatTimeout: '5 s',
+    // The activity limits the call itself, by the time that the catalogue gives the tool.
+    startToCloseTimeout: '1 h',
+    retry: { initialInterval: '500 ms', maximumInterval: '10 s', maximumAttempts: 5 },
+  });
+  try {
+    return await tools.callTool({ agent: step.agent, place, name: call.name, input: call.input });
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return fault(`the tool could not be called: ${error.cause?.message ?? error.message}`);
+  }
+}
+
+/** The reason of a well-formed call of `escalate_to_human`, where the agent may make it; else null. */
+function reasonToEscalate(session: Session, { name, input, fault: wrong }: ToolCall): string | null {
+  if (name !== 'escalate_to_human' || wrong !== null) return null;
+  if (!session.opened.tools.some((one) => one.name === name && one.server === null)) return null;
+  const reason = (input as { reason?: unknown } | null)?.reason;
+  return typeof reason === 'string' && reason.trim() !== '' ? reason.slice(0, MAX_REASON_LENGTH) : null;
+}
+
+function fault(text: string): ToolAnswer {
+  return { text, is_error: true, truncated: false };
+}

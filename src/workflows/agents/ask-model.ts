@@ -1,0 +1,117 @@
+import { TemporalProvider } from '@temporalio/ai-sdk/workflow';
+import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
+import { generateText, jsonSchema, tool, type ModelMessage, type ToolSet } from 'ai';
+import type { ToolDescription } from '../../domain/agent-work.ts';
+import { CALL_NOTE, MODEL_FAILURES, type ModelCallNote } from '../../domain/model-call.ts';
+import type { StepOutcome } from '../../domain/step-work.ts';
+import type { Session } from './session.ts';
+
+/** A call of a tool, as the model wrote it. `fault`: why it can't be made. */
+export type ToolCall = { id: string; name: string; input: unknown; fault: string | null };
+
+/** What became of one model call: the end of the step's work, or calls that the model waits for. */
+export type Turn =
+  | { kind: 'answered'; text: string }
+  | { kind: 'calls'; calls: ToolCall[] }
+  | { kind: 'broken'; outcome: StepOutcome };
+
+/** A crashed worker is noticed by missing heartbeats. The call itself is limited by the activity, in its own words. */
+const CALL_POLICY = {
+  heartbeatTimeout: '5 s',
+  startToCloseTimeout: '24 h',
+  retry: {
+    initialInterval: '500 ms',
+    backoffCoefficient: 2,
+    maximumInterval: '30 s',
+    maximumAttempts: 10,
+  },
+} as const;
+
+/** Asks the model once, with all that was said before, and adds what it says. */
+export async function askModel(session: Session): Promise<Turn> {
+  const { brief, tools } = session.opened;
+  const { step } = session.work;
+  const place = session.nextPlace();
+  session.modelCalls += 1;
+  const note: ModelCallNote = {
+    place,
+    step: { name: step.name, agent: step.agent },
+    callTimeMs: brief.callTimeMs,
+    isTold: true,
+  };
+  try {
+    const result = await generateText({
+      model: modelFor(brief.model, `${step.name} · ${step.agent} · model call ${session.modelCalls}`),
+      instructions: brief.instructions,
+      messages: [...session.conversation.messages],
+      tools: toolSet(tools),
+      maxRetries: 0,
+      providerOptions: { [CALL_NOTE]: note },
+    });
+    session.count({ input: result.usage.inputTokens ?? 0, output: result.usage.outputTokens ?? 0 });
+    // Calls that can't be made have got an answer of the SDK's; all calls get ours.
+    session.conversation.add(
+      result.response.messages.filter(({ role }) => role === 'assistant') as ModelMessage[],
+    );
+    return turnOf(result, brief.model);
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return { kind: 'broken', outcome: outcomeOf(error) };
+  }
+}
+
+/** A model as workflow code sees it: each call is an activity on the worker's own queue. */
+export function modelFor(name: string, summary: string) {
+  return new TemporalProvider({ languageModel: { ...CALL_POLICY, summary } }).languageModel(name);
+}
+
+/** How a step ends whose model could not be asked. */
+export function outcomeOf({ cause, message }: ActivityFailure): StepOutcome {
+  const said = cause?.message ?? message;
+  const isRefused = cause instanceof ApplicationFailure && cause.type === MODEL_FAILURES.refused;
+  return isRefused ? { kind: 'unrecoverable', message: said } : { kind: 'failed', message: said };
+}
+
+type Result = Pick<Awaited<ReturnType<typeof generateText<ToolSet>>>, 'text' | 'toolCalls' | 'finishReason'>;
+
+function turnOf({ text, toolCalls, finishReason }: Result, model: string): Turn {
+  if (toolCalls.length > 0) return { kind: 'calls', calls: toolCalls.map(callOf) };
+  const said = text.trim();
+  if (finishReason === 'content-filter') {
+    return broken({
+      kind: 'unrecoverable',
+      message: `${model} refused to answer${said ? `: ${said.slice(0, 500)}` : ''}`,
+    });
+  }
+  if (finishReason === 'length') {
+    return broken({ kind: 'failed', message: `${model} reached the longest answer that it may give` });
+  }
+  if (said === '') return broken({ kind: 'failed', message: `${model} answered without a word` });
+  return { kind: 'answered', text: said };
+}
+
+function broken(outcome: StepOutcome): Turn {
+  return { kind: 'broken', outcome };
+}
+
+function callOf(call: Result['toolCalls'][number]): ToolCall {
+  const { toolCallId: id, toolName: name, input } = call;
+  const isWrong = 'invalid' in call && call.invalid === true;
+  const isText = typeof input === 'string';
+  const fault = isWrong
+    ? isText
+      ? 'the arguments are not JSON'
+      : `there is no tool ${name.slice(0, 100)} for you`
+    : null;
+  return { id, name, input, fault };
+}
+
+/** Told to the model without the means to run them: it is the workflow that does, one turn at a time. */
+function toolSet(tools: readonly ToolDescription[]): ToolSet {
+  return Object.fromEntries(
+    tools.map(({ name, description, input_schema }) => [
+      name,
+      tool({ description, inputSchema: jsonSchema(input_schema) }),
+    ]),
+  );
+}

@@ -1,0 +1,75 @@
+import type { ModelMessage } from 'ai';
+import { MAX_CONVERSATION_BYTES } from '../../domain/limits.ts';
+
+const LEFT_OUT = '[left out: this answer is too long ago]';
+/** So many of the latest messages stay whole. */
+const LATEST = 8;
+
+/**
+ * What an agent and its model have said. It stays below a size: of more, the oldest answers of tools are blanked, then
+ * the oldest turns left out whole; the first message, which says what is to be done, stays. A good part goes at once,
+ * so that the beginning stays the same for many calls, as providers' caches want it.
+ */
+export class Conversation {
+  #messages: ModelMessage[] = [];
+  #sizes: number[] = [];
+  readonly #limit: number;
+
+  constructor(messages: readonly ModelMessage[], limit = MAX_CONVERSATION_BYTES) {
+    this.#limit = limit;
+    this.add(messages);
+  }
+
+  get messages(): readonly ModelMessage[] {
+    return this.#messages;
+  }
+
+  add(messages: readonly ModelMessage[]): void {
+    this.#messages.push(...messages);
+    this.#sizes.push(...messages.map(sizeOf));
+    if (this.#size() > this.#limit) this.#shrinkTo(this.#limit * 0.7);
+  }
+
+  #size(): number {
+    return this.#sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  #shrinkTo(size: number): void {
+    const old = Math.max(1, this.#messages.length - LATEST);
+    for (let index = 1; index < old && this.#size() > size; index += 1) {
+      const message = this.#messages[index];
+      if (message?.role !== 'tool') continue;
+      const blank = blanked(message);
+      this.#messages[index] = blank;
+      this.#sizes[index] = sizeOf(blank);
+    }
+    while (this.#size() > size) {
+      // A turn begins with what the model said; the answers to its calls go with it.
+      const next = this.#messages.findIndex(({ role }, index) => index > 1 && role === 'assistant');
+      if (next === -1) return;
+      this.#messages.splice(1, next - 1);
+      this.#sizes.splice(1, next - 1);
+    }
+  }
+}
+
+function blanked(message: Extract<ModelMessage, { role: 'tool' }>): ModelMessage {
+  return {
+    role: 'tool',
+    content: message.content.map((part) =>
+      part.type === 'tool-result' ? { ...part, output: { type: 'text', value: LEFT_OUT } } : part,
+    ),
+  };
+}
+
+/** Bytes of a message's JSON, at most: a character of JavaScript's takes three of UTF-8. */
+function sizeOf(message: ModelMessage): number {
+  const json = JSON.stringify(message);
+  let size = json.length;
+  for (let index = 0; index < json.length; index += 1) {
+    const code = json.charCodeAt(index);
+    if (code > 0x7ff) size += 2;
+    else if (code > 0x7f) size += 1;
+  }
+  return size;
+}

@@ -1,0 +1,29 @@
+import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
+import { noteCall } from './note-call.ts';
+import type { Session } from './session.ts';
+
+/** What one of our own tools does when a model calls it; it writes the record of the call, too. */
+type OwnTool = (session: Session, input: unknown, place: CallPlace) => Promise<ToolAnswer>;
+
+/** By name. `escalate_to_human` ends the step, and is seen to before any tool is called. */
+export const ownTools: Readonly<Record<string, OwnTool>> = {
+  async report_progress(session, input, place) {
+    const { text, percent } = (input ?? {}) as { text?: unknown; percent?: unknown };
+    const isWell = typeof text === 'string' && (percent === undefined || isPercent(percent));
+    const answer = isWell
+      ? { text: 'noted', is_error: false, truncated: false }
+      : { text: 'give text, and percent from 0 to 100', is_error: true, truncated: false };
+    const progress = isWell ? { percent: isPercent(percent) ? Math.floor(percent) : null, text } : null;
+    await noteCall(session, { name: 'report_progress', input }, place, answer, progress);
+    return answer;
+  },
+  async escalate_to_human(session, input, place) {
+    const answer = { text: 'give the reason', is_error: true, truncated: false };
+    await noteCall(session, { name: 'escalate_to_human', input }, place, answer);
+    return answer;
+  },
+};
+
+function isPercent(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 100;
+}

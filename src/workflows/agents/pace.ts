@@ -1,0 +1,74 @@
+import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow';
+import { continueSignal, pauseSignal } from '../messages.ts';
+import { until } from '../until.ts';
+
+/** When an agent may work: it rests while its run is paused, and the time it rests is not counted. */
+export class Pace {
+  #workedMs: number;
+  #since: number | null;
+
+  /** Takes up where an earlier execution left off. */
+  constructor(carried: { workedMs: number; isPaused: boolean } | null) {
+    this.#workedMs = carried?.workedMs ?? 0;
+    this.#since = carried?.isPaused ? null : Date.now();
+    setHandler(pauseSignal, () => this.#pause(), { description: 'Rest before the next call' });
+    setHandler(continueSignal, () => this.#continue(), { description: 'Go on' });
+  }
+
+  get isPaused(): boolean {
+    return this.#since === null;
+  }
+
+  /** Milliseconds of work so far, over all executions. */
+  workedMs(): number {
+    return this.#workedMs + (this.#since === null ? 0 : Date.now() - this.#since);
+  }
+
+  unpaused(): Promise<void> {
+    return until(() => !this.isPaused);
+  }
+
+  /**
+   * Does `work` within `limitMs` of working time.
+   * @returns what it answers, or 'late' when it was stopped
+   * @throws what `work` throws, and CancelledFailure when the scope around is cancelled
+   */
+  async within<T>(limitMs: number, work: () => Promise<T>): Promise<T | 'late'> {
+    const scope = new CancellationScope();
+    const clock = new CancellationScope();
+    let isLate = false;
+    const watch = clock.run(async () => {
+      await this.#spend(limitMs);
+      isLate = true;
+      scope.cancel();
+    });
+    watch.catch(() => {});
+    try {
+      return await scope.run(work);
+    } catch (error) {
+      if (isLate && isCancellation(error) && !CancellationScope.current().consideredCancelled) return 'late';
+      throw error;
+    } finally {
+      clock.cancel();
+    }
+  }
+
+  /** Resolves when so much time was worked. */
+  async #spend(limitMs: number): Promise<void> {
+    for (;;) {
+      await this.unpaused();
+      const left = limitMs - this.workedMs();
+      if (left <= 0) return;
+      await condition(() => this.isPaused, left);
+    }
+  }
+
+  #pause(): void {
+    this.#workedMs = this.workedMs();
+    this.#since = null;
+  }
+
+  #continue(): void {
+    this.#since ??= Date.now();
+  }
+}

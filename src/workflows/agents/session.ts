@@ -1,0 +1,76 @@
+import type { ModelMessage } from 'ai';
+import type { StepBrief } from '../../activities/agents/steps.ts';
+import type { CallPlace, ToolDescription } from '../../domain/agent-work.ts';
+import type { AgentWork } from '../../domain/step-work.ts';
+import { addUsage, type Usage } from '../../domain/task-run.ts';
+import { Conversation } from './conversation.ts';
+
+/** What an agent needs, found out once for an attempt: its brief, and the tools that it may call. */
+export type Opened = { brief: Omit<StepBrief, 'prompt'>; tools: ToolDescription[] };
+
+/** What goes over into the next execution of the same attempt. */
+export type Carried = {
+  opened: Opened;
+  messages: ModelMessage[];
+  usage: Usage | null;
+  /** The last call's number. */
+  number: number;
+  modelCalls: number;
+  pace: { workedMs: number; isPaused: boolean };
+};
+
+/** An attempt of a step while an agent works on it. */
+export class Session {
+  readonly work: AgentWork;
+  readonly opened: Opened;
+  readonly conversation: Conversation;
+  usage: Usage | null;
+  modelCalls: number;
+  #number: number;
+
+  constructor(
+    work: AgentWork,
+    begun: Pick<Carried, 'opened' | 'messages'> & Partial<Pick<Carried, 'usage' | 'number' | 'modelCalls'>>,
+  ) {
+    this.work = work;
+    this.opened = begun.opened;
+    this.conversation = new Conversation(begun.messages);
+    this.usage = begun.usage ?? null;
+    this.modelCalls = begun.modelCalls ?? 0;
+    this.#number = begun.number ?? 0;
+  }
+
+  /** The place of the next call in the record. */
+  nextPlace(): CallPlace {
+    const { executionId, step, attempt } = this.work;
+    this.#number += 1;
+    return { executionId, stepId: step.id, attempt, number: this.#number };
+  }
+
+  /** Counts what a model call took. */
+  count(tokens: { input: number; output: number }): void {
+    const { price } = this.opened.brief;
+    this.usage = addUsage(this.usage, {
+      input_tokens: tokens.input,
+      output_tokens: tokens.output,
+      model_calls: 1,
+      ...(price ? { cost_usd: (tokens.input * price.input + tokens.output * price.output) / 1_000_000 } : {}),
+    });
+  }
+
+  /** The limit of the agent that is reached, in words; null where it may go on. */
+  limitReached(): string | null {
+    const { model_calls, tokens, cost_usd } = this.opened.brief.limits;
+    const used = this.usage;
+    if (this.modelCalls >= model_calls) return `${model_calls} model calls`;
+    if (tokens !== null && used && used.input_tokens + used.output_tokens >= tokens)
+      return `${tokens} tokens`;
+    if (cost_usd !== null && (used?.cost_usd ?? 0) >= cost_usd) return `${cost_usd} US dollars`;
+    return null;
+  }
+
+  carried(): Omit<Carried, 'pace'> {
+    const { opened, usage, modelCalls } = this;
+    return { opened, messages: [...this.conversation.messages], usage, number: this.#number, modelCalls };
+  }
+}

@@ -1,0 +1,67 @@
+import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
+import { createModelActivities } from '../src/activities/agents/invoke-model.ts';
+import { createStepActivities } from '../src/activities/agents/steps.ts';
+import { createRehearsalActivities } from '../src/activities/rehearse.ts';
+import { asksModels, type Catalogue } from '../src/agents/catalogue.ts';
+import { createModels } from '../src/agents/models.ts';
+import type { ModelSettings } from '../src/configuration.ts';
+import type { Database } from '../src/database/connect.ts';
+import { taskQueues } from '../src/workflows/messages.ts';
+import { agentsBundle } from './bundle.ts';
+import { runningWorker, type RunningWorker } from './run-worker.ts';
+
+type Needs = {
+  connection: NativeConnection;
+  namespace: string;
+  /** The prefix of the task queues. */
+  taskQueue: string;
+  database: Database;
+  catalogue: Catalogue;
+  models: ModelSettings;
+};
+
+/** How many calls, rehearsed steps among them, one worker has under way at once. */
+const AGENT_SLOTS = 100;
+
+/**
+ * The worker of the agents' queue. Where nothing of the catalogue asks a model it only rehearses, without the code
+ * that agents with models need.
+ */
+export async function startAgents(needs: Needs): Promise<RunningWorker> {
+  const { connection, namespace, taskQueue, database, catalogue } = needs;
+  const withModels = asksModels(catalogue) ? await createMeans(needs) : null;
+  const worker = runningWorker(
+    await Worker.create({
+      connection,
+      namespace,
+      taskQueue: taskQueues(taskQueue).agents,
+      ...(withModels ? { workflowBundle: withModels.bundle } : {}),
+      activities: { ...createRehearsalActivities({ database }), ...withModels?.activities },
+      maxConcurrentActivityTaskExecutions: AGENT_SLOTS,
+      // A cancelled call is told so with the answer to a heartbeat.
+      maxHeartbeatThrottleInterval: '1500 ms',
+      stickyQueueScheduleToStartTimeout: '5 s',
+      shutdownGraceTime: '5 s',
+    }),
+  );
+  return {
+    stopped: worker.stopped,
+    async shutdown() {
+      await worker.shutdown();
+      await withModels?.close();
+    },
+  };
+}
+
+async function createMeans({ database, catalogue, models: settings }: Needs) {
+  const models = createModels(settings);
+  const clock = () => new Date();
+  return {
+    bundle: await agentsBundle(Runtime.instance().logger),
+    activities: {
+      ...createModelActivities({ database, models, prices: catalogue.prices, clock }),
+      ...createStepActivities({ database, catalogue, historyEvents: settings.historyEvents, clock }),
+    },
+    close: () => models.close(),
+  };
+}
