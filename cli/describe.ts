@@ -30,12 +30,17 @@ export function describeRun(run: Detail): string {
       callback.url && `${callback.status}, ${callback.attempts.length} attempt(s) to ${callback.url}`,
     ],
     ['Escalated', escalation && escalation.reason],
+    ['Takes up', run.rerun_of && `${run.rerun_of}${run.rerun_from ? `, from ${run.rerun_from}` : ''}`],
+    [
+      'Run again as',
+      run.reruns.map(({ execution_id, state }) => `${execution_id} (${state})`).join(', ') || null,
+    ],
   ]);
   const steps = run.steps.map((step) => [
     step.name,
     step.agent,
     step.status,
-    step.attempt > 1 ? step.attempt : '',
+    step.kept ? 'kept' : step.attempt > 1 ? step.attempt : '',
     step.duration_ms === null ? '' : duration(step.duration_ms),
     step.summary ?? step.error?.message ?? '',
   ]);

@@ -41,7 +41,7 @@ export function withEvent(picture: RunPicture, event: FeedEvent): RunPicture {
         ...picture,
         state: data.to ?? picture.state,
         startedAt: picture.startedAt ?? event.at,
-        steps: data.steps?.map(pendingStep) ?? picture.steps,
+        steps: data.steps?.map(plannedStep) ?? picture.steps,
       };
     case 'step.started':
       return withStep(picture, event, { status: 'running', percent: null, startedAt: event.at, text: null });
@@ -85,7 +85,7 @@ type EventData = {
   by?: string;
   reason?: string;
   state?: TaskState;
-  steps?: { id: string; name: string; agent: string }[];
+  steps?: { id: string; name: string; agent: string; kept?: true }[];
   step?: { id: string; name: string; agent: string; attempt: number };
   percent?: number;
   summary?: string;
@@ -147,7 +147,7 @@ function withStep(picture: RunPicture, event: FeedEvent, change: Partial<StepPic
   const told = (event.data as EventData).step;
   if (told === undefined) return picture;
   const known = picture.steps.some((step) => step.id === told.id);
-  const steps = known ? picture.steps : [...picture.steps, pendingStep(told)];
+  const steps = known ? picture.steps : [...picture.steps, plannedStep(told)];
   return {
     ...picture,
     steps: steps.map((step) => (step.id === told.id ? { ...step, attempt: told.attempt, ...change } : step)),
@@ -158,17 +158,17 @@ function withNote(picture: RunPicture, note: string): RunPicture {
   return { ...picture, notes: [...picture.notes, note] };
 }
 
-function pendingStep({ id, name, agent }: { id: string; name: string; agent: string }): StepPicture {
+function plannedStep({ id, name, agent, kept }: NonNullable<EventData['steps']>[number]): StepPicture {
   return {
     id,
     name,
     agent,
-    status: 'pending',
+    status: kept ? 'completed' : 'pending',
     attempt: 0,
     percent: null,
     startedAt: null,
     durationMs: null,
-    text: null,
+    text: kept ? 'kept from the run before' : null,
   };
 }
 

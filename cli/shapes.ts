@@ -1,6 +1,7 @@
 import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
 import type { AttemptTrigger, DeliveryStatus } from '../src/domain/delivery.ts';
 import type { RunView } from '../src/domain/task-run.ts';
+import type { TaskState } from '../src/domain/task-states.ts';
 import type { Subscription, WebhookStatus } from '../src/domain/webhook.ts';
 
 /** What the command line reads of the API's answers. */
@@ -11,6 +12,8 @@ export type Submitted = {
   websocket_room: string;
   callback_secret: string;
 };
+
+export type Rerun = Submitted & { rerun_of: string; rerun_from: string | null };
 
 export type CallbackStatus = 'none' | 'pending' | 'delivered' | 'failed';
 
@@ -40,6 +43,9 @@ export type Detail = Omit<RunView, 'paused_from'> &
     metadata: Record<string, unknown>;
     callback: { url: string | null; status: CallbackStatus; attempts: CallbackAttempt[] };
     status_url: string;
+    rerun_of: string | null;
+    rerun_from: string | null;
+    reruns: { execution_id: string; state: TaskState }[];
   };
 
 /** A list that is whole. */

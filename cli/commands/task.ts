@@ -8,7 +8,7 @@ import { exitCodeOf, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
 import { printable, table } from '../output.ts';
 import { noteOf } from '../run-picture.ts';
-import type { CallbackAttempt, Detail, Listed, Page, Submitted, Whole } from '../shapes.ts';
+import type { CallbackAttempt, Detail, Listed, Page, Rerun, Submitted, Whole } from '../shapes.ts';
 import { describeListed, describeRun, describeSubmitted } from '../describe.ts';
 import { type SubmitOptions, submissionOf } from '../task-options.ts';
 import { waitForEnd } from '../wait.ts';
@@ -20,6 +20,7 @@ const TASKS = '/api/v1/tasks';
 export function addTaskCommands(program: Command): void {
   const task = program.command('task').description('Submit tasks and follow their runs');
   addSubmit(task);
+  addRerun(task);
   addReading(task);
   addSteering(task);
 }
@@ -47,12 +48,37 @@ function addSubmit(task: Command): void {
     });
 }
 
+function addRerun(task: Command): void {
+  task
+    .command('rerun <execution-id>')
+    .description('Run an ended task again; what was finished before is kept')
+    .option('--from-step <name>', 'the first step to do again; the first not completed unless given')
+    .option('--idempotency-key <key>', 'makes a repeat of this command harmless')
+    .addOption(new Option('--wait', 'wait until the run has ended, then show it').conflicts('watch'))
+    .option('--watch', 'show the run live until it has ended')
+    .action(async (id: string, options: RerunOptions, command: Command) => {
+      const context = contextOf(command);
+      const api = context.api();
+      const again = await api.call<Rerun>('POST', `${pathOf(id)}/rerun`, {
+        body: { from_step: options.fromStep },
+        headers: repeatable(options.idempotencyKey),
+      });
+      const { callback } = await api.call<Detail>('GET', pathOf(again.execution_id));
+      if (callback.url !== null) keepSecret(context, again);
+      await afterSubmission(context, api, again, options);
+    });
+}
+
+type RerunOptions = Pick<SubmitOptions, 'idempotencyKey' | 'wait' | 'watch'> & { fromStep?: string };
+
+/** The header that makes a repeat of a request harmless, where a key for it is given. */
+function repeatable(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { 'idempotency-key': key };
+}
+
 async function submit(api: Api, options: SubmitOptions): Promise<Submitted> {
   const body = await submissionOf(options, api);
-  const { idempotencyKey } = options;
-  const headers: Record<string, string> =
-    idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-  return await api.call<Submitted>('POST', TASKS, { body, headers });
+  return await api.call<Submitted>('POST', TASKS, { body, headers: repeatable(options.idempotencyKey) });
 }
 
 function keepSecret({ env, output }: Context, { execution_id, callback_secret }: Submitted): void {
@@ -64,7 +90,7 @@ async function afterSubmission(
   { output }: Context,
   api: Api,
   submitted: Submitted,
-  options: SubmitOptions,
+  options: Pick<SubmitOptions, 'wait' | 'watch'>,
 ): Promise<void> {
   if (options.watch) {
     output.jsonLine(submitted);

@@ -4,6 +4,7 @@ import { stepIdsOf } from '../agents/step-ids.ts';
 import { giveUpCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
 import { recordChange } from '../database/feed.ts';
+import { storedPlan } from '../database/reruns.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 
 export type RunRecords = ReturnType<typeof createRunRecords>;
@@ -16,9 +17,11 @@ export function createRunRecords({ database, catalogue }: { database: Database; 
       return recordChange(database, change);
     },
 
-    /** Writes that planning has begun, then chooses the team and writes the steps. */
+    /** Writes that planning has begun, then chooses the team and writes the steps, or takes up the plan that lies ready. */
     async planRun(news: RunChange, task: Task): Promise<{ recorded: RecordOutcome; planned: Planned }> {
       const recorded = await recordChange(database, news);
+      const plan = task.hasPlan ? await storedPlan(database, news.executionId) : null;
+      if (plan) return { recorded, planned: { plan } };
       return { recorded, planned: planRun(catalogue, task, stepIdsOf(news.executionId)) };
     },
 

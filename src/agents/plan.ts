@@ -1,13 +1,14 @@
 import type { BackendName, Plan, PlannedStep } from '../domain/plan.ts';
+import type { StoredPlan } from '../domain/rerun.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { TaskType } from '../domain/task-run.ts';
 import type { Catalogue, TeamStep } from './catalogue.ts';
 
 /** What planning looks at. */
-export type Task = { taskType: TaskType; rehearsal: Rehearsal | null };
+export type Task = { taskType: TaskType; rehearsal: Rehearsal | null; hasPlan?: true };
 
 /** A plan, or why there is nothing to plan with. */
-export type Planned = { plan: Plan } | { error: string };
+export type Planned = { plan: StoredPlan } | { error: string };
 
 /**
  * Chooses the team for a task and writes its steps. A rehearsal that asks for its own number of steps gets them

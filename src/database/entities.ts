@@ -174,6 +174,9 @@ export const TaskRun = defineEntity({
     callback_status: p.text().$type<'none' | 'pending' | 'delivered' | 'failed'>(),
     /** The callback's body, made once when the run ended; null before and without a callback. */
     callback_body: p.text().nullable(),
+    /** The run that this one takes up, and from which step; null where that one is erased, or none is. */
+    rerun_of: p.uuid().nullable(),
+    rerun_from: p.text().nullable(),
   },
 });
 

@@ -23,7 +23,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
   const onlyNote = enginePauseOver && change.entries.length === 0;
   const set =
     view !== null
-      ? viewColumns(executionId, view, enginePauseOver)
+      ? viewColumns(executionId, { ...change, view }, enginePauseOver)
       : enginePauseOver
         ? sql`, engine_paused_at = null`
         : sql``;
@@ -141,7 +141,11 @@ export async function feedsAhead(database: Database, places: readonly FeedPlace[
  * The columns that hold a view. While a pause of the Web UI holds, a change that was on its way when the pause
  * began is kept, but the state stays `paused`: only an end, or the news that the pause is over, takes it away.
  */
-function viewColumns(executionId: string, view: Omit<RunView, 'last_seq'>, enginePauseOver: boolean) {
+function viewColumns(
+  executionId: string,
+  { view, plan }: Pick<RunChange, 'plan'> & { view: Omit<RunView, 'last_seq'> },
+  enginePauseOver: boolean,
+) {
   const ends = view.completed_at !== null;
   const holds = sql`(engine_paused_at is not null and ${!(ends || enginePauseOver)}::boolean and state = 'paused')`;
   const told = ends && (CALLBACK_STATES as readonly string[]).includes(view.state);
@@ -153,6 +157,7 @@ function viewColumns(executionId: string, view: Omit<RunView, 'last_seq'>, engin
     paused_by = case when ${holds} then paused_by else ${view.paused_by} end,
     paused_ms = ${view.paused_ms},
     steps = ${JSON.stringify(view.steps)}::json,
+    plan = coalesce(${plan ? JSON.stringify(plan) : null}::json, plan),
     started_at = ${view.started_at}::timestamptz,
     completed_at = ${view.completed_at}::timestamptz,
     duration_ms = ${view.duration_ms},

@@ -30,6 +30,15 @@ export function isDuplicate(error: unknown): boolean {
   );
 }
 
+/** True where a row points at one that is not there. */
+export function isForeignKeyMissing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    (error as { code?: unknown }).code === '23503' ||
+    (error.cause !== undefined && isForeignKeyMissing(error.cause))
+  );
+}
+
 /** True where two transactions waited for each other and this one was ended: it may be done again. */
 export function isDeadlock(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
+import type { StoredPlan } from '../domain/rerun.ts';
 import { progressOf, type RunView, type TaskType } from '../domain/task-run.ts';
 import { isTerminal, type TaskState } from '../domain/task-states.ts';
 import { runPrepared } from './prepared.ts';
@@ -22,7 +23,8 @@ export type NewRun = Pick<
   | 'callback_url'
   | 'callback_secret'
   | 'created_at'
->;
+> &
+  Partial<Pick<TaskRunRow, 'rerun_of' | 'rerun_from'>> & { plan?: StoredPlan };
 
 /** Which runs a list holds. `metadata` compares top-level members by their text. */
 export type RunFilter = {
@@ -42,6 +44,7 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
   const row = {
     ...run,
     metadata: JSON.stringify(run.metadata),
+    ...(run.plan ? { plan: JSON.stringify(run.plan) } : {}),
     callback_status: run.callback_url === null ? 'none' : 'pending',
     updated_at: run.created_at,
   };

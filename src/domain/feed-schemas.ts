@@ -29,6 +29,7 @@ const plannedStep = z.strictObject({
   name: z.string(),
   agent: z.string(),
   after: z.array(z.string()).describe('Names of the steps that come before'),
+  kept: z.literal(true).optional().describe('Taken over, completed, from the run that this one takes up'),
 });
 
 /** What an event of each type tells, beside the members that all have. */

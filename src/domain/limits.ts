@@ -16,6 +16,8 @@ export const MAX_REASON_LENGTH = 1_000;
 export const CALLBACK_TIMEOUT_MS = 10_000;
 /** What is kept of the answer to a callback, in bytes. */
 export const CALLBACK_RESPONSE_BYTES = 16_384;
+/** The name of a step, in characters. */
+export const MAX_STEP_NAME_LENGTH = 63;
 /** Steps of one run. */
 export const MAX_STEPS = 50;
 /** A run without its paused time, unless `agents.yml` says otherwise, in milliseconds. */

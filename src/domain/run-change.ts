@@ -1,4 +1,5 @@
 import type { FeedEntry } from './feed-events.ts';
+import type { StoredPlan } from './rerun.ts';
 import type { RunView } from './task-run.ts';
 import type { TaskState } from './task-states.ts';
 
@@ -7,6 +8,8 @@ export type RunChange = {
   executionId: string;
   view: Omit<RunView, 'last_seq'> | null;
   entries: FeedEntry[];
+  /** The plan, once when it was made. */
+  plan?: StoredPlan;
   /** True when a pause made in the Web UI is known to be over. */
   enginePauseOver?: boolean;
 };

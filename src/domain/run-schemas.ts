@@ -40,6 +40,10 @@ export const step = z
     summary: z.string().nullable(),
     usage: usage.nullable(),
     error: runError.nullable(),
+    kept: z
+      .literal(true)
+      .optional()
+      .describe('The run that this one takes up completed the step; what it says is said of it there'),
   })
   .meta({ id: 'Step' });
 

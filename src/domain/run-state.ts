@@ -1,5 +1,6 @@
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
-import { backendOf, type BackendName, type Plan, type PlannedStep } from './plan.ts';
+import { backendOf, type BackendName, type PlannedStep } from './plan.ts';
+import type { StoredPlan } from './rerun.ts';
 import {
   addUsage,
   initialView,
@@ -41,6 +42,7 @@ export class RunState {
   /** How often the state has changed: makes the keys of `state.changed`. */
   #changes = 0;
   #backend: BackendName | null = null;
+  #newPlan: StoredPlan | null = null;
   /** By step: what did its work, and the text of its result. */
   readonly #backends = new Map<string, BackendName>();
   readonly #results = new Map<string, string>();
@@ -62,12 +64,14 @@ export class RunState {
   }
 
   /** Takes the news made since the last call, with the view they lead to; null when there are none. */
-  takeNews(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] } | null {
+  takeNews(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[]; plan?: StoredPlan } | null {
     if (this.#news.length === 0) return null;
     const entries = this.#news;
+    const plan = this.#newPlan;
     this.#news = [];
+    this.#newPlan = null;
     this.#view.progress = progressOf(this.#view.steps);
-    return { view: JSON.parse(JSON.stringify(this.#view)), entries };
+    return { view: JSON.parse(JSON.stringify(this.#view)), entries, ...(plan ? { plan } : {}) };
   }
 
   /** Milliseconds since the runner started, without those spent paused. */
@@ -84,12 +88,17 @@ export class RunState {
     this.#move('runner_started', now, {});
   }
 
-  /** Agents were chosen: `planning` → `executing`, with the steps they will take. */
-  agentsChosen(plan: Plan, now: number): void {
+  /** Agents were chosen: `planning` → `executing`, with the steps they will take, and those that are kept. */
+  agentsChosen(plan: StoredPlan, now: number): void {
     this.#backend = plan.backend;
+    this.#newPlan = plan;
     for (const planned of plan.steps) this.#backends.set(planned.id, backendOf(plan, planned));
-    this.#view.steps = plan.steps.map(pendingStep);
-    const steps = plan.steps.map(({ id, name, agent, after }) => ({ id, name, agent, after }));
+    const keptOf = (planned: PlannedStep) => plan.kept?.find(({ id }) => id === planned.id);
+    this.#view.steps = plan.steps.map((planned) => keptOf(planned) ?? pendingStep(planned));
+    const steps = plan.steps.map((planned) => {
+      const { id, name, agent, after } = planned;
+      return { id, name, agent, after, ...(keptOf(planned) ? { kept: true } : {}) };
+    });
     this.#move('agents_chosen', now, { backend: plan.backend, steps });
   }
 

@@ -58,6 +58,8 @@ export type Step = {
   summary: string | null;
   usage: Usage | null;
   error: RunError | null;
+  /** True where an earlier run completed the step, and this one took its result over. */
+  kept?: true;
 };
 
 export type Progress = {

@@ -13,6 +13,7 @@ import {
   viewOfRow,
   type TaskRunRow,
 } from '../database/task-runs.ts';
+import { storedPlan } from '../database/reruns.ts';
 import { endedByEngine, pausedByEngine } from '../domain/engine-news.ts';
 import { rehearsalSchema } from '../domain/rehearsal.ts';
 import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
@@ -89,7 +90,7 @@ async function settle(needs: Needs, row: TaskRunRow): Promise<void> {
   if (state.kind === 'closed') await noteEnd(needs, row.id, state);
 }
 
-async function startAgain({ control, log }: Needs, row: TaskRunRow): Promise<void> {
+async function startAgain({ database, control, log }: Needs, row: TaskRunRow): Promise<void> {
   const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
   await control.start({
     id: row.id,
@@ -99,6 +100,7 @@ async function startAgain({ control, log }: Needs, row: TaskRunRow): Promise<voi
     taskType: row.task_type,
     rehearsal: rehearsal.success ? rehearsal.data : null,
     hasCallback: Boolean(row.callback_url),
+    hasPlan: (await storedPlan(database, row.id)) !== null,
     createdAt: row.created_at,
   });
   log.warn({ execution_id: row.id }, 'started a run whose submission was cut off');

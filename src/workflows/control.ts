@@ -29,6 +29,8 @@ export type RunToStart = {
   taskType: TaskType;
   rehearsal: Rehearsal | null;
   hasCallback: boolean;
+  /** Whether a plan lies ready that the run takes up. */
+  hasPlan?: boolean;
   createdAt: Date;
 };
 
@@ -110,6 +112,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
         hasCallback: run.hasCallback,
         taskType: run.taskType,
         rehearsal: run.rehearsal,
+        ...(run.hasPlan ? { hasPlan: true } : {}),
         findBy: searchable ? { workspaceId: run.workspaceId, projectId: run.projectId } : null,
       };
       try {

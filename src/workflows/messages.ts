@@ -17,6 +17,8 @@ export type TaskRunInput = {
   hasCallback: boolean;
   taskType: TaskType;
   rehearsal: Rehearsal | null;
+  /** True where a plan lies ready that this run takes up (a rerun). */
+  hasPlan?: true;
   /**
    * What the run is to be found by, beside its state and type; null where the Temporal service does not know our
    * search attributes, since naming them would stop the run.

@@ -1,5 +1,6 @@
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import { backendOf, stepWaitMs, type Plan, type PlannedStep } from '../domain/plan.ts';
+import { backendOf, stepWaitMs, type PlannedStep } from '../domain/plan.ts';
+import type { StoredPlan } from '../domain/rerun.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { RunState } from '../domain/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/step-work.ts';
@@ -13,7 +14,7 @@ export type StepsOutcome = 'completed' | 'unrecoverable' | 'escalated';
 
 type StepsOfRun = {
   executionId: string;
-  plan: Plan;
+  plan: StoredPlan;
   rehearsal: Rehearsal | null;
   state: RunState;
   recorder: Recorder;
@@ -45,7 +46,10 @@ type Loop = {
 export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
   const loop: Loop = {
     run,
-    places: run.plan.steps.map((step, index) => ({ step, number: index + 1, attempt: 0, phase: 'waiting' })),
+    places: run.plan.steps.map((step, index) => {
+      const isKept = run.plan.kept?.some(({ id }) => id === step.id) === true;
+      return { step, number: index + 1, attempt: 0, phase: isKept ? 'done' : 'waiting' };
+    }),
     outcomes: [],
     broken: [],
     scope: new CancellationScope(),

@@ -170,7 +170,7 @@ async function runTask(
   await unpaused();
   // A first task that is repeated after a crash has a later clock; the time of the start stays.
   state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
-  const begun = await recorder.carryNews((news) => planRun(news, { taskType: input.taskType, rehearsal }));
+  const begun = await recorder.carryNews((news) => planRun(news, planningOf(input)));
   if (begun === null) return;
   const { planned } = begun;
   if (rehearsal?.plan_ms) {
@@ -217,6 +217,10 @@ async function watchTimeLimit(
     }
     await condition(() => state.isPaused, left);
   }
+}
+
+function planningOf({ taskType, rehearsal, hasPlan }: TaskRunInput) {
+  return { taskType, rehearsal, ...(hasPlan ? { hasPlan } : {}) };
 }
 
 function ignoreCancellation(error: unknown): void {

@@ -121,4 +121,7 @@ const DETAIL_ORDER = [
   'websocket_room',
   'last_seq',
   'created_by',
+  'rerun_of',
+  'rerun_from',
+  'reruns',
 ];

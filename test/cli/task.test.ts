@@ -181,6 +181,30 @@ describe('baton task', () => {
     assert.equal((await cli.run(['task', 'get', id])).code, 5);
   });
 
+  it('runs an ended run again, from where it stopped or from a step that is named', async () => {
+    const id = await submitted({ steps: 2, step_ms: 400 });
+    await world.reaches(id, 'executing');
+    await cli.run(['task', 'cancel', id]);
+    const again = await cli.run(['task', 'rerun', id, '--wait']);
+    assert.equal(again.code, 0, again.stderr);
+    assert.match(again.stdout, new RegExp(`Takes up +${id}, from step-1\n`));
+    const other = await cli.json([
+      'task',
+      'rerun',
+      again.stdout.match(UUID)?.[0] ?? '',
+      '--from-step',
+      'step-2',
+    ]);
+    assert.equal(other.rerun_from, 'step-2');
+    await world.reaches(other.execution_id, 'completed');
+    const { stdout } = await cli.run(['task', 'get', other.execution_id]);
+    assert.match(stdout, /step-1 +\S+ +completed +kept/);
+    assert.match((await cli.run(['task', 'get', id])).stdout, /Run again as +\S+ \(completed\)/);
+    const refused = await cli.run(['task', 'rerun', id, '--from-step', 'nope']);
+    assert.equal(refused.code, 5);
+    assert.match(refused.stderr, /\/from_step: .*step-1, step-2/);
+  });
+
   it('has its callback checked by `baton receiver`', async () => {
     const { cert, key } = services().tlsFiles;
     const receiver = cli.start(['receiver', '--port', '0', '--cert', cert, '--key', key]);

@@ -8,7 +8,7 @@ import type { AttemptInput } from '../../workflows/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
-import { idOfClaim } from '../tasks/submit.ts';
+import { idOfClaim } from '../tasks/take-in.ts';
 
 const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
 

@@ -1,5 +1,6 @@
 import { roomOf, type RunView } from '../../domain/task-run.ts';
 import type { CallbackAttemptRow } from '../../database/callbacks.ts';
+import type { Rerun } from '../../database/reruns.ts';
 import { viewOfRow, type TaskRunRow } from '../../database/task-runs.ts';
 
 /** Where to poll a run. */
@@ -14,7 +15,7 @@ type Surroundings = { baseUrl: string; labelOf: (actor: string) => string };
 export function presentDetail(
   row: TaskRunRow,
   view: RunView,
-  attempts: readonly CallbackAttemptRow[],
+  { attempts, reruns }: { attempts: readonly CallbackAttemptRow[]; reruns: readonly Rerun[] },
   { baseUrl, labelOf }: Surroundings,
 ) {
   return {
@@ -40,6 +41,9 @@ export function presentDetail(
     websocket_room: roomOf(row.id),
     last_seq: view.last_seq,
     created_by: labelOf(row.created_by),
+    rerun_of: row.rerun_of ?? null,
+    rerun_from: row.rerun_from ?? null,
+    reruns: reruns.map((rerun) => ({ ...rerun, created_at: rerun.created_at.toISOString() })),
   };
 }
 
@@ -60,6 +64,7 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: Surrounding
     websocket_room: roomOf(row.id),
     last_seq: view.last_seq,
     created_by: labelOf(row.created_by),
+    rerun_of: row.rerun_of ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 import { isTerminal } from '../../domain/task-states.ts';
 import { labelsOf } from '../../database/actors.ts';
 import { callbackAttempts } from '../../database/callbacks.ts';
+import { rerunsOf } from '../../database/reruns.ts';
 import { findRun, readView, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -29,7 +30,11 @@ export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<Read
 /** The detail as it is answered. */
 export async function detailOf(deps: Dependencies, { row, view }: Reading) {
   const told = row.callback_url !== null && isTerminal(view.state);
-  const attempts = told ? await callbackAttempts(deps.database, row.id) : [];
+  // Only an ended run can have been taken up by others.
+  const [attempts, reruns] = await Promise.all([
+    told ? callbackAttempts(deps.database, row.id) : [],
+    isTerminal(view.state) ? rerunsOf(deps.database, row.id) : [],
+  ]);
   const labelOf = await labelsOf(deps.database, [row.created_by]);
-  return presentDetail(row, view, attempts, { baseUrl: deps.baseUrl, labelOf });
+  return presentDetail(row, view, { attempts, reruns }, { baseUrl: deps.baseUrl, labelOf });
 }

@@ -13,6 +13,7 @@ import { route, type Answer, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
 import { presentAttempt, presentListed } from './presenter.ts';
 import { detailOf, openRun, readRun } from './read.ts';
+import { rerunTask } from './rerun.ts';
 import * as schema from './schema.ts';
 import { steerTask, type Steering } from './steer.ts';
 import { submitTask } from './submit.ts';
@@ -31,6 +32,7 @@ export function taskRoutes(deps: Dependencies): Route[] {
     list(deps),
     read(deps),
     ...steerings(deps),
+    rerun(deps),
     events(deps),
     callbacks(deps),
     erase(deps),
@@ -134,6 +136,33 @@ function steerings(deps: Dependencies): Route[] {
         await steerTask(deps, caller, { id: params.execution_id, steering, reason: body?.reason }),
     }),
   );
+}
+
+function rerun(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: `${ONE}/rerun`,
+    operationId: 'rerunTask',
+    tag,
+    summary: 'Run an ended task again from one of its steps',
+    description:
+      'A new run with the same members, that keeps the finished steps before the one it begins from. It has a callback secret of its own.',
+    access: writes,
+    params: schema.taskParams,
+    body: schema.rerunWish,
+    bodyOptional: true,
+    idempotent: true,
+    answers: {
+      201: {
+        description: 'Taken in; the new run exists',
+        schema: schema.rerun,
+        headers: { Location: 'Where to poll the new run' },
+      },
+    },
+    problems: ['invalid_state', 'unavailable'],
+    handle: async ({ caller, params, body, claim }) =>
+      await rerunTask(deps, caller, { id: params.execution_id, fromStep: body?.from_step ?? null }, claim),
+  });
 }
 
 function events(deps: Dependencies): Route {

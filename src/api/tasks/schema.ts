@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_REASON_LENGTH } from '../../domain/limits.ts';
+import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/limits.ts';
 import { escalation, progress, runError, step } from '../../domain/run-schemas.ts';
 import { TASK_TYPES } from '../../domain/task-run.ts';
 import { TASK_STATES } from '../../domain/task-states.ts';
@@ -30,6 +30,24 @@ export const submitted = z
   })
   .meta({ id: 'TaskSubmitted' });
 
+/** The body of a rerun; without it the run is taken up where it was not completed. */
+export const rerunWish = z
+  .strictObject({
+    from_step: text({ least: 1, most: MAX_STEP_NAME_LENGTH })
+      .optional()
+      .describe(
+        'The name of the first step to do again, with all that come after it; the first that is not completed unless given',
+      ),
+  })
+  .meta({ id: 'RerunWish' });
+const rerunFrom = z
+  .string()
+  .nullable()
+  .describe('The step from which the earlier run was taken up; null where it had no plan yet');
+export const rerun = submitted
+  .extend({ rerun_of: uuidOut.describe('The run that is taken up'), rerun_from: rerunFrom })
+  .meta({ id: 'TaskRerun' });
+
 const callbackStatus = z.enum(['none', 'pending', 'delivered', 'failed']);
 const callbackAttemptBrief = z.strictObject({
   attempt: z.int(),
@@ -47,6 +65,9 @@ const head = {
   project_id: uuidOut,
   title: z.string(),
 };
+const rerunOf = uuidOut
+  .nullable()
+  .describe('The run that this one takes up; null where there is none, or it is erased');
 const createdBy = z.string().describe('Who submitted it: `user:<e-mail>` or `key:<prefix>`');
 const timing = {
   created_at: timestamp,
@@ -80,6 +101,18 @@ export const detail = z
     websocket_room: z.string(),
     last_seq: z.int().describe('`seq` of the last event that this answer includes'),
     created_by: createdBy,
+    rerun_of: rerunOf,
+    rerun_from: rerunFrom,
+    reruns: z
+      .array(
+        z.strictObject({
+          execution_id: uuidOut,
+          state: z.enum(TASK_STATES),
+          rerun_from: rerunFrom,
+          created_at: timestamp,
+        }),
+      )
+      .describe('The runs that take up this one, the oldest first'),
   })
   .meta({ id: 'TaskDetail' });
 
@@ -96,6 +129,7 @@ export const listed = z
     websocket_room: z.string(),
     last_seq: z.int(),
     created_by: createdBy,
+    rerun_of: rerunOf,
   })
   .meta({ id: 'TaskListed' });
 export const listPage = pageOf(listed).meta({ id: 'TaskPage' });

@@ -15,7 +15,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { idOfClaim } from '../tasks/submit.ts';
+import { idOfClaim } from '../tasks/take-in.ts';
 import { webhookActions } from './actions.ts';
 import { filterValuesRoute } from './filter-values.ts';
 import * as schema from './schema.ts';

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { services } from '../support/services.ts';
+import { eventually } from '../support/runs.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { addPerson, addWorkspace } from './people.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+type Step = { id: string; name: string; status: string; kept?: true; summary: string | null };
+
+describe('running a task again', function () {
+  this.timeout(60_000);
+  let world: World;
+  let receiver: Receiver;
+  before(async () => {
+    world = await startWorld();
+    const { cert, key } = services().tls;
+    receiver = await startReceiver({ tls: { cert, key }, name: 'localhost' });
+  });
+  after(async () => {
+    await receiver.close();
+    await world.close();
+  });
+
+  const rerun = (id: string, body?: unknown, sent = {}) =>
+    world.send('POST', `/api/v1/tasks/${id}/rerun`, { ...(body === undefined ? {} : { body }), ...sent });
+  const read = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}`)).json;
+  const submitted = async (members: Record<string, unknown>): Promise<string> =>
+    (await world.submit(members)).json.execution_id;
+  const eventsOf = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
+
+  /** A run of three steps that was cancelled in the second one. */
+  async function cancelledInTheSecond(members: Record<string, unknown> = {}): Promise<string> {
+    const metadata = { order: 'A-17', rehearsal: { steps: 3, step_ms: 400 } };
+    const id = await submitted({ metadata, ...members });
+    await eventually('the second step runs', async () => {
+      const { steps } = await read(id);
+      return steps[1]?.status === 'running';
+    });
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    await world.reaches(id, 'cancelled');
+    return id;
+  }
+
+  it('keeps the finished steps and does the others', async () => {
+    const id = await cancelledInTheSecond();
+    const { status, headers, json } = await rerun(id);
+    assert.equal(status, 201);
+    assert.equal(headers.get('location'), json.status_url);
+    assert.equal(json.rerun_of, id);
+    assert.equal(json.rerun_from, 'step-2');
+    assert.match(json.callback_secret, /^[0-9a-f]{64}$/);
+    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    const earlier = await read(id);
+    const [first, second, third] = done.steps as Step[];
+    assert.deepEqual({ ...first, id: earlier.steps[0].id }, { ...earlier.steps[0], kept: true });
+    assert.deepEqual([second?.status, third?.status, second?.kept], ['completed', 'completed', undefined]);
+    const started = (await eventsOf(json.execution_id))
+      .filter(({ type }: { type: string }) => type === 'step.started')
+      .map(({ data }: { data: { step: Step } }) => data.step.name);
+    assert.deepEqual(started, ['step-2', 'step-3'], 'the kept one is not done again');
+    assert.equal(done.output.steps.length, 3);
+  });
+
+  it('shows the kept steps as completed from the beginning', async () => {
+    const id = await cancelledInTheSecond();
+    const { json } = await rerun(id);
+    await world.reaches(json.execution_id, 'executing');
+    const [begins] = (await eventsOf(json.execution_id)).filter(
+      ({ data }: { data: { to?: string } }) => data.to === 'executing',
+    );
+    assert.deepEqual(
+      begins.data.steps.map(({ name, kept }: Step) => [name, kept]),
+      [
+        ['step-1', true],
+        ['step-2', undefined],
+        ['step-3', undefined],
+      ],
+    );
+    assert.ok((await read(json.execution_id)).progress.steps_completed >= 1);
+    await world.send('POST', `/api/v1/tasks/${json.execution_id}/cancel`);
+  });
+
+  it('links both ways', async () => {
+    const id = await cancelledInTheSecond();
+    const { json: first } = await rerun(id);
+    const { json: second } = await rerun(id, { from_step: 'step-1' });
+    await world.reaches(first.execution_id, 'completed');
+    await world.reaches(second.execution_id, 'completed');
+    const { reruns, rerun_of } = await read(id);
+    assert.equal(rerun_of, null);
+    assert.deepEqual(
+      reruns.map((run: Record<string, unknown>) => [run['execution_id'], run['state'], run['rerun_from']]),
+      [
+        [first.execution_id, 'completed', 'step-2'],
+        [second.execution_id, 'completed', 'step-1'],
+      ],
+    );
+    const detail = await read(second.execution_id);
+    assert.deepEqual([detail.rerun_of, detail.rerun_from, detail.reruns], [id, 'step-1', []]);
+    const { json: list } = await world.send('GET', '/api/v1/tasks');
+    const listed = list.data.find(
+      (run: { execution_id: string }) => run.execution_id === second.execution_id,
+    );
+    assert.equal(listed.rerun_of, id);
+  });
+
+  it('carries over what was submitted, with a callback and a secret of its own', async () => {
+    const id = await cancelledInTheSecond({ description: 'Why', callback_url: `${receiver.url}/again` });
+    const { json } = await rerun(id);
+    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    const earlier = await read(id);
+    for (const member of ['title', 'description', 'task_type', 'metadata', 'project_id']) {
+      assert.deepEqual(done[member], earlier[member], member);
+    }
+    const [request] = await receiver.receives(1);
+    assert.equal(JSON.parse(String(request?.body)).execution_id, json.execution_id);
+  });
+
+  it('of a run that was taken up before keeps what that one kept', async () => {
+    const id = await cancelledInTheSecond();
+    const { json: second } = await rerun(id);
+    await world.reaches(second.execution_id, 'completed');
+    const { json: third } = await rerun(second.execution_id, { from_step: 'step-3' });
+    const { json: done } = await world.reaches(third.execution_id, 'completed');
+    assert.deepEqual(
+      (done.steps as Step[]).map(({ kept }) => kept),
+      [true, true, undefined],
+    );
+  });
+
+  it('keeps what stands beside the step, and does again what comes after it', async () => {
+    const id = await submitted({ metadata: {} });
+    await world.reaches(id, 'completed');
+    const { json } = await rerun(id, { from_step: 'test' });
+    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    assert.deepEqual(
+      (done.steps as Step[]).filter(({ kept }) => kept).map(({ name }) => name),
+      ['design', 'implement', 'review'],
+    );
+  });
+
+  it('plans anew where the run never had a plan', async () => {
+    const id = await submitted({ metadata: { rehearsal: { plan_ms: 20_000 } } });
+    await world.reaches(id, 'planning');
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    await world.reaches(id, 'cancelled');
+    const { status, json } = await rerun(id);
+    assert.equal(status, 201);
+    assert.equal(json.rerun_from, null);
+    assertProblem(await rerun(id, { from_step: 'design' }), 422, 'validation_failed');
+    await world.send('POST', `/api/v1/tasks/${json.execution_id}/cancel`);
+  });
+
+  it('is refused while the run goes on', async () => {
+    const id = await submitted({ metadata: { rehearsal: { step_ms: 20_000 } } });
+    assertProblem(await rerun(id), 409, 'invalid_state');
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+  });
+
+  it('names what is wrong with the body', async () => {
+    const id = await cancelledInTheSecond();
+    const unknown = await rerun(id, { from_step: 'deploy' });
+    assertProblem(unknown, 422, 'validation_failed');
+    assert.equal(unknown.json.errors[0].pointer, '/from_step');
+    assert.match(unknown.json.errors[0].message, /step-1, step-2, step-3/);
+    for (const body of [{ from_step: 3 }, { from_step: '' }, { step: 'x' }, []]) {
+      assertProblem(await rerun(id, body), 422, 'validation_failed');
+    }
+  });
+
+  it('with an idempotency key makes one run', async () => {
+    const id = await cancelledInTheSecond();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const first = await rerun(id, {}, { headers });
+    const again = await rerun(id, {}, { headers });
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    assert.equal(again.text, first.text);
+    assert.equal((await read(id)).reruns.length, 1);
+  });
+
+  it('is for who may submit, and shows nothing to strangers', async () => {
+    const id = await cancelledInTheSecond();
+    const owner = await world.signIn();
+    const viewer = await addPerson(world, owner, 'viewer');
+    assertProblem(await rerun(id, {}, world.as(viewer)), 403, 'forbidden');
+    assert.equal((await rerun(id, {}, world.as(await addPerson(world, owner, 'member')))).status, 201);
+    assertProblem(await rerun(id, {}, { key: await addWorkspace(world) }), 404, 'not_found');
+    assertProblem(await rerun(randomUUID()), 404, 'not_found');
+  });
+
+  it('outlives the erasing of the run it takes up', async () => {
+    const id = await cancelledInTheSecond();
+    const { json } = await rerun(id);
+    assert.equal((await world.send('DELETE', `/api/v1/tasks/${id}`)).status, 204);
+    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    assert.deepEqual([done.rerun_of, done.rerun_from, done.steps[0].kept], [null, 'step-2', true]);
+  });
+});

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { planAgain, takeUp } from '../../src/domain/rerun.ts';
+import type { Plan } from '../../src/domain/plan.ts';
+import type { Step, StepStatus } from '../../src/domain/task-run.ts';
+
+const retry = {
+  maximum_attempts: 1,
+  initial_interval_ms: 1,
+  backoff_coefficient: 1,
+  maximum_interval_ms: 1,
+};
+const planned = (name: string, after: string[]) => ({
+  id: `old-${name}`,
+  name,
+  agent: 'developer',
+  after,
+  time_limit_ms: 1_000,
+  retry,
+});
+/** design → implement → (test, review side by side) → finish */
+const plan: Plan = {
+  backend: 'rehearsal',
+  run_time_limit_ms: 1_000,
+  steps: [
+    planned('design', []),
+    planned('implement', ['design']),
+    planned('test', ['implement']),
+    planned('review', ['implement']),
+    planned('finish', ['test', 'review']),
+  ],
+};
+
+function stepsThat(...statuses: StepStatus[]): Step[] {
+  return plan.steps.map(({ id, name, agent }, index) => ({
+    id,
+    name,
+    agent,
+    status: statuses[index] ?? 'pending',
+    attempt: 2,
+    started_at: '2026-01-31T12:00:00.000Z',
+    completed_at: '2026-01-31T12:00:01.000Z',
+    duration_ms: 1_000,
+    summary: `did ${name}`,
+    usage: { input_tokens: 3, output_tokens: 4 },
+    error: null,
+  }));
+}
+
+const ALL_DONE = stepsThat('completed', 'completed', 'completed', 'completed', 'completed');
+
+describe('taking up a run', () => {
+  it('begins from the first step that is not completed, unless told otherwise', () => {
+    const steps = stepsThat('completed', 'completed', 'failed', 'completed', 'skipped');
+    assert.deepEqual(takeUp(plan, steps, null), { from: 'test', kept: ['design', 'implement', 'review'] });
+  });
+
+  it('begins from the first of all where everything was completed', () => {
+    assert.deepEqual(takeUp(plan, ALL_DONE, null), { from: 'design', kept: [] });
+  });
+
+  it('does again what comes after the step, and keeps what stands beside it', () => {
+    const { kept } = takeUp(plan, ALL_DONE, 'test') ?? {};
+    assert.deepEqual(kept, ['design', 'implement', 'review']);
+    assert.deepEqual(takeUp(plan, ALL_DONE, 'implement')?.kept, ['design']);
+  });
+
+  it('never keeps what was not completed, also before the step', () => {
+    const steps = stepsThat('completed', 'completed', 'cancelled', 'completed', 'skipped');
+    assert.deepEqual(takeUp(plan, steps, 'finish'), {
+      from: 'finish',
+      kept: ['design', 'implement', 'review'],
+    });
+  });
+
+  it('knows no step that the plan lacks', () => {
+    assert.equal(takeUp(plan, ALL_DONE, 'deploy'), null);
+    assert.equal(takeUp({ ...plan, steps: [] }, [], null), null);
+  });
+
+  it('gives all steps new ids, and the kept ones as they ended under theirs', () => {
+    let number = 0;
+    const again = planAgain(plan, ALL_DONE, ['design'], () => `new-${(number += 1)}`);
+    assert.deepEqual(
+      again.steps.map(({ id, name }) => [id, name]),
+      [
+        ['new-1', 'design'],
+        ['new-2', 'implement'],
+        ['new-3', 'test'],
+        ['new-4', 'review'],
+        ['new-5', 'finish'],
+      ],
+    );
+    assert.deepEqual(again.kept, [{ ...ALL_DONE[0], id: 'new-1', kept: true }]);
+    assert.deepEqual(again.steps[4]?.after, ['test', 'review']);
+  });
+});
