@@ -31,9 +31,7 @@ function usedComponents(sources: string): string[] {
   const files = filesByExport();
   const visited = new Set<string>();
   for (const name of importedNames(sources)) visit(files.get(name), visited);
-  const names = new Set(
-    [...visited].flatMap((file) => [basename(file, '.module.mjs'), basename(dirname(file))]),
-  );
+  const names = new Set([...visited].map((file) => basename(file).replace(/(\.module)?\.mjs$/, '')));
   const whole = readFileSync(join(LIBRARY, 'styles.layer.css'), 'utf8');
   const sheets = [...names]
     .filter((name) => existsSync(sheetOf(name)))
@@ -68,7 +66,7 @@ function filesByExport(): Map<string, string> {
 
 /** A file with all that it is made of. */
 function visit(file: string | undefined, visited: Set<string>): void {
-  if (file === undefined || visited.has(file) || !file.includes('/components/')) return;
+  if (file === undefined || visited.has(file) || !/\/(components|utils)\//.test(file)) return;
   visited.add(file);
   for (const [, next = ''] of readFileSync(file, 'utf8').matchAll(/from "(\.[^"]+)"/g)) {
     visit(join(dirname(file), next), visited);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { World } from '../api/world.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { services } from '../support/services.ts';
 import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
 
 describe('the orchestration screens', () => {
@@ -98,5 +100,49 @@ describe('the orchestration screens', () => {
     await page.reload();
     await row.waitFor();
     assert.equal(await page.locator('[data-run]').count(), 1);
+  });
+});
+
+describe('a task with a callback, submitted at the screens', () => {
+  let world: World;
+  let receiver: Receiver;
+  before(async () => {
+    const { cert, key } = services().tls;
+    receiver = await startReceiver({ tls: { cert, key }, name: 'localhost' });
+    world = await startScreens({ TEMPORAL_UI_URL: 'http://localhost:8233' });
+  });
+  after(async () => {
+    await world.close();
+    await receiver.close();
+  });
+
+  it('shows the secret once, and every attempt to tell the receiver', async () => {
+    const at = await atScreens(world);
+    const { page } = at;
+    receiver.answering(503);
+    await at.go('/orchestration');
+    await page.getByRole('button', { name: 'Submit a task' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title').fill('Told');
+    await dialog.getByLabel('Callback URL').fill(receiver.url);
+    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    assert.match((await dialog.getByLabel('Callback secret').textContent()) ?? '', /^[0-9a-f]{64}$/);
+    await assertAccessible(page, 'a callback secret');
+    await dialog.getByRole('button', { name: 'Watch the run' }).click();
+    const run = page.getByRole('complementary', { name: 'Run' });
+    const link = run.getByRole('link', { name: 'Temporal' });
+    assert.match(
+      (await link.getAttribute('href')) ?? '',
+      /^http:\/\/localhost:8233\/namespaces\/[\w-]+\/workflows\/[0-9a-f-]{36}$/,
+    );
+    await run.getByRole('tab', { name: 'Callback' }).click();
+    await run.getByText('3 of 3').waitFor({ timeout: 12_000 });
+    await run.getByText('failed', { exact: true }).first().waitFor();
+    await run.getByRole('button', { name: /1 of 3/ }).click();
+    await run.getByText('Response: 503').first().waitFor();
+    await assertAccessible(page, 'the attempts of a callback');
+    await picture(page, 'run-callback');
+    assert.deepEqual(at.complaints(), []);
+    await at.close();
   });
 });

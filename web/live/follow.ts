@@ -43,12 +43,16 @@ export function follow(room: string, after: number, means: FollowMeans): () => v
 
   async function main(): Promise<void> {
     let waitMs = FIRST_WAIT_MS;
+    // Goes on over any number of tries, until the channel is there.
+    let asking = askMeanwhile(() => last, take, means, signal);
     while (!signal.aborted) {
-      const asking = askMeanwhile(() => last, take, means, signal);
       const wasLive = await converse(room, { last: () => last, take, means, signal, onLive: asking.stop });
+      if (wasLive && !signal.aborted) {
+        means.onStatus('connecting');
+        asking = askMeanwhile(() => last, take, means, signal);
+      }
       waitMs = wasLive ? FIRST_WAIT_MS : Math.min(waitMs * 2, LAST_WAIT_MS);
       await pause(waitMs, signal);
-      asking.stop();
     }
   }
 

@@ -13,46 +13,41 @@ import { keysQuery } from './keys/queries.ts';
 /** The keys by which other programs call the API. */
 export function ApiKeys() {
   const { isAtLeast } = useSession();
-  const lead = 'By a key another program submits tasks and sends events. A key belongs to one project.';
-  return (
-    <Page title="API keys" lead={lead}>
-      {isAtLeast('admin') ? (
-        <Keys />
-      ) : (
-        <EmptyState title="Keys are for admins">
-          An admin of this workspace makes keys, and can give you one.
-        </EmptyState>
-      )}
-    </Page>
-  );
-}
-
-function Keys() {
   const [making, setMaking] = useState(false);
-  const query = useInfiniteQuery(keysQuery);
+  const mayMake = isAtLeast('admin');
+  const lead = 'By a key another program submits tasks and sends events. A key belongs to one project.';
   const button = (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
       New key
     </Button>
   );
   return (
-    <>
-      <div style={{ marginBottom: '1rem' }}>{button}</div>
-      <PagedSection
-        query={query}
-        failure="The keys could not be loaded"
-        empty={
-          <EmptyState
-            title="There is no key yet"
-            example={`export BATON_API_KEY=bt_…\ncurl -H "X-API-Key: $BATON_API_KEY" ${location.origin}/api/v1/me`}
-          >
-            Make one for each program that calls the API, so that each can be taken away alone.
-          </EmptyState>
-        }
-      >
-        {(keys) => <KeyTable keys={keys} />}
-      </PagedSection>
+    <Page title="API keys" lead={lead} actions={mayMake ? button : null}>
+      {mayMake ? (
+        <Keys />
+      ) : (
+        <EmptyState title="Keys are for admins">
+          An admin of this workspace makes keys, and can give you one.
+        </EmptyState>
+      )}
       {making ? <NewKey onClose={() => setMaking(false)} /> : null}
-    </>
+    </Page>
+  );
+}
+
+function Keys() {
+  const query = useInfiniteQuery(keysQuery);
+  const empty = (
+    <EmptyState
+      title="There is no key yet"
+      example={`export BATON_API_KEY=bt_…\ncurl -H "X-API-Key: $BATON_API_KEY" ${location.origin}/api/v1/me`}
+    >
+      Make one for each program that calls the API, so that each can be taken away alone.
+    </EmptyState>
+  );
+  return (
+    <PagedSection query={query} failure="The keys could not be loaded" empty={empty}>
+      {(keys) => <KeyTable keys={keys} />}
+    </PagedSection>
   );
 }

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import type { World } from '../api/world.ts';
+import { atScreens, startScreens, type AtScreens } from './screens.ts';
+
+describe('a run that one watches', () => {
+  let world: World;
+  let at: AtScreens;
+  before(async () => {
+    world = await startScreens();
+  });
+  after(async () => await world.close());
+  beforeEach(async () => {
+    at = await atScreens(world);
+  });
+  afterEach(async () => await at.close());
+
+  const submit = async (stepMs: number) => {
+    const metadata = { rehearsal: { step_ms: stepMs, progress_events: 2 } };
+    const { json } = await world.submit({ title: 'Watched', task_type: 'bug', metadata });
+    return json.execution_id as string;
+  };
+  const seen = async (page: Page) => {
+    await page.getByRole('tab', { name: /^Events/ }).click();
+    const numbers = await page
+      .getByRole('tabpanel')
+      .locator('li > span:nth-child(2) > span')
+      .allTextContents();
+    return numbers.map(Number).toReversed();
+  };
+  const assertWhole = async (page: Page, id: string) => {
+    const { json } = await world.send('GET', `/api/v1/tasks/${id}`);
+    await page.getByRole('tab', { name: `Events (${json.last_seq})` }).waitFor();
+    assert.deepEqual(
+      await seen(page),
+      Array.from({ length: json.last_seq }, (_, index) => index + 1),
+    );
+  };
+
+  it('shows every event once and in order, however often its connection breaks', async () => {
+    const { page } = at;
+    let connections = 0;
+    await page.routeWebSocket(/\/ws\?/, (socket) => {
+      connections += 1;
+      const server = socket.connectToServer();
+      let events = 0;
+      server.onMessage((message) => {
+        // The third event is lost on the way, and the connection with it.
+        if (String(message).includes('"type":"event"') && connections <= 3 && (events += 1) === 3) {
+          void socket.close({ code: 4000 });
+        } else socket.send(message);
+      });
+    });
+    const id = await submit(700);
+    await at.go(`/orchestration/${id}`);
+    await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
+    assert.ok(connections >= 4, `${connections} connections`);
+    await assertWhole(page, id);
+    assert.deepEqual(at.complaints(), []);
+  });
+
+  it('goes on by asking where the live channel does not come about', async () => {
+    const { page } = at;
+    await page.routeWebSocket(/\/ws\?/, (socket) => void socket.close({ code: 4000 }));
+    const id = await submit(1_500);
+    await at.go(`/orchestration/${id}`);
+    await page.getByText('live channel away; looking every 2 s').waitFor();
+    await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
+    await assertWhole(page, id);
+    assert.deepEqual(at.complaints(), []);
+  });
+
+  it('is there again after the network was lost', async () => {
+    const { page } = at;
+    const id = await submit(1_500);
+    await at.go(`/orchestration/${id}`);
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await world.reaches(id, 'completed');
+    await page.context().setOffline(false);
+    await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
+    await assertWhole(page, id);
+  });
+
+  it('is followed by the arrow keys from one to the next, and closed by Escape', async () => {
+    const { page } = at;
+    const [older, newer] = [await submit(0), await submit(0)];
+    await at.go(`/orchestration?run=${newer}`);
+    const panel = page.getByRole('complementary', { name: 'Run' });
+    await panel.getByText('completed', { exact: true }).first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.waitForURL(`**/orchestration?run=${older}`);
+    await page.keyboard.press('ArrowUp');
+    await page.waitForURL(`**/orchestration?run=${newer}`);
+    await panel.getByRole('link', { name: 'Open the full page' }).click();
+    await page.waitForURL(`**/orchestration/${newer}`);
+    await page.goBack();
+    await panel.waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL('**/orchestration');
+    assert.deepEqual(at.complaints(), []);
+  });
+});

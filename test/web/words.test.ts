@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import type { FeedEvent, FeedEventType } from '../../src/domain/feed-events.ts';
+import type { Step } from '../../src/domain/task-run.ts';
+import { parseSearch, stringifySearch, wordsOf } from '../../web/app/search.ts';
+import { inWords, relativeTo, utc } from '../../web/format/time.ts';
+import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
+import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+describe('times on screens', () => {
+  it('are durations with one or two units', () => {
+    const table: [number, string][] = [
+      [0, '0 ms'],
+      [812, '812 ms'],
+      [1_449, '1.4 s'],
+      [59_999, '59.9 s'],
+      [2 * MINUTE + 3 * SECOND, '2 min 3 s'],
+      [2 * MINUTE, '2 min'],
+      [3 * HOUR + 5 * MINUTE, '3 h 5 min'],
+      [50 * HOUR, '2 d 2 h'],
+      [-5, '0 ms'],
+    ];
+    for (const [ms, words] of table) assert.equal(inWords(ms), words);
+  });
+
+  it('are told from now, backwards and forwards', () => {
+    const now = Date.parse('2026-01-31T12:00:00Z');
+    const at = (delta: number) => relativeTo(now, now + delta);
+    assert.equal(at(-3 * SECOND), 'just now');
+    assert.equal(at(-3 * MINUTE), '3 min. ago');
+    assert.equal(at(2 * HOUR), 'in 2 hr.');
+    assert.equal(utc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
+  });
+});
+
+describe('filters in an address', () => {
+  it('are plain words that people can read and write', () => {
+    const text = stringifySearch({ state: ['failed', 'paused'], text: 'a b', run: undefined, type: [] });
+    assert.equal(text, '?state=failed,paused&text=a+b');
+    assert.deepEqual(parseSearch(text), { state: 'failed,paused', text: 'a b' });
+  });
+
+  it('drop words that mean nothing', () => {
+    assert.deepEqual(wordsOf('paused,nonsense,failed', ['failed', 'paused']), ['failed', 'paused']);
+    assert.equal(wordsOf('nonsense', ['failed']), undefined);
+  });
+});
+
+describe('a task as a command', () => {
+  it('can hold a quote without breaking out of it', () => {
+    const command = asCurl('https://baton.example.com', { title: "it's; rm -rf /" });
+    assert.ok(command.includes(String.raw`it'\''s; rm -rf /`));
+  });
+});
+
+describe('the timeline of a run', () => {
+  const at = (seconds: number) =>
+    new Date(Date.parse('2026-01-31T12:00:00Z') + seconds * SECOND).toISOString();
+  const event = (seq: number, type: FeedEventType, seconds: number, data: object): FeedEvent => ({
+    seq,
+    type,
+    execution_id: 'x',
+    at: at(seconds),
+    data: data as Record<string, unknown>,
+  });
+  const step: Step = {
+    id: 's1',
+    name: 'design',
+    agent: 'architect',
+    status: 'completed',
+    attempt: 2,
+    started_at: at(1),
+    completed_at: at(9),
+    duration_ms: 8_000,
+    summary: null,
+    usage: null,
+    error: null,
+  };
+  const run = { created_at: at(0), started_at: at(0), completed_at: at(10), steps: [step] };
+  const told = (attempt: number) => ({ step: { id: 's1', name: 'design', agent: 'architect', attempt } });
+  const events = [
+    event(1, 'state.changed', 0, { from: 'initializing', to: 'planning' }),
+    event(2, 'state.changed', 1, { from: 'planning', to: 'executing' }),
+    event(3, 'step.started', 1, told(1)),
+    event(4, 'step.failed', 3, told(1)),
+    event(5, 'state.changed', 4, { from: 'executing', to: 'paused' }),
+    event(6, 'state.changed', 6, { from: 'paused', to: 'executing' }),
+    event(7, 'step.started', 6, told(2)),
+    event(8, 'step.completed', 9, told(2)),
+  ];
+
+  it('has planning, every attempt, and every pause', () => {
+    const timeline = timelineOf(run, events, Date.parse(at(99)));
+    assert.deepEqual(timeline.planning, { from: Date.parse(at(0)), to: Date.parse(at(1)) });
+    assert.deepEqual(timeline.pauses, [{ from: Date.parse(at(4)), to: Date.parse(at(6)) }]);
+    assert.deepEqual(
+      timeline.attempts.get('s1')?.map(({ number, outcome }) => [number, outcome]),
+      [
+        [1, 'failed'],
+        [2, 'completed'],
+      ],
+    );
+    assert.deepEqual(shareOf({ from: Date.parse(at(5)), to: null }, timeline), { left: 50, width: 50 });
+  });
+
+  it('has what the run itself tells while its feed has not come', () => {
+    const running = { ...step, status: 'running', completed_at: null, duration_ms: null } as const;
+    const timeline = timelineOf({ ...run, completed_at: null, steps: [running] }, [], Date.parse(at(20)));
+    assert.deepEqual(timeline.attempts.get('s1'), [
+      { number: 2, from: Date.parse(at(1)), to: null, outcome: 'running' },
+    ]);
+    assert.equal(timeline.to, Date.parse(at(20)));
+  });
+});
