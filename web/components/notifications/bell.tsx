@@ -1,11 +1,77 @@
-import { ActionIcon } from '@mantine/core';
+import { ActionIcon, Button, Group, Indicator, Popover, Stack, Text } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
+import { useState } from 'react';
+import classes from './bell.module.css';
+import { NoticeRow } from './notice-row.tsx';
+import { AT_ONCE, useNotices } from './use-notices.ts';
 
-/** The bell of one's notifications. */
+/** The bell of one's notifications: how many are new, and what they say. */
 export function Bell() {
+  const [opened, setOpened] = useState(false);
+  const { notices, unread, read, readAll } = useNotices();
+  const many = unread === AT_ONCE ? `${unread} or more` : String(unread);
   return (
-    <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Notifications">
-      <IconBell size={18} aria-hidden />
-    </ActionIcon>
+    <Popover
+      opened={opened}
+      onChange={setOpened}
+      position="bottom-end"
+      width="min(24rem, calc(100vw - 1rem))"
+      shadow="md"
+      trapFocus
+      returnFocus
+    >
+      <Indicator
+        disabled={unread === 0}
+        label={unread > 9 ? '9+' : unread}
+        size={16}
+        offset={6}
+        color="red.8"
+      >
+        <Popover.Target>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            aria-label={unread === 0 ? 'Notifications' : `Notifications, ${many} unread`}
+            onClick={() => setOpened(!opened)}
+          >
+            <IconBell size={18} aria-hidden />
+          </ActionIcon>
+        </Popover.Target>
+      </Indicator>
+      <Popover.Dropdown p={0} aria-label="Notifications">
+        <Group justify="space-between" px="sm" py={6} className={classes['head']}>
+          <Text size="sm" fw={600}>
+            Notifications
+          </Text>
+          {unread > 0 ? (
+            <Button variant="subtle" size="compact-xs" onClick={readAll}>
+              I have read all
+            </Button>
+          ) : null}
+        </Group>
+        {notices.length === 0 ? (
+          <Stack p="md" gap={4}>
+            <Text size="sm">Nothing yet.</Text>
+            <Text size="sm" c="dimmed">
+              Admins are told here when a webhook is disabled because it fails.
+            </Text>
+          </Stack>
+        ) : (
+          <ul className={classes['list']}>
+            {notices.map((notice) => (
+              <NoticeRow
+                key={notice.id}
+                notice={notice}
+                onGo={() => {
+                  setOpened(false);
+                  if (notice.read_at === null) read(notice.id);
+                }}
+              />
+            ))}
+          </ul>
+        )}
+      </Popover.Dropdown>
+    </Popover>
   );
 }
