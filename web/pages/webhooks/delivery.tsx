@@ -1,5 +1,44 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { TextLink } from '../../components/text-link.tsx';
+import { DeliveryView } from '../../components/webhooks/delivery/delivery-view.tsx';
+import { useWebhookRoom } from '../../components/webhooks/live.ts';
+import { deliveryQuery, webhookQuery } from '../../components/webhooks/queries.ts';
 
+const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId');
+
+const RENEW_MS = 3_000;
+
+/** One delivery on a page of its own. */
 export function DeliveryPage() {
-  return <Page title="Delivery">This screen is being built.</Page>;
+  const { webhookId, deliveryId } = routeApi.useParams();
+  useWebhookRoom(webhookId);
+  const webhook = useQuery({ ...webhookQuery(webhookId), refetchInterval: RENEW_MS });
+  const delivery = useQuery({ ...deliveryQuery(deliveryId), refetchInterval: RENEW_MS });
+  return (
+    <Page
+      title={delivery.data ? `${delivery.data.event} delivery` : 'Delivery'}
+      lead={
+        <TextLink to="/settings/integrations/webhooks/$webhookId" params={{ webhookId }}>
+          {webhook.data ? `of ${webhook.data.name}` : 'To the webhook'}
+        </TextLink>
+      }
+      wide
+    >
+      {delivery.data ? (
+        <DeliveryView delivery={delivery.data} webhook={webhook.data} />
+      ) : delivery.isError ? (
+        <ErrorState
+          title="The delivery could not be loaded"
+          error={delivery.error}
+          onRetry={() => void delivery.refetch()}
+        />
+      ) : (
+        <ListSkeleton />
+      )}
+    </Page>
+  );
 }

@@ -1,5 +1,55 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { answered, api } from '../../api/client.ts';
+import { useSession } from '../../api/session.ts';
 import { Page } from '../../components/page.tsx';
+import { EmptyState } from '../../components/states.tsx';
+import { WebhookForm, type SaveWish } from '../../components/webhooks/form/webhook-form.tsx';
+import { webhookQuery, webhooksQuery } from '../../components/webhooks/queries.ts';
+import { sendTest } from '../../components/webhooks/test/send-test.ts';
 
+/** One page that makes a webhook and, if wished, sends it a first test. */
 export function NewWebhook() {
-  return <Page title="New webhook">This screen is being built.</Page>;
+  const { may } = useSession();
+  const create = useCreate();
+  if (!may('webhooks:write')) {
+    return (
+      <Page title="New webhook">
+        <EmptyState title="This is for admins">
+          Webhooks tell outsiders what happens in the whole workspace, so only its admins make them. Ask one
+          of them.
+        </EmptyState>
+      </Page>
+    );
+  }
+  return (
+    <Page title="New webhook" wide>
+      <WebhookForm onSave={(wish) => create.mutate(wish)} pending={create.isPending} error={create.error} />
+    </Page>
+  );
+}
+
+function useCreate() {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    async mutationFn({ body, thenTest }: SaveWish) {
+      const { secret, ...rest } = body;
+      const webhook = await answered(
+        api.POST('/api/v1/webhooks', { body: { ...rest, ...(secret ? { secret } : {}) } }),
+      );
+      client.setQueryData(webhookQuery(webhook.id).queryKey, webhook);
+      void client.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+      const [first] = webhook.events;
+      // What comes of the test is shown on the webhook's page, whatever it is.
+      if (thenTest && first) void sendTest(client, webhook.id, { event: first.event });
+      return webhook;
+    },
+    onSuccess: async ({ id }, { thenTest }) =>
+      await navigate({
+        to: '/settings/integrations/webhooks/$webhookId',
+        params: { webhookId: id },
+        search: thenTest ? { test: 'yes' } : {},
+      }),
+  });
 }

@@ -1,9 +1,11 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { signedInRoute } from '../../app/signed-in-route.ts';
+import { listSearchOf, logSearchOf } from './search.ts';
 
 const listRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/settings/integrations/webhooks',
+  validateSearch: listSearchOf,
   component: lazyRouteComponent(() => import('./list.tsx'), 'WebhookList'),
 });
 
@@ -16,7 +18,14 @@ const newRoute = createRoute({
 const webhookRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/settings/integrations/webhooks/$webhookId',
+  validateSearch: logSearchOf,
   component: lazyRouteComponent(() => import('./webhook.tsx'), 'WebhookPage'),
+});
+
+const editRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/integrations/webhooks/$webhookId/edit',
+  component: lazyRouteComponent(() => import('./edit.tsx'), 'EditWebhook'),
 });
 
 const deliveryRoute = createRoute({
@@ -25,4 +34,4 @@ const deliveryRoute = createRoute({
   component: lazyRouteComponent(() => import('./delivery.tsx'), 'DeliveryPage'),
 });
 
-export const webhookRoutes = [listRoute, newRoute, webhookRoute, deliveryRoute] as const;
+export const webhookRoutes = [listRoute, newRoute, webhookRoute, editRoute, deliveryRoute] as const;

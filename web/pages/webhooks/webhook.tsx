@@ -1,5 +1,143 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useSession } from '../../api/session.ts';
+import { Id } from '../../components/id.tsx';
 import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { DeleteWebhook } from '../../components/webhooks/actions/delete-webhook.tsx';
+import { Recover } from '../../components/webhooks/actions/recover.tsx';
+import { RepairBanner } from '../../components/webhooks/actions/repair-banner.tsx';
+import { RotateSecret } from '../../components/webhooks/actions/rotate-secret.tsx';
+import { DayChart } from '../../components/webhooks/day-chart.tsx';
+import { filterSentence } from '../../components/webhooks/form/words.ts';
+import { useWebhookRoom } from '../../components/webhooks/live.ts';
+import { statsQuery, webhookQuery, type Stats, type Webhook } from '../../components/webhooks/queries.ts';
+import { StandingSentence } from '../../components/webhooks/standing-sentence.tsx';
+import { TestPanel } from '../../components/webhooks/test/test-panel.tsx';
+import { changedSearch } from './search.ts';
+import { DeliveryLog } from './log/delivery-log.tsx';
+import { WebhookActions, type OpenDialog } from './webhook-actions.tsx';
+import classes from './webhook.module.css';
 
+const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
+
+const POLL_MS = 4_000;
+/** The figures of an hour move slowly; what happens is told by the channel. */
+const STATS_MS = 15_000;
+
+/** A webhook: how it is, what repairs it, its last day, and its log. */
 export function WebhookPage() {
-  return <Page title="Webhook">This screen is being built.</Page>;
+  const { webhookId } = routeApi.useParams();
+  const isLive = useWebhookRoom(webhookId);
+  const webhook = useQuery({ ...webhookQuery(webhookId), refetchInterval: isLive ? STATS_MS : POLL_MS });
+  const stats = useQuery({ ...statsQuery(webhookId), refetchInterval: isLive ? STATS_MS : POLL_MS });
+  if (webhook.data) {
+    return <WebhookParts key={webhookId} webhook={webhook.data} stats={stats.data} isLive={isLive} />;
+  }
+  if (webhook.isError) {
+    return (
+      <ErrorState
+        title="The webhook could not be loaded"
+        error={webhook.error}
+        onRetry={() => void webhook.refetch()}
+      />
+    );
+  }
+  return (
+    <Page title="Webhook" wide>
+      <ListSkeleton />
+    </Page>
+  );
+}
+
+type PartsProps = { webhook: Webhook; stats: Stats | undefined; isLive: boolean };
+
+function WebhookParts({ webhook, stats, isLive }: PartsProps) {
+  const { test } = routeApi.useSearch();
+  const navigate = routeApi.useNavigate();
+  const { may } = useSession();
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const mayChange = may('webhooks:write');
+  const showTest = (shown: boolean) =>
+    void navigate({
+      search: (before) => changedSearch(before, { test: shown ? 'yes' : undefined }),
+      replace: true,
+    });
+  const close = () => setDialog(null);
+  return (
+    <Page
+      title={webhook.name}
+      lead={<StandingSentence webhook={webhook} stats={stats} />}
+      actions={
+        mayChange ? (
+          <WebhookActions webhook={webhook} onTest={() => showTest(true)} onOpen={setDialog} />
+        ) : null
+      }
+      wide
+    >
+      <Facts webhook={webhook} />
+      <Stack gap="md">
+        <RepairBanner
+          webhook={webhook}
+          stats={stats}
+          mayChange={mayChange}
+          onTest={() => showTest(true)}
+          onRecover={() => setDialog('recover')}
+        />
+        {test && mayChange ? <TestPanel webhook={webhook} onClose={() => showTest(false)} /> : null}
+        {stats ? <DayChart stats={stats} /> : <ListSkeleton rows={1} height={190} />}
+        <DeliveryLog
+          webhook={webhook}
+          isLive={isLive}
+          onRecover={mayChange ? () => setDialog('recover') : null}
+        />
+      </Stack>
+      {mayChange ? (
+        <>
+          <RotateSecret webhook={webhook} opened={dialog === 'rotate'} onClose={close} />
+          <Recover webhook={webhook} opened={dialog === 'recover'} onClose={close} />
+          <DeleteWebhook webhook={webhook} stats={stats} opened={dialog === 'delete'} onClose={close} />
+        </>
+      ) : null}
+    </Page>
+  );
+}
+
+/** Where it goes, for what, and how it is signed. */
+function Facts({ webhook }: { webhook: Webhook }) {
+  return (
+    <Group gap="xs" mb="md" className={classes['facts']}>
+      <code className={classes['url']}>{webhook.url}</code>
+      <Id value={webhook.id} label="webhook id" />
+      <Text span size="sm" c="dimmed">
+        {signedWords(webhook)}
+      </Text>
+      <ul className={classes['events']} aria-label="Events">
+        {webhook.events.map(({ event, filters }) => (
+          <li key={event}>
+            <code>{event}</code>
+            {filters.length > 0 ? ` only when ${filters.map(filterSentence).join(' and ')}` : null}
+          </li>
+        ))}
+      </ul>
+    </Group>
+  );
+}
+
+function signedWords({
+  has_secret,
+  include_secret_header,
+  standard_webhooks,
+  previous_secret_until,
+}: Webhook) {
+  if (!has_secret) return 'not signed: it has no secret';
+  return [
+    'signed',
+    ...(standard_webhooks ? ['with Standard Webhooks headers'] : []),
+    ...(include_secret_header ? ['secret sent as a header'] : []),
+    ...(previous_secret_until ? ['the old secret signs too'] : []),
+  ].join(' · ');
 }

@@ -1,0 +1,38 @@
+import goReceiver from '../../../../examples/receivers/go/main.go?raw';
+import pythonReceiver from '../../../../examples/receivers/python/receiver.py?raw';
+// The linter looks for a default export in the file itself, not in its text.
+// oxlint-disable-next-line import/default
+import typescriptReceiver from '../../../../examples/receivers/typescript/receiver.ts?raw';
+
+/** How a receiver checks a signature: the part of an example that does it, and the whole example. */
+export type Snippet = { language: string; check: string; whole: string };
+
+/** The examples of this service, which its tests run against real deliveries. */
+export const SNIPPETS: readonly Snippet[] = [
+  {
+    language: 'TypeScript',
+    check: between(typescriptReceiver, '/** While a secret is being rotated', 'function eventIn'),
+    whole: typescriptReceiver,
+  },
+  {
+    language: 'Python',
+    check: dedent(between(pythonReceiver, '    def is_genuine', '    def answer')),
+    whole: pythonReceiver,
+  },
+  {
+    language: 'Go',
+    check: between(goReceiver, '// isGenuine looks', '// receive answers'),
+    whole: goReceiver,
+  },
+];
+
+/** The part of an example from one text to before another; all of it where they are not there any more. */
+function between(text: string, from: string, to: string): string {
+  const start = text.indexOf(from);
+  const end = text.indexOf(to, start);
+  return start === -1 || end === -1 ? text : text.slice(start, end).trimEnd();
+}
+
+function dedent(text: string): string {
+  return text.replace(/^ {4}/gm, '');
+}

@@ -1,0 +1,59 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { answered, api } from '../../api/client.ts';
+import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { WebhookForm, type SaveWish } from '../../components/webhooks/form/webhook-form.tsx';
+import { renewWebhook, webhookQuery } from '../../components/webhooks/queries.ts';
+import { sendTest } from '../../components/webhooks/test/send-test.ts';
+
+const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/edit');
+
+/** The same page for a webhook that is there. What changes holds from the next attempt on. */
+export function EditWebhook() {
+  const { webhookId } = routeApi.useParams();
+  const webhook = useQuery(webhookQuery(webhookId));
+  const edit = useEdit(webhookId);
+  if (webhook.isError) return <ErrorState title="The webhook could not be loaded" error={webhook.error} />;
+  return (
+    <Page
+      title={webhook.data ? `Edit ${webhook.data.name}` : 'Edit webhook'}
+      lead="A change holds from the next attempt on, for deliveries that wait as well."
+      wide
+    >
+      {webhook.data ? (
+        <WebhookForm
+          key={webhookId}
+          webhook={webhook.data}
+          onSave={(wish) => edit.mutate(wish)}
+          pending={edit.isPending}
+          error={edit.error}
+        />
+      ) : (
+        <ListSkeleton />
+      )}
+    </Page>
+  );
+}
+
+function useEdit(webhookId: string) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    async mutationFn({ body, thenTest }: SaveWish) {
+      const params = { path: { id: webhookId } };
+      const webhook = await answered(api.PATCH('/api/v1/webhooks/{id}', { params, body }));
+      const [first] = webhook.events;
+      if (thenTest && first) void sendTest(client, webhookId, { event: first.event });
+    },
+    async onSuccess(_, { thenTest }) {
+      await renewWebhook(client, webhookId);
+      await navigate({
+        to: '/settings/integrations/webhooks/$webhookId',
+        params: { webhookId },
+        search: thenTest ? { test: 'yes' } : {},
+      });
+    },
+  });
+}

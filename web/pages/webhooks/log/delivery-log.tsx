@@ -1,0 +1,149 @@
+import { Button, Group, Text, Title } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { EmptyState, ErrorState } from '../../../components/states.tsx';
+import { LoadMore } from '../../../components/load-more.tsx';
+import { ListSkeleton } from '../../../components/page-states.tsx';
+import { Dot } from '../../../components/status.tsx';
+import { deliveriesQuery, type Delivery, type Webhook } from '../../../components/webhooks/queries.ts';
+import { changedSearch, type LogSearch } from '../search.ts';
+import { DeliveryPanel } from './delivery-panel.tsx';
+import { DeliveryRow } from './delivery-row.tsx';
+import { LogFilters } from './log-filters.tsx';
+import classes from './log.module.css';
+import { beginOfSpan } from './spans.ts';
+
+const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
+
+/** While the channel is not there. */
+const POLL_MS = 3_000;
+/** More than these are not asked for again and again: whoever is so far down looks at what was. */
+const FRESH_PAGES = 2;
+
+type LogProps = {
+  webhook: Webhook;
+  isLive: boolean;
+  /** Opens the recovering in bulk; null for those who may not. */
+  onRecover: (() => void) | null;
+};
+
+/** What was sent to a webhook and what was not, newest first; one of them may be open beside the list. */
+export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
+  const search = routeApi.useSearch();
+  const navigate = routeApi.useNavigate();
+  const log = useLog(webhook.id, search, isLive);
+  const rows = log.data ?? [];
+  const open = (id: string | undefined) =>
+    void navigate({
+      search: (before) => changedSearch(before, { delivery: id }),
+      replace: search.delivery !== undefined,
+      resetScroll: false,
+    });
+  const isFiltered = Boolean(search.status ?? search.event ?? search.span ?? search.text);
+  return (
+    <section aria-label="Delivery log">
+      <Group justify="space-between" mb="xs">
+        <Title order={2}>Deliveries</Title>
+        <Group gap="sm">
+          <LiveWord isLive={isLive} />
+          {onRecover ? (
+            <Button variant="default" size="xs" onClick={onRecover}>
+              Recover…
+            </Button>
+          ) : null}
+        </Group>
+      </Group>
+      <LogFilters />
+      {log.isPending ? (
+        <ListSkeleton rows={8} height={40} />
+      ) : log.isError && rows.length === 0 ? (
+        <ErrorState
+          title="The log could not be loaded"
+          error={log.error}
+          onRetry={() => void log.refetch()}
+        />
+      ) : rows.length === 0 ? (
+        <NothingLogged isFiltered={isFiltered} webhook={webhook} />
+      ) : (
+        <ul className={classes['rows']} aria-label="Deliveries">
+          {rows.map((row) => (
+            <DeliveryRow key={row.id} delivery={row} isOpen={row.id === search.delivery} />
+          ))}
+        </ul>
+      )}
+      <LoadMore {...log} />
+      {search.delivery ? (
+        <DeliveryPanel
+          webhook={webhook}
+          deliveryId={search.delivery}
+          onClose={() => open(undefined)}
+          onStep={(by) => open(neighbour(rows, search.delivery, by))}
+        />
+      ) : null}
+    </section>
+  );
+}
+
+function useLog(webhookId: string, { status, event, span, text }: LogSearch, isLive: boolean) {
+  const filters = () => ({
+    ...(status && { status }),
+    ...(event && { event }),
+    ...(text && { text }),
+    ...(span && { created_after: beginOfSpan(span) }),
+  });
+  return useInfiniteQuery({
+    ...deliveriesQuery(webhookId, { status, event, span, text }, filters),
+    placeholderData: (before) => before,
+    refetchInterval: ({ state: { data } }) =>
+      !isLive && (data?.pages.length ?? 0) <= FRESH_PAGES ? POLL_MS : false,
+  });
+}
+
+/** The delivery above or below the open one; the open one itself at the ends. */
+function neighbour(rows: readonly Delivery[], id: string | undefined, by: -1 | 1): string | undefined {
+  const index = rows.findIndex((row) => row.id === id);
+  return rows[index + by]?.id ?? id;
+}
+
+function LiveWord({ isLive }: { isLive: boolean }) {
+  return (
+    <Text
+      span
+      size="sm"
+      c="dimmed"
+      className={classes['live']}
+      title={isLive ? 'What happens is shown at once' : 'What happens is asked for every few seconds'}
+    >
+      <Dot tone={isLive ? 'moving' : 'waiting'} /> {isLive ? 'live' : 'every few seconds'}
+    </Text>
+  );
+}
+
+function NothingLogged({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webhook }) {
+  const navigate = routeApi.useNavigate();
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title="No delivery fits these filters"
+        action={
+          <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
+            Show all deliveries
+          </Button>
+        }
+      >
+        The search knows ids, kinds, titles and names, by their beginnings.
+      </EmptyState>
+    );
+  }
+  const [first] = webhook.events;
+  return (
+    <EmptyState title="Nothing has been sent yet" example={exampleFor(first?.event ?? 'issue.created')}>
+      Each event that this webhook subscribes to shows here, with what was sent and what came back. Send a
+      test, or let something happen:
+    </EmptyState>
+  );
+}
+
+function exampleFor(event: string): string {
+  return `npx baton event send --event ${event} --data @event.json`;
+}

@@ -1,0 +1,64 @@
+import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
+import { DELIVERY_ATTEMPTS } from '../../../../src/domain/retry-schedules.ts';
+import { inWords } from '../../../format/time.ts';
+import { Status } from '../../../components/status.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import { outcomeWord } from '../../../components/webhooks/attempt-words.ts';
+import type { Delivery } from '../../../components/webhooks/queries.ts';
+import classes from './log.module.css';
+
+/** One delivery in the log; leads to its detail beside the list. */
+export const DeliveryRow = memo(function DeliveryRow({
+  delivery,
+  isOpen,
+}: {
+  delivery: Delivery;
+  isOpen: boolean;
+}) {
+  return (
+    <li className={classes['row']} data-open={isOpen || undefined} data-delivery={delivery.id}>
+      <span className={classes['status']}>
+        <Status status={delivery.status} />
+      </span>
+      <Link
+        from="/settings/integrations/webhooks/$webhookId"
+        to="."
+        search={(before) => ({ ...before, delivery: delivery.id })}
+        replace={isOpen}
+        resetScroll={false}
+        className={classes['event']}
+        aria-current={isOpen ? 'true' : undefined}
+      >
+        {delivery.event}
+        {delivery.test ? ' · test' : ''}
+      </Link>
+      <span className={classes['about']} title={delivery.about ?? delivery.event_id}>
+        {delivery.about ?? delivery.event_id}
+      </span>
+      <span className={classes['tries']}>{triesOf(delivery)}</span>
+      <span className={classes['outcome']}>{outcomeOf(delivery)}</span>
+      <span className={classes['when']}>
+        <RelativeTime at={delivery.created_at} />
+        {delivery.next_attempt_at ? (
+          <>
+            {' · next '}
+            <RelativeTime at={delivery.next_attempt_at} />
+          </>
+        ) : null}
+      </span>
+    </li>
+  );
+});
+
+function triesOf({ attempts_count: count, status, test }: Delivery): string {
+  if (count === 0) return '';
+  if (status === 'succeeded' || test) return count === 1 ? '1 attempt' : `${count} attempts`;
+  return `attempt ${count} of ${Math.max(count, DELIVERY_ATTEMPTS)}`;
+}
+
+function outcomeOf({ attempts_count, response_status, failure, response_ms, reason }: Delivery): string {
+  if (attempts_count === 0) return (reason ?? '').replace(/^filter on /, '');
+  const took = response_ms === null ? '' : ` · ${inWords(response_ms)}`;
+  return `${outcomeWord(response_status, failure)}${took}`;
+}

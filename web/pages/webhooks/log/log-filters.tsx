@@ -1,0 +1,94 @@
+import { Button, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { DELIVERY_STATUSES } from '../../../../src/domain/delivery.ts';
+import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
+import { FilterMenu } from '../../../components/filter-menu.tsx';
+import { Status } from '../../../components/status.tsx';
+import { changedSearch, type SearchChange } from '../search.ts';
+import classes from './log.module.css';
+import { SPAN_WORDS, SPANS, type Span } from './spans.ts';
+
+const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
+
+const SETTLED_MS = 250;
+const MAX_TEXT = 200;
+const STATUSES = DELIVERY_STATUSES.map((value) => ({ value, title: <Status status={value} /> }));
+const KINDS = EVENT_KINDS.map((value) => ({ value, title: value }));
+
+/** What the log is narrowed to; all of it stands in the address. */
+export function LogFilters() {
+  const search = routeApi.useSearch();
+  const navigate = routeApi.useNavigate();
+  const { status = [], event = [], span, text = '' } = search;
+  const [cleared, setCleared] = useState(0);
+  const change = (members: SearchChange) =>
+    void navigate({ search: (before) => changedSearch(before, members), replace: true, resetScroll: false });
+  const isFiltered = status.length > 0 || event.length > 0 || span !== undefined || text !== '';
+  return (
+    <div className={classes['filters']}>
+      <FilterMenu
+        label="Status"
+        options={STATUSES}
+        chosen={status}
+        onChange={(chosen) => change({ status: chosen })}
+      />
+      <FilterMenu
+        label="Event"
+        options={KINDS}
+        chosen={event}
+        onChange={(chosen) => change({ event: chosen })}
+      />
+      <select
+        className="plain-select"
+        aria-label="Time"
+        value={span ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          change({ span: value === '' ? undefined : (value as Span) })
+        }
+      >
+        <option value="">Any time</option>
+        {SPANS.map((value) => (
+          <option key={value} value={value}>
+            {SPAN_WORDS[value]}
+          </option>
+        ))}
+      </select>
+      <SearchField key={cleared} text={text} onChange={(words) => change({ text: words })} />
+      {isFiltered ? (
+        <Button
+          variant="subtle"
+          size="sm"
+          onClick={() => {
+            setCleared(cleared + 1);
+            change({ status: [], event: [], span: undefined, text: '' });
+          }}
+        >
+          Clear
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+/** Typing is faster than searching, so the address follows a moment later. */
+function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  const settle = useDebouncedCallback(onChange, SETTLED_MS);
+  return (
+    <TextInput
+      aria-label="Search by text, id or key"
+      placeholder="text, id, key…"
+      leftSection={<IconSearch size={16} aria-hidden />}
+      className={classes['search'] ?? ''}
+      maxLength={MAX_TEXT}
+      value={typed}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        settle(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/delivery.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
+import { textOf, wordsOf } from '../../app/search.ts';
+import { STANDINGS, type StandingWord } from '../../components/webhooks/standing.ts';
+import { SPANS, type Span } from './log/spans.ts';
+
+/** The filters of the list. */
+export type WebhookListSearch = { text?: string; status?: StandingWord[] };
+
+/** The filters of a webhook's log; `delivery` is the one that is open beside it, `test` opens the sending of a test. */
+export type LogSearch = {
+  status?: DeliveryStatus[];
+  event?: EventKind[];
+  span?: Span;
+  text?: string;
+  delivery?: string;
+  test?: 'yes';
+};
+
+/** The filters of the list in an address. */
+export function listSearchOf(search: Record<string, unknown>): WebhookListSearch {
+  const [text, status] = [textOf(search['text']), wordsOf(search['status'], STANDINGS)];
+  return { ...(text && { text }), ...(status && { status }) };
+}
+
+/** The filters of a log in an address. */
+export function logSearchOf(search: Record<string, unknown>): LogSearch {
+  const status = wordsOf(search['status'], DELIVERY_STATUSES);
+  const event = wordsOf(search['event'], EVENT_KINDS);
+  const [span] = wordsOf(search['span'], SPANS) ?? [];
+  const [text, delivery] = [textOf(search['text']), textOf(search['delivery'])];
+  return {
+    ...(status && { status }),
+    ...(event && { event }),
+    ...(span && { span }),
+    ...(text && { text }),
+    ...(delivery && { delivery }),
+    ...(search['test'] === 'yes' && { test: 'yes' }),
+  };
+}
+
+/** What changes of a log's address; undefined takes a member away. */
+export type SearchChange = { [Name in keyof LogSearch]?: LogSearch[Name] | undefined };
+
+/** The search of a log's address with some members changed, without empty ones. */
+export function changedSearch(before: LogSearch, change: SearchChange): LogSearch {
+  return Object.fromEntries(
+    Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined && value.length > 0),
+  );
+}

@@ -1,0 +1,84 @@
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ButtonLink } from '../../components/button-link.tsx';
+import { Dot } from '../../components/status.tsx';
+import { toneOf } from '../../components/tones.ts';
+import { statsQuery, type Stats, type Webhook } from '../../components/webhooks/queries.ts';
+import { Sparkline } from '../../components/webhooks/sparkline.tsx';
+import { StandingSentence } from '../../components/webhooks/standing-sentence.tsx';
+import { counted, kindsInShort, percent, standingOf } from '../../components/webhooks/standing.ts';
+import classes from './list.module.css';
+
+const RENEW_MS = 10_000;
+
+/** A webhook in the list: what and where it is, how it is doing, and the way to what is wrong. */
+export function WebhookRow({ webhook }: { webhook: Webhook }) {
+  const { data: stats } = useQuery({ ...statsQuery(webhook.id), refetchInterval: RENEW_MS });
+  const params = { webhookId: webhook.id };
+  const standing = standingOf(webhook);
+  const filtered = webhook.events.some(({ filters }) => filters.length > 0);
+  return (
+    <li className={classes['row']} data-webhook={webhook.id}>
+      <div className={classes['head']}>
+        <Dot tone={webhook.listening ? 'moving' : toneOf(standing)} />
+        <Link to="/settings/integrations/webhooks/$webhookId" params={params} className={classes['name']}>
+          {webhook.name}
+        </Link>
+      </div>
+      <span className={classes['url']} title={webhook.url}>
+        {webhook.url}
+      </span>
+      <span className={classes['events']} title={webhook.events.map(({ event }) => event).join(', ')}>
+        {kindsInShort(webhook)}
+        {filtered ? <span className={classes['quiet']}> filtered</span> : null}
+      </span>
+      <Rate stats={stats} />
+      <span className={classes['standing']}>
+        <StandingSentence webhook={webhook} stats={stats} />
+      </span>
+      <span className={classes['action']}>
+        {standing === 'failing' ? (
+          <ButtonLink
+            size="compact-sm"
+            variant="light"
+            to="/settings/integrations/webhooks/$webhookId"
+            params={params}
+            search={{
+              status: ['retrying', 'failed'],
+              ...(stats?.last && { delivery: stats.last.delivery_id }),
+            }}
+            aria-label={`Why does ${webhook.name} fail?`}
+          >
+            Why?
+          </ButtonLink>
+        ) : null}
+        {standing === 'disabled' ? (
+          <ButtonLink
+            size="compact-sm"
+            variant="light"
+            to="/settings/integrations/webhooks/$webhookId"
+            params={params}
+            aria-label={`Fix ${webhook.name}`}
+          >
+            Fix
+          </ButtonLink>
+        ) : null}
+      </span>
+    </li>
+  );
+}
+
+function Rate({ stats }: { stats: Stats | undefined }) {
+  if (!stats) return <span className={classes['rate']} />;
+  return (
+    <span className={classes['rate']}>
+      <Sparkline stats={stats} />
+      <Text span size="sm" className={classes['figure']}>
+        {stats.success_rate === null
+          ? '–'
+          : `${percent(stats.success_rate)} of ${counted(stats.total, 'attempt')}`}
+      </Text>
+    </span>
+  );
+}
