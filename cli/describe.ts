@@ -23,6 +23,7 @@ export function describeRun(run: Detail): string {
     ['Submitted', run.created_at],
     ['Started', run.started_at],
     ['Paused', run.paused_at && `${run.paused_at} by ${run.paused_by ?? 'somebody'}`],
+    ['Asks', run.question && `${run.question.agent} in ${run.question.step}: ${run.question.text}`],
     ['Completed', run.completed_at],
     ['Took', run.duration_ms === null ? null : duration(run.duration_ms)],
     [

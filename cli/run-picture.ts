@@ -84,6 +84,7 @@ type EventData = {
   to?: TaskState;
   by?: string;
   reason?: string;
+  question?: { text: string };
   state?: TaskState;
   steps?: { id: string; name: string; agent: string; kept?: true }[];
   step?: { id: string; name: string; agent: string; attempt: number };
@@ -110,6 +111,7 @@ export function noteOf(event: FeedEvent): string {
         `state ${data.from} -> ${data.to}`,
         data.by && `by ${data.by}`,
         data.reason && `(${data.reason})`,
+        data.question && `asks: ${data.question.text}`,
       ]
         .filter(Boolean)
         .join(' ');

@@ -67,6 +67,6 @@ function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {
 }
 
 function namedSteps(rehearsal: Rehearsal | null): number[] {
-  const { fail, unrecoverable, escalate } = rehearsal ?? {};
-  return [fail?.step, unrecoverable?.step, escalate?.step].filter((step) => step !== undefined);
+  const { fail, unrecoverable, escalate, ask } = rehearsal ?? {};
+  return [fail?.step, unrecoverable?.step, escalate?.step, ask?.step].filter((step) => step !== undefined);
 }

@@ -32,9 +32,14 @@ export async function rehearseStep(work: StepWork, stage: Stage): Promise<StepOu
     result: {
       summary: `Rehearsed ${name}: no model was asked.`,
       usage: { input_tokens: 0, output_tokens: 0 },
-      message: `This is a rehearsal of ${name} by ${agent}.`,
+      message: `This is a rehearsal of ${name} by ${agent}.${answered(work.answer)}`,
     },
   };
+}
+
+function answered(answer: StepWork['answer']): string {
+  if (!answer) return '';
+  return ` ${answer.by} let it go on${answer.reason === null ? '' : `: ${answer.reason}`}`;
 }
 
 async function playTime(stepMs: number, reports: number, stage: Stage): Promise<void> {

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Role, Scope } from '../domain/access.ts';
+import type { Question } from '../domain/question.ts';
 import type { AttemptTimings } from '../domain/attempt-timings.ts';
 import type { AttemptTrigger, DeliveryStatus } from '../domain/delivery.ts';
 import type { EventKind } from '../domain/event-kinds.ts';
@@ -177,6 +178,8 @@ export const TaskRun = defineEntity({
     /** The run that this one takes up, and from which step; null where that one is erased, or none is. */
     rerun_of: p.uuid().nullable(),
     rerun_from: p.text().nullable(),
+    /** What an agent asks, while the run is paused for the answer. */
+    question: p.json<Question>().nullable(),
   },
 });
 

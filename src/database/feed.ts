@@ -164,6 +164,7 @@ function viewColumns(
     output = ${view.output === null ? null : JSON.stringify(view.output)}::json,
     errors = ${JSON.stringify(view.errors)}::json,
     escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::json,
+    question = ${view.question ? JSON.stringify(view.question) : null}::json,
     engine_paused_at = case when ${ends || enginePauseOver}::boolean then null else engine_paused_at end,
     callback_status = case when callback_url is null or ${ends && !told}::boolean then 'none' else callback_status end,
     callback_body = case when callback_url is not null and ${told}::boolean

@@ -147,6 +147,7 @@ export function viewOfRow(row: TaskRunRow): RunView {
     output: row.output ?? null,
     errors: row.errors,
     escalation: row.escalation ?? null,
+    question: row.question ?? null,
     last_seq: row.view_seq,
   };
 }

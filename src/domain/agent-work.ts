@@ -2,9 +2,6 @@ import type { Usage } from './task-run.ts';
 
 /** What agents with models work with: the shapes between the workflow of a step, its activities and the record. */
 
-/** Why a step's work stands still until a person answers. */
-export type Question = { step: string; agent: string; text: string; at: string };
-
 /** How far an agent may go in one attempt of a step. Null: no limit of its own. */
 export type AgentLimits = {
   model_calls: number;

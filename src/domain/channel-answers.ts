@@ -54,6 +54,7 @@ export const joinedAnswer = z
           output: null,
           errors: [],
           escalation: null,
+          question: null,
           last_seq: 1,
         },
         last_seq: 1,

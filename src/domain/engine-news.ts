@@ -56,6 +56,7 @@ export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, cl
     started_at: startedAt,
     completed_at: at,
     duration_ms: completedAt.getTime() - Date.parse(startedAt),
+    question: null,
     steps,
     progress: progressOf(steps),
     errors,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FAILURE_KINDS } from './failure-kinds.ts';
 import type { FeedEventType } from './feed-events.ts';
 import { BACKENDS } from './plan.ts';
-import { escalation, runError, usage } from './run-schemas.ts';
+import { escalation, question, runError, usage } from './run-schemas.ts';
 import { timestamp, uuidOut } from './schema-parts.ts';
 import { TASK_STATES, TERMINAL_STATES } from './task-states.ts';
 
@@ -42,6 +42,7 @@ const KINDS = {
       to: state,
       by: z.string().optional().describe('Who wished for it, where somebody did'),
       reason: z.string().optional().describe('The reason that was given with the wish'),
+      question: question.optional().describe('What the agent asks that paused the run'),
       backend: z.enum(BACKENDS).optional().describe('What does the work; when executing begins'),
       steps: z.array(plannedStep).optional().describe('The plan; when executing begins'),
     }),

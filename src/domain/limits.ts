@@ -18,6 +18,8 @@ export const CALLBACK_TIMEOUT_MS = 10_000;
 export const CALLBACK_RESPONSE_BYTES = 16_384;
 /** The name of a step, in characters. */
 export const MAX_STEP_NAME_LENGTH = 63;
+/** What an agent asks a person, in characters. */
+export const MAX_QUESTION_LENGTH = 4_000;
 /** Steps of one run. */
 export const MAX_STEPS = 50;
 /** A run without its paused time, unless `agents.yml` says otherwise, in milliseconds. */

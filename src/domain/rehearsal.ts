@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_STEPS } from './limits.ts';
+import { MAX_QUESTION_LENGTH, MAX_STEPS } from './limits.ts';
 
 const milliseconds = z.int().min(0).max(86_400_000);
 const stepNumber = z.int().min(1).max(MAX_STEPS);
@@ -24,6 +24,10 @@ export const rehearsalSchema = z
       .strictObject({ step: stepNumber, reason: z.string().min(1).max(1_000) })
       .optional()
       .describe('The step ends the run `escalated`'),
+    ask: z
+      .strictObject({ step: stepNumber, question: z.string().min(1).max(MAX_QUESTION_LENGTH) })
+      .optional()
+      .describe('The step asks this before it works: the run is paused until somebody continues it'),
   })
   .meta({ id: 'Rehearsal' });
 

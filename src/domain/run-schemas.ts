@@ -65,6 +65,14 @@ export const escalation = z
   })
   .meta({ id: 'Escalation', description: 'Why agents asked for a human' });
 
+export const question = z
+  .strictObject({ step: z.string(), agent: z.string(), text: z.string(), at: timestamp })
+  .meta({
+    id: 'Question',
+    description:
+      'What an agent asks. Continuing the run answers it, with the reason as the answer; cancelling ends it',
+  });
+
 /** What a run's room begins with: the moving part of its detail. */
 export const workflowSnapshot = z
   .strictObject({
@@ -82,6 +90,7 @@ export const workflowSnapshot = z
     output: z.record(z.string(), z.unknown()).nullable(),
     errors: z.array(runError),
     escalation: escalation.nullable(),
+    question: question.nullable().describe('While the run is paused for the answer'),
     last_seq: z.int().describe('`seq` of the last event that this includes'),
   })
   .meta({ id: 'WorkflowSnapshot', description: 'A run as it stands' });

@@ -16,6 +16,9 @@ import { isTerminal, nextState, type TerminalState, type TransitionTrigger } fro
 /** Who wished for something, for example `key:bt_k3f9` or `user:ada@example.com`. */
 export type Wish = { by: string; reason?: string | undefined };
 
+/** What a person answered to an agent's question by continuing the run. */
+export type Answer = { by: string; reason: string | null };
+
 /** What a step left behind when it was done. `text`: its result, as the run's output shows it. */
 export type StepResult = {
   summary: string;
@@ -47,6 +50,9 @@ export class RunState {
   readonly #backends = new Map<string, BackendName>();
   readonly #results = new Map<string, string>();
   readonly #enginePauses = new Set<string>();
+  /** Questions that nobody has answered, in the order they were asked; the first may be the one that is shown. */
+  #questions: { number: number; stepId: string; text: string }[] = [];
+  #asked = 0;
   readonly #createdAt: number;
 
   constructor(createdAt: number) {
@@ -109,8 +115,31 @@ export class RunState {
     }
   }
 
-  continue(wish: Wish, now: number): void {
-    if (this.#move('continued', now, wish)) this.#closePause(now);
+  /**
+   * Continues a paused run. Where an agent's question had paused it, that is the answer to it, with the number of the
+   * question; the next question, if there is one, pauses the run again.
+   */
+  continue(wish: Wish, now: number): { number: number; answer: Answer } | null {
+    if (!this.#move('continued', now, wish)) return null;
+    this.#closePause(now);
+    const answered = this.#view.question ? this.#questions.shift() : undefined;
+    this.#view.question = null;
+    this.#showQuestion(now);
+    return answered
+      ? { number: answered.number, answer: { by: wish.by, reason: wish.reason ?? null } }
+      : null;
+  }
+
+  /**
+   * A step's agent asks a person: the run is paused by it until somebody continues it, at once or as soon as what
+   * pauses it already is over. Answers the question's number; null where the run has ended.
+   */
+  ask(stepId: string, text: string, now: number): number | null {
+    if (this.hasEnded) return null;
+    this.#asked += 1;
+    this.#questions.push({ number: this.#asked, stepId, text });
+    this.#showQuestion(now);
+    return this.#asked;
   }
 
   /**
@@ -187,6 +216,7 @@ export class RunState {
   end(state: TerminalState, wish: Wish | null, now: number): void {
     if (!this.#move(TRIGGER_OF_END[state], now, wish ?? {})) return;
     this.#closePause(now);
+    this.#view.question = null;
     for (const step of this.#view.steps) {
       if (step.status === 'running') this.#closeStep(step, 'cancelled', now);
       if (step.status === 'pending') step.status = 'skipped';
@@ -227,6 +257,17 @@ export class RunState {
     // tell a repeat from something new.
     this.#tell(`state:${this.#changes}:${from}>${to}`, 'state.changed', now, { from, to, ...data });
     return true;
+  }
+
+  #showQuestion(now: number): void {
+    const [next] = this.#questions;
+    if (next === undefined || this.isPaused) return;
+    const { name, agent } = this.#step(next.stepId);
+    const question = { step: name, agent, text: next.text, at: iso(now) };
+    if (!this.#move('paused', now, { by: `agent:${agent}`, question })) return;
+    this.#view.question = question;
+    this.#view.paused_at = iso(now);
+    this.#view.paused_by = `agent:${agent}`;
   }
 
   #closePause(now: number): void {

@@ -1,6 +1,6 @@
 import type { PlannedStep } from './plan.ts';
 import type { Rehearsal } from './rehearsal.ts';
-import type { StepResult } from './run-state.ts';
+import type { Answer, StepResult } from './run-state.ts';
 import type { Usage } from './task-run.ts';
 
 /** What a backend is asked to do. `number` is the step's place in the plan, `attempt` counts, both from 1. */
@@ -10,6 +10,8 @@ export type StepWork = {
   number: number;
   attempt: number;
   rehearsal: Rehearsal | null;
+  /** What a person answered to the question that the rehearsed step has asked. */
+  answer?: Answer;
 };
 
 /** What an agent is asked to do. `earlier`: names of the steps that led here, whose results it is told. */

@@ -1,3 +1,4 @@
+import type { Question } from './question.ts';
 import type { ActiveState, TaskState } from './task-states.ts';
 
 /** What a caller may ask for (specification 2.1); it selects the team of agents. */
@@ -93,6 +94,8 @@ export type RunView = {
   output: Record<string, unknown> | null;
   errors: RunError[];
   escalation: Escalation | null;
+  /** What an agent asks, while the run is paused for the answer. */
+  question: Question | null;
   /** `seq` of the last feed event that this view already includes. */
   last_seq: number;
 };
@@ -113,6 +116,7 @@ export function initialView(): RunView {
     output: null,
     errors: [],
     escalation: null,
+    question: null,
     last_seq: 0,
   };
 }

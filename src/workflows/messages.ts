@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Rehearsal } from '../domain/rehearsal.ts';
-import type { Wish } from '../domain/run-state.ts';
+import type { Answer, Wish } from '../domain/run-state.ts';
 import type { RunView, TaskType } from '../domain/task-run.ts';
 import type { TaskState } from '../domain/task-states.ts';
 
@@ -33,6 +33,14 @@ export const pauseSignal = defineSignal<[Wish]>('pause');
 export const continueSignal = defineSignal<[Wish]>('continue');
 export const cancelSignal = defineSignal<[Wish]>('cancel');
 export const enginePausedSignal = defineSignal<[EnginePause]>('engine-paused');
+
+/** What an agent asks a person, sent to its run by the workflow of its step: attempt, and which call it was. */
+export type ApprovalAsked = { stepId: string; attempt: number; call: number; text: string };
+/** What the person answered by continuing the run, sent to the workflow that asked. */
+export type ApprovalAnswered = Answer & { call: number };
+
+export const approvalAskedSignal = defineSignal<[ApprovalAsked]>('approval-asked');
+export const approvalAnsweredSignal = defineSignal<[ApprovalAnswered]>('approval-answered');
 
 export const stateQuery = defineQuery<TaskState>('state');
 export const detailQuery = defineQuery<RunView>('detail');

@@ -1,9 +1,10 @@
-import { CancellationScope, sleep } from '@temporalio/workflow';
+import { CancellationScope, sleep, Trigger } from '@temporalio/workflow';
 import { backendOf, stepWaitMs, type PlannedStep } from '../domain/plan.ts';
 import type { StoredPlan } from '../domain/rerun.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
-import type { RunState } from '../domain/run-state.ts';
+import type { Answer, RunState } from '../domain/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/step-work.ts';
+import type { Questions } from './questions.ts';
 import type { Recorder } from './recorder.ts';
 import type { StepBackend, Surroundings } from './step-backends/backend.ts';
 import { stepBackends } from './step-backends/index.ts';
@@ -18,6 +19,7 @@ type StepsOfRun = {
   rehearsal: Rehearsal | null;
   state: RunState;
   recorder: Recorder;
+  questions: Questions;
 };
 
 /** A step as the loop below sees it. `attempt` is the last one begun, 0 before the first. */
@@ -125,8 +127,16 @@ function surroundingsOf(run: StepsOfRun, { step, number, attempt }: Place): Surr
   const { executionId, plan, state } = run;
   return {
     isPaused: () => state.isPaused,
+    ask: (text) => ask(run, step.id, text),
     agentWork: () => ({ executionId, step, number, attempt, earlier: stepsBefore(plan.steps, step) }),
   };
+}
+
+async function ask({ questions, recorder }: StepsOfRun, stepId: string, text: string): Promise<Answer> {
+  const answered = new Trigger<Answer>();
+  questions.ask(stepId, text, (answer) => answered.resolve(answer));
+  await recorder.flush();
+  return await answered;
 }
 
 /** Names of the steps that come before one, directly or through others, in the order of the plan. */

@@ -4,6 +4,7 @@ import {
   CancelledFailure,
   CancellationScope,
   condition,
+  getExternalWorkflowHandle,
   isCancellation,
   proxyLocalActivities,
   setHandler,
@@ -16,6 +17,8 @@ import { RunState, type Wish } from '../domain/run-state.ts';
 import { isToldByCallback, type TaskState } from '../domain/task-states.ts';
 import {
   cancelSignal,
+  approvalAnsweredSignal,
+  approvalAskedSignal,
   continueSignal,
   detailQuery,
   enginePausedSignal,
@@ -23,6 +26,7 @@ import {
   stateQuery,
   type TaskRunInput,
 } from './messages.ts';
+import { Questions } from './questions.ts';
 import { Recorder } from './recorder.ts';
 import { runSteps } from './steps.ts';
 import { sendCallbackOf } from './task-callback.ts';
@@ -43,10 +47,12 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   const work = new CancellationScope();
   const state = new RunState(Date.parse(input.createdAt));
   const recorder = new Recorder(input, state, () => work.cancel());
-  const wishes = handleMessages(state, recorder, work);
+  const questions = new Questions(state);
+  const wishes = handleMessages(state, recorder, work, questions);
+  answerAgents(input.executionId, recorder, questions);
 
   const ending = await CancellationScope.nonCancellable(async () => {
-    const end = await runUntilEnd(input, state, recorder, work, wishes);
+    const end = await runUntilEnd(input, state, recorder, work, wishes, questions);
     await recorder.flush();
     return end;
   });
@@ -67,7 +73,12 @@ type Wishes = { cancel: Wish | null };
 type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
 
 /** Signals and queries. A signal that the run's state has no use for changes nothing. */
-function handleMessages(state: RunState, recorder: Recorder, work: CancellationScope): Wishes {
+function handleMessages(
+  state: RunState,
+  recorder: Recorder,
+  work: CancellationScope,
+  questions: Questions,
+): Wishes {
   const wishes: Wishes = { cancel: null };
   setHandler(
     pauseSignal,
@@ -80,8 +91,9 @@ function handleMessages(state: RunState, recorder: Recorder, work: CancellationS
   setHandler(
     continueSignal,
     async (wish) => {
-      state.continue(wishOf(wish), Date.now());
+      const answer = questions.continue(wishOf(wish));
       await recorder.flush();
+      await answer();
     },
     { description: 'Continue a paused run in the state it was paused from' },
   );
@@ -111,6 +123,25 @@ function handleMessages(state: RunState, recorder: Recorder, work: CancellationS
   return wishes;
 }
 
+/** Takes what agents ask from the workflows of their steps, and tells them the answers. */
+function answerAgents(executionId: string, recorder: Recorder, questions: Questions): void {
+  setHandler(
+    approvalAskedSignal,
+    async (asked) => {
+      const { stepId, attempt, call, text } = asked ?? {};
+      // By anybody else's hand it may come without its input, or of a step that there is not.
+      if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
+      const asking = getExternalWorkflowHandle(`${executionId}:${stepId}:${attempt}`);
+      questions.ask(stepId, text, async (answer) => {
+        // Whoever asked may be gone by now: then nobody waits for the answer.
+        await asking.signal(approvalAnsweredSignal, { ...answer, call }).catch(() => {});
+      });
+      await recorder.flush();
+    },
+    { description: 'Sent by the workflow of a step whose agent asks a person' },
+  );
+}
+
 /** A wish from a signal. The Web UI and Temporal's command line may send one without input, or with any. */
 function wishOf(given: unknown): Wish {
   const { by, reason } = (typeof given === 'object' && given !== null ? given : {}) as Record<
@@ -130,10 +161,11 @@ async function runUntilEnd(
   recorder: Recorder,
   work: CancellationScope,
   wishes: Wishes,
+  questions: Questions,
 ): Promise<Ending> {
   const limit = { exceeded: null as string | null };
   try {
-    await work.run(() => runTask(input, state, recorder, limit, work));
+    await work.run(() => runTask(input, state, recorder, limit, work, questions));
   } catch (error) {
     if (!isCancellation(error)) throw error;
     if (recorder.isGone) return { kind: 'done' };
@@ -158,6 +190,7 @@ async function runTask(
   recorder: Recorder,
   limit: { exceeded: string | null },
   work: CancellationScope,
+  questions: Questions,
 ): Promise<void> {
   const { executionId, rehearsal } = input;
   const unpaused = () => until(() => !state.isPaused);
@@ -189,7 +222,7 @@ async function runTask(
   const clock = new CancellationScope();
   const watch = clock.run(() => watchTimeLimit(plan, state, limit, work)).catch(ignoreCancellation);
   try {
-    const outcome = await runSteps({ executionId, plan, rehearsal, state, recorder });
+    const outcome = await runSteps({ executionId, plan, rehearsal, state, recorder, questions });
     if (state.isPaused) await recorder.flush();
     await unpaused();
     const end = { completed: 'completed', unrecoverable: 'failed', escalated: 'escalated' } as const;

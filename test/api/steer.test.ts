@@ -47,6 +47,19 @@ describe('pause, continue and cancel', () => {
     assert.equal(json.state, 'cancelled');
   });
 
+  it('show what an agent asks, and continue with the reason as the answer', async () => {
+    const ask = { step: 1, question: 'May I?' };
+    const { json: submitted } = await world.submit({ metadata: { rehearsal: { steps: 1, ask } } });
+    const path = `/api/v1/tasks/${submitted.execution_id}`;
+    const { json: paused } = await world.reaches(submitted.execution_id, 'paused');
+    assert.equal(paused.question.text, 'May I?');
+    assert.equal(paused.paused_by, `agent:${paused.question.agent}`);
+    const continued = await world.send('POST', `${path}/continue`, { body: { reason: 'yes' } });
+    assert.equal(continued.status, 202);
+    assert.equal(continued.json.question, null);
+    await world.reaches(submitted.execution_id, 'completed');
+  });
+
   it('are refused when the run has ended, but for a cancel of a cancelled one', async () => {
     const { json: done } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
     await world.reaches(done.execution_id, 'completed');

@@ -123,5 +123,6 @@ const DETAIL_ORDER = [
   'created_by',
   'rerun_of',
   'rerun_from',
+  'question',
   'reruns',
 ];

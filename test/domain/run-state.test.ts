@@ -35,6 +35,38 @@ describe('the record of a run', () => {
     assert.equal(new RunState(CREATED).takeNews(), null);
   });
 
+  it('shows questions one at a time, and a continue answers the one that is shown', () => {
+    const state = executing('one', 'two');
+    for (const id of ['id-one', 'id-two']) state.stepStarted(id, 1, CREATED + 300);
+    assert.equal(state.ask('id-one', 'first?', CREATED + 400), 1);
+    assert.equal(state.ask('id-two', 'second?', CREATED + 410), 2);
+    assert.equal(state.takeNews()?.view.question?.text, 'first?');
+    const answered = state.continue({ by: 'user:ada', reason: 'yes' }, CREATED + 500);
+    assert.deepEqual(answered, { number: 1, answer: { by: 'user:ada', reason: 'yes' } });
+    const news = state.takeNews();
+    assert.equal(news?.view.question?.text, 'second?');
+    assert.deepEqual(
+      news?.entries.map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`),
+      ['paused → executing', 'executing → paused'],
+    );
+    assert.equal(news?.view.paused_ms, 100);
+    assert.deepEqual(state.continue({ by: 'user:ada' }, CREATED + 600)?.answer.reason, null);
+    assert.equal(state.takeNews()?.view.state, 'executing');
+  });
+
+  it('keeps a question until the pause of a person is over, which answers nothing', () => {
+    const state = executing('one');
+    state.stepStarted('id-one', 1, CREATED + 300);
+    state.pause({ by: 'user:ada' }, CREATED + 310);
+    state.ask('id-one', 'may I?', CREATED + 320);
+    assert.equal(state.takeNews()?.view.question, null);
+    assert.equal(state.continue({ by: 'user:ada' }, CREATED + 330), null);
+    assert.equal(state.takeNews()?.view.question?.text, 'may I?');
+    state.end('cancelled', { by: 'user:ada' }, CREATED + 340);
+    assert.equal(state.takeNews()?.view.question, null);
+    assert.equal(state.ask('id-one', 'too late?', CREATED + 350), null);
+  });
+
   it('counts progress from its steps and ends with all of them completed', () => {
     const state = executing('one', 'two');
     state.stepStarted('id-one', 1, CREATED + 300);

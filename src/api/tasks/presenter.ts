@@ -43,6 +43,7 @@ export function presentDetail(
     created_by: labelOf(row.created_by),
     rerun_of: row.rerun_of ?? null,
     rerun_from: row.rerun_from ?? null,
+    question: view.question,
     reruns: reruns.map((rerun) => ({ ...rerun, created_at: rerun.created_at.toISOString() })),
   };
 }

@@ -38,7 +38,9 @@ export async function steerTask(
     ...(wish.reason === undefined ? {} : { reason: wish.reason }),
   });
   const reading = await whenShown(deps, row, outcome === 'ended' ? 'cancel' : wish.steering);
-  if (isTerminal(reading.view.state)) return await answerEnded(deps, wish.steering, reading);
+  // A run that ends right after it was continued was continued.
+  const hasWorked = outcome === 'accepted' && wish.steering === 'continue';
+  if (isTerminal(reading.view.state) && !hasWorked) return await answerEnded(deps, wish.steering, reading);
   if (outcome === 'ended') throw new Problem('invalid_state', 'The run has ended.');
   return { status: 202, body: await detailOf(deps, reading) };
 }

@@ -1,9 +1,12 @@
 import type { RecordOutcome, RunChange } from '../../domain/run-change.ts';
+import type { Answer } from '../../domain/run-state.ts';
 import type { AgentWork, StepOutcome, StepWork } from '../../domain/step-work.ts';
 
 /** What a backend may know of the run around its step. */
 export type Surroundings = {
   isPaused(): boolean;
+  /** Asks a person and waits for the answer; the run is paused meanwhile. */
+  ask(text: string): Promise<Answer>;
   /** The step's work as an agent is told of it. */
   agentWork(): AgentWork;
 };

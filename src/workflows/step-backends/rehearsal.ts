@@ -10,7 +10,7 @@ import type { RehearsalActivities } from '../../activities/rehearse.ts';
 import { STEP_TIME_LIMIT_MS } from '../../domain/limits.ts';
 import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
 import { queuesBeside } from '../messages.ts';
-import type { StepBackend } from './backend.ts';
+import type { StepBackend, Surroundings } from './backend.ts';
 
 /**
  * A rehearsed step shorter than this runs in the worker that runs the workflow, without a way over a task
@@ -33,15 +33,16 @@ const { rehearse } = proxyActivities<RehearsalActivities>({
 
 /** Plays steps as `metadata.rehearsal` says: scripted, free, and labelled as a rehearsal. */
 export const rehearsalBackend: StepBackend = {
-  async work(work: StepWork): Promise<StepOutcome> {
+  async work(work: StepWork, around: Surroundings): Promise<StepOutcome> {
     const { step } = work;
+    const answer = asksOf(work) ? await around.ask(work.rehearsal?.ask?.question ?? '') : null;
     const options = {
       summary: `${step.name} by ${step.agent} (rehearsal)`,
       taskQueue: queuesBeside(workflowInfo().taskQueue).agents,
       scheduleToCloseTimeout: step.time_limit_ms,
     };
     try {
-      return await rehearse.executeWithOptions(options, [work]);
+      return await rehearse.executeWithOptions(options, [answer ? { ...work, answer } : work]);
     } catch (error) {
       if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
       if (error.cause instanceof TimeoutFailure) {
@@ -51,7 +52,13 @@ export const rehearsalBackend: StepBackend = {
     }
   },
   brief: {
-    fits: ({ rehearsal, step }) => (rehearsal?.step_ms ?? 0) < Math.min(BRIEF_MS, step.time_limit_ms),
+    fits: (work) =>
+      !asksOf(work) && (work.rehearsal?.step_ms ?? 0) < Math.min(BRIEF_MS, work.step.time_limit_ms),
     work: rehearseBriefly,
   },
 };
+
+/** Whether the script lets this step ask a person, which it does once and not again in later attempts. */
+function asksOf({ rehearsal, number, attempt }: StepWork): boolean {
+  return rehearsal?.ask?.step === number && attempt === 1;
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startRuns, type Runs } from '../support/runs.ts';
+
+const QUESTION = 'May I drop the old table?';
+const person = { by: 'user:ada@example.com' };
+
+describe('an agent that asks a person', function () {
+  this.timeout(60_000);
+  let runs: Runs;
+  before(async () => {
+    runs = await startRuns();
+  });
+  after(() => runs.close());
+
+  const asking = (step = 1, more = {}) =>
+    runs.submit({ taskType: 'bug', rehearsal: { ask: { step, question: QUESTION }, ...more } });
+  const changes = async (id: string) =>
+    (await runs.events(id)).filter(({ type }) => type === 'state.changed').map(({ data }) => data);
+
+  it('pauses the run by its own name, with the question', async () => {
+    const id = await asking(2);
+    const row = await runs.reaches(id, 'paused');
+    assert.equal(row.paused_by, 'agent:developer');
+    assert.equal(row.paused_from, 'executing');
+    const { at, ...question } = row.question ?? { at: '' };
+    assert.deepEqual(question, { step: 'fix', agent: 'developer', text: QUESTION });
+    assert.equal(at, row.paused_at?.toISOString());
+    assert.deepEqual(
+      row.steps.map(({ status }) => status),
+      ['completed', 'running', 'pending'],
+    );
+    const view = await runs.control.view(id);
+    assert.deepEqual(view?.question, row.question);
+    assert.deepEqual((await changes(id)).at(-1), {
+      from: 'executing',
+      to: 'paused',
+      by: 'agent:developer',
+      question: row.question,
+    });
+    await runs.control.cancel(id, person);
+  });
+
+  it('goes on with the answer once somebody continues the run', async () => {
+    const id = await asking(1);
+    await runs.reaches(id, 'paused');
+    await runs.control.continue(id, { ...person, reason: 'yes, after a backup' });
+    const row = await runs.reaches(id, 'completed');
+    assert.equal(row.question, null);
+    const said = (await runs.events(id)).find(({ type }) => type === 'agent.message');
+    assert.match(String(said?.data['text']), /user:ada@example\.com let it go on: yes, after a backup$/);
+    assert.deepEqual((await changes(id)).at(-2), {
+      from: 'paused',
+      to: 'executing',
+      by: person.by,
+      reason: 'yes, after a backup',
+    });
+  });
+
+  it('goes on without a reason, too', async () => {
+    const id = await asking(1);
+    await runs.reaches(id, 'paused');
+    await runs.control.continue(id, person);
+    await runs.reaches(id, 'completed');
+  });
+
+  it('is never answered by anything else: the run stays paused', async () => {
+    const id = await asking(1);
+    await runs.reaches(id, 'paused');
+    await runs.control.pause(id, person);
+    await wait(700);
+    const row = await runs.row(id);
+    assert.deepEqual([row.state, row.paused_by], ['paused', 'agent:tester']);
+    await runs.control.cancel(id, person);
+  });
+
+  it('ends with its run when somebody cancels that instead', async () => {
+    const id = await asking(1);
+    await runs.reaches(id, 'paused');
+    await runs.control.cancel(id, { ...person, reason: 'no' });
+    const row = await runs.reaches(id, 'cancelled');
+    assert.equal(row.question, null);
+    assert.equal(row.steps[0]?.status, 'cancelled');
+  });
+
+  it('asks only once the pause of a person is over', async () => {
+    const id = await asking(2, { step_ms: 500 });
+    await runs.reaches(id, 'executing');
+    await runs.control.pause(id, person);
+    const held = await runs.reaches(id, 'paused');
+    assert.equal(held.question, null);
+    await wait(800);
+    assert.equal((await runs.row(id)).question, null);
+    await runs.control.continue(id, person);
+    const asked = await eventuallyAsked(id);
+    assert.equal(asked.paused_by, 'agent:developer');
+    await runs.control.continue(id, person);
+    await runs.reaches(id, 'completed');
+  });
+
+  it('outlives the worker, and does not ask again', async () => {
+    const id = await asking(1);
+    await runs.reaches(id, 'paused');
+    await runs.restartWorker();
+    await runs.control.continue(id, person);
+    await runs.reaches(id, 'completed');
+    const pauses = (await changes(id)).filter(({ to }) => to === 'paused');
+    assert.equal(pauses.length, 1);
+  });
+
+  it('takes no time off its run, which may wait for days', async () => {
+    const id = await asking(1);
+    await runs.reaches(id, 'paused');
+    await wait(300);
+    await runs.control.continue(id, person);
+    const row = await runs.reaches(id, 'completed');
+    assert.ok(row.paused_ms >= 290, String(row.paused_ms));
+  });
+
+  async function eventuallyAsked(id: string) {
+    for (;;) {
+      const row = await runs.row(id);
+      if (row.question) return row;
+      await wait(20);
+    }
+  }
+});
