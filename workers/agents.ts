@@ -1,4 +1,5 @@
 import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
 import { createModelActivities } from '../src/activities/agents/invoke-model.ts';
 import { createStepActivities } from '../src/activities/agents/steps.ts';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
@@ -6,6 +7,7 @@ import { asksModels, type Catalogue } from '../src/agents/catalogue.ts';
 import { createModels } from '../src/agents/models.ts';
 import type { ModelSettings } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
+import { createAgentTools, type OutboundSettings } from './agent-tools.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { agentsBundle } from './bundle.ts';
 import { runningWorker, type RunningWorker } from './run-worker.ts';
@@ -18,6 +20,8 @@ type Needs = {
   database: Database;
   catalogue: Catalogue;
   models: ModelSettings;
+  outbound: OutboundSettings;
+  log: Logger;
 };
 
 /** How many calls, rehearsed steps among them, one worker has under way at once. */
@@ -53,15 +57,20 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
   };
 }
 
-async function createMeans({ database, catalogue, models: settings }: Needs) {
+async function createMeans({ database, catalogue, models: settings, outbound, log }: Needs) {
   const models = createModels(settings);
+  const tools = createAgentTools({ database, catalogue, outbound, environment: process.env, log });
   const clock = () => new Date();
   return {
     bundle: await agentsBundle(Runtime.instance().logger),
     activities: {
       ...createModelActivities({ database, models, prices: catalogue.prices, clock }),
       ...createStepActivities({ database, catalogue, historyEvents: settings.historyEvents, clock }),
+      ...tools.activities,
     },
-    close: () => models.close(),
+    async close() {
+      await tools.close();
+      await models.close();
+    },
   };
 }

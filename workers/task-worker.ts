@@ -48,6 +48,8 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
     database,
     catalogue,
     models: configuration.models,
+    outbound: configuration,
+    log,
   });
   const callbacks = runningWorker(
     await Worker.create({

@@ -2,6 +2,14 @@ import { z } from 'zod';
 import { AGENT_MODEL_CALLS, MAX_MODEL_CALLS, MAX_STEPS, MODEL_CALL_TIME_LIMIT_MS } from '../domain/limits.ts';
 import type { AgentLimits, Price } from '../domain/agent-work.ts';
 import { duration } from './durations.ts';
+import {
+  a2aSchema,
+  commandAgentOf,
+  commandSchema,
+  remoteAgentOf,
+  type CommandAgent,
+  type RemoteAgent,
+} from './server-settings.ts';
 
 /** The providers a model may be at; the part of its name before the first slash. */
 export const PROVIDERS = ['openai', 'anthropic', 'openai-compatible'] as const;
@@ -25,12 +33,21 @@ const limitsSchema = z.strictObject({
 });
 
 /** What `agents.<name>` may hold. */
-export const agentSchema = z.strictObject({
-  instructions: z.string().min(1),
-  model: modelName.optional(),
-  tools: z.array(z.string().min(1)).max(100).optional(),
-  limits: limitsSchema.optional(),
-});
+export const agentSchema = z
+  .strictObject({
+    instructions: z.string().min(1),
+    model: modelName.optional(),
+    tools: z.array(z.string().min(1)).max(100).optional(),
+    limits: limitsSchema.optional(),
+    a2a: a2aSchema.optional(),
+    command: commandSchema.optional(),
+  })
+  .refine(({ model, a2a, command }) => [model, a2a, command].filter(Boolean).length <= 1, {
+    error: 'must have one of model, a2a and command at most',
+  })
+  .refine(({ tools, a2a, command }) => tools === undefined || (!a2a && !command), {
+    error: 'must have no tools: an agent at an address, or a command, brings its own',
+  });
 
 /** `prices`: US dollars for a million tokens, by model. */
 export const pricesSchema = z.record(
@@ -55,6 +72,10 @@ export type Agent = {
   limits: AgentLimits;
   /** The longest time of one model call, in milliseconds. */
   callTimeMs: number;
+  /** Where it is, if it is an agent that speaks A2A. */
+  a2a: RemoteAgent | null;
+  /** What to run, if it is a program. */
+  command: CommandAgent | null;
 };
 
 /** The agent that shapes plans; `model` as with other agents. */
@@ -67,12 +88,14 @@ export function agentOf(
   settings: z.infer<typeof agentSchema>,
   defaultModel: string | null,
 ): Agent {
-  const { instructions, model, tools, limits = {} } = settings;
+  const { instructions, model, tools, limits = {}, a2a, command } = settings;
   return {
     name,
     instructions,
-    model: model ?? defaultModel,
+    model: a2a || command ? null : (model ?? defaultModel),
     tools: tools ?? null,
+    a2a: a2a ? remoteAgentOf(a2a) : null,
+    command: command ? commandAgentOf(command) : null,
     limits: {
       model_calls: limits.model_calls ?? AGENT_MODEL_CALLS,
       tokens: limits.tokens ?? null,

@@ -14,6 +14,8 @@ import {
   type Prices,
 } from './agent-settings.ts';
 import { duration } from './durations.ts';
+import { serverOf, serverSchema, type ToolServer } from './server-settings.ts';
+import { allowListFaults } from './tool-policy.ts';
 
 /** The limits of one step, in milliseconds. */
 export type StepLimits = { timeLimitMs: number; retry: StepRetry };
@@ -25,6 +27,8 @@ export type Catalogue = {
   teams: Readonly<Record<TaskType, readonly TeamStep[]>>;
   runTimeLimitMs: number;
   prices: Prices;
+  /** The MCP servers whose tools agents may have. */
+  servers: ReadonlyMap<string, ToolServer>;
   /** Null: the teams' steps are taken as they stand. */
   planner: Planner | null;
 };
@@ -62,6 +66,7 @@ const catalogueSchema = z.strictObject({
     >,
   ),
   prices: pricesSchema.default({}),
+  servers: z.record(name, serverSchema).default({}),
   planner: plannerSchema.optional(),
 });
 
@@ -95,8 +100,11 @@ export function parseCatalogue(text: string, source: string, defaultModel: strin
     );
     throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
   }
-  const { agents, teams, defaults, prices, planner } = read.data;
-  const faults = TASK_TYPES.flatMap((type) => teamFaults(type, teams[type], agents));
+  const { agents, teams, defaults, prices, servers, planner } = read.data;
+  const faults = [
+    ...toolFaults(agents, new Set(Object.keys(servers))),
+    ...TASK_TYPES.flatMap((type) => teamFaults(type, teams[type], agents)),
+  ];
   if (faults.length > 0) throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
   const stepLimits = (step: z.infer<typeof stepSchema>): StepLimits => ({
     timeLimitMs: step.time_limit ?? defaults.step_time_limit ?? STEP_TIME_LIMIT_MS,
@@ -114,6 +122,7 @@ export function parseCatalogue(text: string, source: string, defaultModel: strin
     teams: Object.fromEntries(TASK_TYPES.map((type) => [type, teamOf(type)])) as Record<TaskType, TeamStep[]>,
     runTimeLimitMs: defaults.run_time_limit ?? RUN_TIME_LIMIT_MS,
     prices,
+    servers: new Map(Object.entries(servers).map(([key, rest]) => [key, serverOf(key, rest)])),
     planner: planner
       ? {
           model: planner.model ?? defaultModel,
@@ -127,6 +136,16 @@ export function parseCatalogue(text: string, source: string, defaultModel: strin
 /** Whether anything of the catalogue asks a model. */
 export function asksModels({ agents, planner }: Catalogue): boolean {
   return [...agents.values()].some(({ model }) => model !== null) || (planner?.model ?? null) !== null;
+}
+
+/** Tools that no server of the catalogue could have. */
+function toolFaults(
+  agents: Record<string, { tools?: string[] | undefined }>,
+  servers: ReadonlySet<string>,
+): string[] {
+  return Object.entries(agents).flatMap(([agent, { tools = [] }]) =>
+    allowListFaults(tools, servers).map((fault) => `agents.${agent}.tools: ${fault}`),
+  );
 }
 
 /** What a schema can't say: names that are unique, agents that exist, and an order without circles. */

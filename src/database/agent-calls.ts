@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { AgentCall, CallPlace } from '../domain/agent-work.ts';
+import type { AgentCall, CallPlace, ToolAnswer } from '../domain/agent-work.ts';
 import type { Usage } from '../domain/task-run.ts';
 import { statements, type Database } from './connect.ts';
 import { runPrepared } from './prepared.ts';
@@ -44,6 +44,17 @@ export async function answerOfCall(database: Database, place: CallPlace): Promis
     where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
       and attempt = ${place.attempt}::integer and number = ${place.number}::integer
       and failure is null and not truncated
+  `.execute(statements(database));
+  return rows[0]?.output ?? null;
+}
+
+/** What a tool answered to a call, where it did. */
+export async function toolAnswerOf(database: Database, place: CallPlace): Promise<ToolAnswer | null> {
+  const { rows } = await sql<{ output: ToolAnswer }>`
+    select output from agent_calls
+    where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
+      and attempt = ${place.attempt}::integer and number = ${place.number}::integer
+      and kind = 'tool' and failure is null
   `.execute(statements(database));
   return rows[0]?.output ?? null;
 }

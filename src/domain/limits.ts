@@ -135,7 +135,18 @@ export const EARLIER_RESULTS_BYTES = 65_536;
 export const OUTPUT_RESULT_BYTES = 4_096;
 /** A step's summary, in characters. */
 export const SUMMARY_LENGTH = 280;
-/** Tools that an agent may call at once; what its model asks for beyond is answered with an error. */
-export const MAX_CALLS_A_TURN = 32;
+/** One call of a tool, unless the catalogue says otherwise, and at most, in milliseconds. */
+export const TOOL_TIME_LIMIT_MS = 60_000;
+export const MAX_TOOL_TIME_LIMIT_MS = 30 * 60_000;
+/** Tools that one agent may have. */
+export const MAX_TOOLS = 64;
+/** A tool's answer as the model gets it, in bytes. */
+export const TOOL_ANSWER_BYTES = 16_384;
+/** What a model is told of one tool: its description, and the schema of its arguments, in bytes; of all together. */
+export const TOOL_DESCRIPTION_BYTES = 2_048;
+export const TOOL_SCHEMA_BYTES = 16_384;
+export const ALL_TOOLS_BYTES = 131_072;
 /** `step.progress` events of one attempt of a step; reports that come faster are merged, the latest counts. */
 export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;
+/** Tools that an agent may call at once; what its model asks for beyond is answered with an error. */
+export const MAX_CALLS_A_TURN = 32;

@@ -22,3 +22,8 @@ export function projectKeyFrom(name: string): string {
     .replace(/^[0-9]+/, '');
   return letters.slice(0, 10) || 'PROJECT';
 }
+
+/** Text as it can be stored: without NUL, and well-formed. */
+export function storable(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed();
+}

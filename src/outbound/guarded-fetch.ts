@@ -56,7 +56,12 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     );
     return opened.socket;
   }
-  const dispatcher = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, maxResponseSize: LONGEST_ANSWER });
+  const dispatcher = new Agent({
+    connect,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxResponseSize: LONGEST_ANSWER,
+  });
   const guarded = async (input: string | URL, init: RequestInit = {}) => {
     checkAddress(new URL(input), guard);
     try {

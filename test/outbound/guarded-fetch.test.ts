@@ -3,7 +3,11 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
-import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from '../../src/outbound/guarded-fetch.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from '../../src/outbound/guarded-fetch.ts';
 import { services } from '../support/services.ts';
 import { localGuard } from './sending.ts';
 
@@ -48,7 +52,10 @@ describe('fetch behind the address guard', () => {
     it(`refuses ${what} that is not allowed, before anything is sent`, async () => {
       const port = await listening(answering('here'));
       const { fetch } = guarded({ guard: createAddressGuard([]), lookup: async () => ['127.0.0.1'] });
-      await assert.rejects(fetch(`http://${address}:${port}/`), { name: 'OutboundFailure', kind: 'address_refused' });
+      await assert.rejects(fetch(`http://${address}:${port}/`), {
+        name: 'OutboundFailure',
+        kind: 'address_refused',
+      });
       assert.equal(hits, 0);
     });
   }
@@ -66,7 +73,9 @@ describe('fetch behind the address guard', () => {
 
   it('judges the name of a certificate', async () => {
     const { ca, cert, key } = services().tls;
-    const port = await listening(createSecureServer({ cert, key }, (_request, response) => response.end('safe')));
+    const port = await listening(
+      createSecureServer({ cert, key }, (_request, response) => response.end('safe')),
+    );
     const { fetch } = guarded({ ca, lookup: async () => ['127.0.0.1'] });
     assert.equal(await (await fetch(`https://localhost:${port}/`)).text(), 'safe');
     await assert.rejects(fetch(`https://other.example:${port}/`), { kind: 'tls_failed' });

@@ -1,0 +1,131 @@
+import { Context } from '@temporalio/activity';
+import type { Catalogue } from '../../agents/catalogue.ts';
+import { cutValue } from '../../agents/cut.ts';
+import { answerOf, textOfResult } from '../../agents/tool-answers.ts';
+import { mayRepeat, toolNamed, toolSetOf } from '../../agents/tool-set.ts';
+import { ToolServerError, type ToolServers } from '../../agents/tool-servers.ts';
+import { recordCall, toolAnswerOf } from '../../database/agent-calls.ts';
+import type { Database } from '../../database/connect.ts';
+import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agent-work.ts';
+import { CALL_RECORD_BYTES } from '../../domain/limits.ts';
+import { keepBeating } from '../heartbeat.ts';
+import { patiently } from './patiently.ts';
+import { untilAllowed } from './until-allowed.ts';
+
+type Means = {
+  database: Database;
+  catalogue: Pick<Catalogue, 'agents' | 'servers'>;
+  servers: ToolServers;
+  clock: () => Date;
+  /** Told of what an agent's allow-list names in vain. */
+  onFault(agent: string, fault: string): void;
+};
+/** An answer, and why there is none of the tool itself. */
+type Done = { answer: ToolAnswer; failure: string | null };
+type Asked = Parameters<ToolActivities['callTool']>[0];
+
+const UNKNOWN =
+  'The call was broken off, and it is not known whether it took effect. Find out before you make it again.';
+
+/** The tools of MCP servers, as activities. */
+export function createToolActivities(means: Means): ToolActivities {
+  const allowListOf = (agent: string) => means.catalogue.agents.get(agent)?.tools ?? null;
+  return {
+    async listTools({ agent }) {
+      const stopBeating = keepBeating();
+      try {
+        const signal = Context.current().cancellationSignal;
+        const { tools, faults } = await toolSetOf(allowListOf(agent), means.servers, signal);
+        for (const fault of faults) means.onFault(agent, fault);
+        return tools;
+      } finally {
+        stopBeating();
+      }
+    },
+
+    async callTool(asked) {
+      const stopBeating = keepBeating();
+      try {
+        const { info, cancellationSignal } = Context.current();
+        if (info.attempt > 1) {
+          const known = await toolAnswerOf(means.database, asked.place);
+          if (known !== null) return known;
+        }
+        await untilAllowed(means.database, asked.place.executionId, cancellationSignal);
+        return await callAndRecord(means, asked, info.attempt > 1, cancellationSignal);
+      } finally {
+        stopBeating();
+      }
+    },
+  };
+
+  async function callAndRecord(
+    { database, clock }: Means,
+    asked: Asked,
+    isRepeat: boolean,
+    signal: AbortSignal,
+  ): Promise<ToolAnswer> {
+    const startedAt = clock();
+    const began = performance.now();
+    const record = (done: Done) => write(database, asked, done, startedAt, performance.now() - began);
+    try {
+      const done = await answerTo(asked, isRepeat, signal);
+      await patiently(signal, () => record(done));
+      return done.answer;
+    } catch (error) {
+      // The run was cancelled: whether the tool was called matters to those who read its record.
+      if (signal.aborted) await record(without('Given up, since the run was stopped.')).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function answerTo(asked: Asked, isRepeat: boolean, signal: AbortSignal): Promise<Done> {
+    const { servers, catalogue } = means;
+    const { agent, name, input } = asked;
+    try {
+      const found = await toolNamed(name, allowListOf(agent), servers, signal);
+      if (found === null) return without(`There is no tool ${name.slice(0, 100)} for you.`);
+      if (!isObject(input)) return without('The arguments must be an object.');
+      const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
+      if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return without(UNKNOWN);
+      const result = await servers.call(found.server, found.tool, input, signal);
+      const text = servers.withoutSecrets(found.server, textOfResult(result));
+      return { answer: answerOf(text, 'isError' in result && result.isError === true), failure: null };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ToolServerError) return without(`The tool gave no answer: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+async function write(
+  database: Database,
+  { place, name, input }: { place: CallPlace; name: string; input: unknown },
+  { answer, failure }: Done,
+  startedAt: Date,
+  duration_ms: number,
+): Promise<void> {
+  const given = cutValue(input, CALL_RECORD_BYTES);
+  await recordCall(database, {
+    place,
+    kind: 'tool',
+    name: name.slice(0, 200),
+    input: given.value,
+    output: answer,
+    truncated: given.truncated || answer.truncated,
+    usage: null,
+    failure,
+    startedAt,
+    duration_ms,
+  });
+}
+
+/** An answer of ours in the place of the tool's. */
+function without(sentence: string): Done {
+  return { answer: answerOf(sentence, true), failure: sentence };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,88 @@
+import type { JSONRPCMessage, MCPTransport } from '@ai-sdk/mcp';
+import { startProgram, type Program, type ProgramEnd, type RunningProgram } from './own-process.ts';
+
+export type StdioTransport = MCPTransport & {
+  /** What was wrong with the program, where it was more than that it ended. */
+  fault(): string | null;
+  /** How it ended, in words; null while it runs. */
+  whyEnded(): string | null;
+};
+
+/**
+ * MCP over standard input and output of a program: one JSON message a line. The library's own transport ends only the
+ * program itself, not what that has started, and gives it more of the environment.
+ */
+export function createStdioTransport(
+  program: Program,
+  env: Record<string, string>,
+  onComplaint: (line: string) => void,
+): StdioTransport {
+  let running: RunningProgram | null = null;
+  let end: ProgramEnd | null = null;
+  /** What to do when the answer to a request has come. */
+  const answered = new Map<string | number, () => void>();
+
+  const take = (line: string): void => {
+    const message = messageIn(line);
+    // Some programs write other things there, too; they are no messages.
+    if (message === null) return onComplaint(line.slice(0, 2_000));
+    if ('id' in message && !('method' in message)) answered.get(message.id ?? '')?.();
+    try {
+      transport.onmessage?.(message);
+    } catch (error) {
+      // For example the answer to a request that was given up.
+      onComplaint(`a message that fits nothing: ${(error as Error).message.slice(0, 200)}`);
+    }
+  };
+
+  /** A request that is given up is taken back, so that the server need not go on with it. */
+  const takeBackOnAbort = (message: JSONRPCMessage, signal: AbortSignal): void => {
+    if (!('method' in message) || !('id' in message) || message.method === 'initialize') return;
+    const { id } = message;
+    const takeBack = () => {
+      answered.delete(id);
+      const params = { requestId: id, reason: 'given up' };
+      running?.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
+    };
+    signal.addEventListener('abort', takeBack, { once: true });
+    answered.set(id, () => {
+      answered.delete(id);
+      signal.removeEventListener('abort', takeBack);
+    });
+  };
+
+  const transport: StdioTransport = {
+    supportsProtocolVersionDiscovery: true,
+    async start() {
+      running = startProgram(program, env, { onLine: take, onComplaint });
+      void running.ended.then((how) => {
+        end = how;
+        answered.clear();
+        transport.onclose?.();
+      });
+    },
+    async send(message, options) {
+      if (running === null || end !== null) throw new Error('the server has ended');
+      if (options?.signal) takeBackOnAbort(message, options.signal);
+      running.send(JSON.stringify(message));
+    },
+    async close() {
+      await running?.end();
+    },
+    fault: () => end?.fault ?? (end?.code ? `exit code ${end.code}` : null),
+    whyEnded() {
+      if (end === null) return null;
+      return `the server ended (${end.fault ?? end.signal ?? `exit code ${end.code}`})`;
+    },
+  };
+  return transport;
+}
+
+function messageIn(line: string): JSONRPCMessage | null {
+  try {
+    const message = JSON.parse(line);
+    return message !== null && typeof message === 'object' && message.jsonrpc === '2.0' ? message : null;
+  } catch {
+    return null;
+  }
+}

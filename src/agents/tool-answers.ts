@@ -1,0 +1,52 @@
+import type { CallToolResult } from '@ai-sdk/mcp';
+import type { ToolAnswer } from '../domain/agent-work.ts';
+import { TOOL_ANSWER_BYTES } from '../domain/limits.ts';
+import { storable } from '../domain/text.ts';
+import { cutText } from './cut.ts';
+
+/** What a tool's result says, as a text for a model: its texts as they are, of all else what it was. */
+export function textOfResult(result: CallToolResult): string {
+  const given = result as { content?: unknown; structuredContent?: unknown; toolResult?: unknown };
+  const parts = Array.isArray(given.content)
+    ? given.content.map(textOfPart).filter((text) => text !== '')
+    : [];
+  if (parts.length > 0) return parts.join('\n');
+  const structured = given.structuredContent ?? given.toolResult;
+  return structured === undefined ? '' : JSON.stringify(structured);
+}
+
+/** An answer for a model: bounded, and such that it can be stored. */
+export function answerOf(text: string, isError: boolean): ToolAnswer {
+  const cut = cutText(storable(text), TOOL_ANSWER_BYTES);
+  return { text: cut.text, is_error: isError, truncated: cut.truncated };
+}
+
+function textOfPart(part: unknown): string {
+  if (part === null || typeof part !== 'object') return '';
+  const { type, text, data, mimeType, resource, uri, name } = part as Record<string, unknown>;
+  switch (type) {
+    case 'text':
+      return String(text);
+    case 'image':
+    case 'audio':
+      return `[${type} ${String(mimeType)}, ${sizeOf(data)}: left out]`;
+    case 'resource':
+      return textOfResource(resource);
+    case 'resource_link':
+      return `[resource ${String(name ?? '')} ${String(uri)}]`;
+    default:
+      return `[${String(type)}: left out]`;
+  }
+}
+
+function textOfResource(resource: unknown): string {
+  if (resource === null || typeof resource !== 'object') return '';
+  const { uri, text, blob, mimeType } = resource as Record<string, unknown>;
+  if (typeof text === 'string') return `[resource ${String(uri)}]\n${text}`;
+  return `[resource ${String(uri)} ${String(mimeType ?? '')}, ${sizeOf(blob)}: left out]`;
+}
+
+/** Of data in base64. */
+function sizeOf(data: unknown): string {
+  return `${typeof data === 'string' ? Math.floor((data.length * 3) / 4) : 0} bytes`;
+}

@@ -1,0 +1,169 @@
+import type { CallToolResult } from '@ai-sdk/mcp';
+import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret } from './secrets.ts';
+import type { ToolServer } from './server-settings.ts';
+import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
+
+/** The MCP servers of a catalogue, as one worker process is connected to them. */
+export type ToolServers = {
+  /** All tools of a server, as it told when it was connected to. @throws ToolServerError */
+  list(server: string, signal?: AbortSignal): Promise<readonly ServerTool[]>;
+  /** Calls a tool once. @throws ToolServerError where no result came, within the server's time limit */
+  call(
+    server: string,
+    tool: string,
+    input: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<CallToolResult>;
+  /** A text without what the server was given as secrets. */
+  withoutSecrets(server: string, text: string): string;
+  /** Ends all connections and programs; none is started after. */
+  close(): Promise<void>;
+};
+
+/** Why a server gave no answer, in words that hold no secret. */
+export class ToolServerError extends Error {
+  override name = 'ToolServerError';
+}
+
+export type ToolServerMeans = {
+  servers: ReadonlyMap<string, ToolServer>;
+  environment: Environment;
+  /** For servers at addresses; refuses what the address guard refuses. */
+  fetch: typeof globalThis.fetch;
+  /** What servers write to their standard error, line by line, without their secrets. */
+  onComplaint(server: string, line: string): void;
+};
+
+/** How long a server that let a call run out of time has to show that it is there, in milliseconds. */
+const PROBE_MS = 5_000;
+const LONGEST_REASON = 300;
+
+/** A connection and how many work on it; one that is stale is closed by the last of them. */
+type Held = { opening: Promise<Connection>; uses: number; isStale: boolean };
+
+/** Connects to a server when it is first used, and anew after it has gone away. */
+export function createToolServers(means: ToolServerMeans): ToolServers {
+  const held = new Map<string, Held>();
+  const secrets = new Map(
+    [...means.servers].map(([name, server]) => [name, secretsFor(server, means.environment)]),
+  );
+  const hide = (server: string, text: string) => withoutSecrets(text, secrets.get(server) ?? []);
+  const onComplaint = (server: string, line: string) => means.onComplaint(server, hide(server, line));
+  let isClosed = false;
+
+  function take(server: ToolServer): Held {
+    const known = held.get(server.name);
+    if (known) return known;
+    const made = { opening: connectToServer(server, { ...means, onComplaint }), uses: 0, isStale: false };
+    held.set(server.name, made);
+    return made;
+  }
+  /** Leaves a connection to those who work on it; who comes after gets another one. */
+  function leave(name: string, one: Held): void {
+    one.isStale = true;
+    if (held.get(name) === one) held.delete(name);
+    closeIfUnused(one);
+  }
+  async function judge(server: ToolServer, one: Held, error: unknown): Promise<void> {
+    if (codeOf(error) !== null || one.isStale) return;
+    const connection = await one.opening.catch(() => null);
+    if (connection === null || connection.whyEnded() !== null || server.kind === 'http') {
+      leave(server.name, one);
+    } else {
+      void connection.client
+        .listTools({ options: { timeout: PROBE_MS } })
+        .catch((trouble: unknown) => codeOf(trouble) === null && leave(server.name, one));
+    }
+  }
+
+  async function once<T>(
+    server: ToolServer,
+    signal: AbortSignal | undefined,
+    work: (c: Connection) => Promise<T>,
+  ) {
+    const one = take(server);
+    one.uses += 1;
+    try {
+      return { answer: await work(await one.opening) };
+    } catch (error) {
+      if (!signal?.aborted) await judge(server, one, error);
+      const ended = await one.opening.then(
+        ({ whyEnded }) => whyEnded(),
+        () => null,
+      );
+      return { error: cut(hide(server.name, ended ?? reasonOf(error))), isLost: statusOf(error) === 404 };
+    } finally {
+      one.uses -= 1;
+      closeIfUnused(one);
+    }
+  }
+
+  async function on<T>(
+    name: string,
+    signal: AbortSignal | undefined,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const server = means.servers.get(name);
+    if (!server || isClosed) throw new ToolServerError(`there is no server ${name}`);
+    const first = await once(server, signal, work);
+    // The server knows the session no more, so it has done nothing (MCP, Streamable HTTP, session management).
+    const done = 'error' in first && first.isLost ? await once(server, signal, work) : first;
+    if ('error' in done) throw new ToolServerError(done.error);
+    return done.answer;
+  }
+
+  return {
+    list: (name, signal) =>
+      on(name, signal, (connection) => {
+        connection.tools ??= listAll(connection.client).catch((error: unknown) => {
+          connection.tools = null;
+          throw error;
+        });
+        return connection.tools;
+      }),
+    call: (name, tool, input, signal) =>
+      on(name, signal, ({ client }) => {
+        const options = { timeout: means.servers.get(name)?.timeLimitMs ?? 0, ...(signal ? { signal } : {}) };
+        return client.callTool({ name: tool, arguments: input, options });
+      }),
+    withoutSecrets: hide,
+    async close() {
+      isClosed = true;
+      const all = [...held.values()];
+      held.clear();
+      await Promise.allSettled(all.map(async ({ opening }) => (await opening).close()));
+    },
+  };
+}
+
+function closeIfUnused({ isStale, uses, opening }: Held): void {
+  if (isStale && uses === 0) void opening.then((connection) => connection.close()).catch(() => {});
+}
+
+function secretsFor(server: ToolServer, environment: Environment): Secret[] {
+  return server.kind === 'http'
+    ? secretsIn(Object.values(server.headersEnv), environment)
+    : secretsAmong(server.env, environment);
+}
+
+/** The number of an error by which a server answers a request: then the connection is a good one. */
+function codeOf(error: unknown): number | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null;
+}
+
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && 'statusCode' in error ? error.statusCode : null;
+}
+
+/** The innermost reason, as far as there is one. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  const isVague = ['fetch failed', 'Request was aborted', ''].includes(message);
+  return isVague && cause instanceof Error ? reasonOf(cause) : message;
+}
+
+function cut(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line;
+}

@@ -1,0 +1,137 @@
+import type { ToolDescription } from '../domain/agent-work.ts';
+import { ALL_TOOLS_BYTES, MAX_TOOLS, TOOL_DESCRIPTION_BYTES, TOOL_SCHEMA_BYTES } from '../domain/limits.ts';
+import { ownTool, ownToolsOf } from '../domain/own-tools.ts';
+import { storable } from '../domain/text.ts';
+import { cutText } from './cut.ts';
+import type { ServerTool } from './tool-connection.ts';
+import { allowedServers, matchesTool, modelToolName } from './tool-policy.ts';
+import type { ToolServers } from './tool-servers.ts';
+
+/** What an agent may call, and what of its allow-list is not to be had, a sentence each. */
+export type ToolSet = { tools: ToolDescription[]; faults: string[] };
+
+type Lister = Pick<ToolServers, 'list'>;
+
+/**
+ * The tools of an agent as its model is told of them: ours, then those of its servers that the allow-list names. A
+ * server that is not to be had leaves its named tools, which may be back by the time they are called, or one that only
+ * says so. Never rejects but for an aborted `signal`.
+ */
+export async function toolSetOf(
+  allowList: readonly string[] | null,
+  servers: Lister,
+  signal?: AbortSignal,
+): Promise<ToolSet> {
+  const own = ownToolsOf(allowList).map(ownTool);
+  const found = await Promise.all(
+    [...allowedServers(allowList)].map(([server, patterns]) => toolsOf(server, patterns, servers, signal)),
+  );
+  const all = [...own, ...found.flatMap(({ tools }) => tools)];
+  const faults = found.flatMap((one) => one.faults);
+  const { tools, left } = bounded(all);
+  if (left.length > 0) faults.push(`too much for one agent, left out: ${left.join(', ')}`);
+  return { tools, faults };
+}
+
+/** The server and tool behind a name that a model called; null where the agent has no such tool. */
+export async function toolNamed(
+  name: string,
+  allowList: readonly string[] | null,
+  servers: Lister,
+  signal?: AbortSignal,
+): Promise<{ server: string; tool: string } | null> {
+  const [server, patterns] =
+    [...allowedServers(allowList)].find(([one]) => name.startsWith(`${one}__`)) ?? [];
+  if (server === undefined || patterns === undefined) return null;
+  const named = patterns.find((tool) => !tool.endsWith('*') && modelToolName(server, tool) === name);
+  if (named !== undefined) return { server, tool: named };
+  if (!patterns.some((pattern) => pattern.endsWith('*'))) return null;
+  const known = await servers.list(server, signal);
+  const tool = known.find(
+    (one) => matchesTool(patterns, one.name) && modelToolName(server, one.name) === name,
+  );
+  return tool ? { server, tool: tool.name } : null;
+}
+
+/** Whether a tool may be called again where it is not known if it was: by its server's word, or the catalogue's. */
+export async function mayRepeat(
+  { server, tool }: { server: string; tool: string },
+  repeatable: readonly string[],
+  servers: Lister,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  if (matchesTool(repeatable, tool)) return true;
+  const known = await servers.list(server, signal).catch(() => []);
+  const { readOnlyHint, idempotentHint } = known.find(({ name }) => name === tool)?.annotations ?? {};
+  return readOnlyHint === true || idempotentHint === true;
+}
+
+async function toolsOf(
+  server: string,
+  patterns: readonly string[],
+  servers: Lister,
+  signal: AbortSignal | undefined,
+): Promise<ToolSet> {
+  let known: readonly ServerTool[];
+  try {
+    known = await servers.list(server, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    const reason = `${server}: ${(error as Error).message}`;
+    return { tools: placeholders(server, patterns, reason), faults: [reason] };
+  }
+  const allowed = known.filter(({ name }) => matchesTool(patterns, name));
+  const tools = allowed.map((tool) => described(server, tool));
+  const missing = patterns.filter((pattern) => !known.some(({ name }) => matchesTool([pattern], name)));
+  const large = allowed
+    .filter((tool) => sizeOf(tool.inputSchema) > TOOL_SCHEMA_BYTES)
+    .map(({ name }) => name);
+  return {
+    tools: tools.filter((tool) => !large.includes(tool.tool)),
+    faults: [
+      ...missing.map((pattern) => `${server}: has no tool ${pattern}`),
+      ...large.map((name) => `${server}: the schema of ${name} has more than ${TOOL_SCHEMA_BYTES} bytes`),
+    ],
+  };
+}
+
+function described(server: string, { name, description, title, inputSchema }: ServerTool): ToolDescription {
+  const text = storable(description ?? title ?? name);
+  return {
+    name: modelToolName(server, name),
+    server,
+    tool: name,
+    description: cutText(text, TOOL_DESCRIPTION_BYTES).text,
+    // Providers want an object, also where a tool takes nothing.
+    input_schema: { ...inputSchema, type: 'object', properties: inputSchema.properties ?? {} },
+  };
+}
+
+function placeholders(server: string, patterns: readonly string[], reason: string): ToolDescription[] {
+  const named = patterns.filter((pattern) => !pattern.endsWith('*'));
+  const input_schema = { type: 'object', properties: {}, additionalProperties: true };
+  const shared = { server, description: `Perhaps not to be had now (${reason})`, input_schema };
+  const tools = named.map((tool) => ({ name: modelToolName(server, tool), tool, ...shared }));
+  if (named.length === patterns.length) return tools;
+  return [...tools, { name: `${server}__unavailable`, tool: 'unavailable', ...shared }];
+}
+
+/** As many as one agent may have, and as one call of a model can hold. */
+function bounded(all: readonly ToolDescription[]): { tools: ToolDescription[]; left: string[] } {
+  let room = ALL_TOOLS_BYTES;
+  const tools: ToolDescription[] = [];
+  const left: string[] = [];
+  for (const tool of all) {
+    const size = sizeOf(tool);
+    if (tools.length >= MAX_TOOLS || size > room) left.push(tool.name);
+    else {
+      tools.push(tool);
+      room -= size;
+    }
+  }
+  return { tools, left };
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

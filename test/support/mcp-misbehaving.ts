@@ -1,0 +1,68 @@
+/* An MCP server on standard input and output with tools that do what servers should not. Run by tests. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+type Request = { id?: number; method: string; params?: { name?: string; requestId?: number } };
+
+const takenBack: string[] = [];
+const calls = new Map<number, string>();
+const TOOLS = ['pid', 'crash', 'hang', 'freeze', 'chatter', 'tell_token', 'start_child', 'taken_back'];
+
+const say = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+createInterface({ input: process.stdin })
+  .on('line', (line) => take(JSON.parse(line) as Request))
+  .on('close', () => process.exit(0));
+
+function take({ id, method, params }: Request): void {
+  switch (method) {
+    case 'initialize':
+      return void say({
+        id,
+        result: {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'misbehaving', version: '1' },
+        },
+      });
+    case 'tools/list': {
+      const annotations = (name: string) => (name === 'pid' ? { annotations: { readOnlyHint: true } } : {});
+      const tools = TOOLS.map((name) => ({ name, inputSchema: { type: 'object' }, ...annotations(name) }));
+      return void say({ id, result: { tools } });
+    }
+    case 'tools/call':
+      calls.set(id ?? -1, params?.name ?? '');
+      return call(params?.name ?? '', (text) => say({ id, result: { content: [{ type: 'text', text }] } }));
+    case 'notifications/cancelled':
+      return void takenBack.push(calls.get(params?.requestId ?? -1) ?? '?');
+    default:
+      if (id !== undefined) say({ id, error: { code: -32601, message: 'no such method' } });
+  }
+}
+
+function call(name: string, answer: (text: string) => void): void {
+  switch (name) {
+    case 'pid':
+      return answer(String(process.pid));
+    case 'crash':
+      process.exit(3);
+      break;
+    case 'freeze':
+      for (;;);
+    case 'chatter':
+      console.error('a line on standard error');
+      process.stdout.write('this is no message\n{"half":\n');
+      return answer('done');
+    case 'tell_token':
+      console.error(`token ${process.env['SERVICE_TOKEN']}`);
+      return answer(`the token is ${process.env['SERVICE_TOKEN']}`);
+    case 'start_child': {
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+      return answer(String(child.pid));
+    }
+    case 'taken_back':
+      return answer(JSON.stringify(takenBack));
+    case 'hang':
+      return console.error('hanging from now on');
+  }
+}
