@@ -146,3 +146,29 @@ describe('a task with a callback, submitted at the screens', () => {
     await at.close();
   });
 });
+
+describe('an ended run', () => {
+  let world: World;
+  before(async () => {
+    world = await startScreens();
+  });
+  after(async () => await world.close());
+
+  it('is run again from the step that failed, and both lead to each other', async () => {
+    const at = await atScreens(world);
+    const { page } = at;
+    const metadata = { rehearsal: { unrecoverable: { step: 2 } } };
+    const { json } = await world.submit({ title: 'Again', task_type: 'bug', metadata });
+    await world.reaches(json.execution_id, 'failed');
+    await at.go(`/orchestration/${json.execution_id}`);
+    await page.getByRole('button', { name: 'Run again…' }).click();
+    await assertAccessible(page, 'the question before running again');
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByText('kept from the earlier run').waitFor();
+    await page.getByRole('link', { name: 'an earlier run' }).click();
+    await page.waitForURL(`**/orchestration/${json.execution_id}`);
+    await page.getByText('Run again', { exact: true }).waitFor();
+    assert.deepEqual(at.complaints(), []);
+    await at.close();
+  });
+});

@@ -9,6 +9,7 @@ import { useSession } from '../../api/session.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { sentenceOf } from '../../components/states.tsx';
 import { runQuery, type Run } from './queries.ts';
+import { RunAgain } from './run-again.tsx';
 
 type Steering = 'pause' | 'continue' | 'cancel';
 
@@ -17,7 +18,8 @@ export function RunActions({ run }: { run: Run }) {
   const { may } = useSession();
   const [asking, setAsking] = useState<'pause' | 'cancel' | null>(null);
   const steer = useSteer(run.execution_id, () => setAsking(null));
-  if (isTerminal(run.state) || !may('tasks:write')) return null;
+  if (!may('tasks:write')) return null;
+  if (isTerminal(run.state)) return <RunAgain run={run} />;
   const pending = (steering: Steering) => steer.isPending && steer.variables.steering === steering;
   return (
     <>

@@ -6,6 +6,7 @@ import { Id } from '../../components/id.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProgressLine } from '../../components/progress-line.tsx';
 import { Status } from '../../components/status.tsx';
+import { TextLink } from '../../components/text-link.tsx';
 import { Duration, Elapsed, RelativeTime } from '../../components/time.tsx';
 import { toneOf } from '../../components/tones.ts';
 import type { FollowStatus } from '../../live/follow.ts';
@@ -73,6 +74,28 @@ function Facts({ run }: { run: Run }) {
           <RelativeTime at={run.created_at} /> by {whoIs(run.created_by)}
         </dd>
       </div>
+      {run.rerun_of ? (
+        <div>
+          <dt>Again of</dt>
+          <dd>
+            <RunLink id={run.rerun_of}>an earlier run</RunLink>
+            {run.rerun_from ? `, from ${run.rerun_from}` : ''}
+          </dd>
+        </div>
+      ) : null}
+      {run.reruns.length > 0 ? (
+        <div>
+          <dt>Run again</dt>
+          <dd>
+            {run.reruns.map((again, index) => (
+              <span key={again.execution_id}>
+                {index > 0 ? ', ' : ''}
+                <RunLink id={again.execution_id}>{again.state}</RunLink>
+              </span>
+            ))}
+          </dd>
+        </div>
+      ) : null}
       {run.paused_ms > 0 ? (
         <div>
           <dt>Paused for</dt>
@@ -88,6 +111,14 @@ function Facts({ run }: { run: Run }) {
         </dd>
       </div>
     </dl>
+  );
+}
+
+function RunLink({ id, children }: { id: string; children: string }) {
+  return (
+    <TextLink to="/orchestration/$executionId" params={{ executionId: id }} size="sm" underline="always">
+      {children}
+    </TextLink>
   );
 }
 

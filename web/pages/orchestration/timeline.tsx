@@ -59,7 +59,7 @@ function isTelling(run: Run, step: Step): boolean {
 type StepRowProps = { step: Step; timeline: Timeline; isOpen: boolean; onToggle: () => void };
 
 function StepRow({ step, timeline, isOpen, onToggle }: StepRowProps) {
-  const attempts = timeline.attempts.get(step.id) ?? [];
+  const attempts = step.kept ? [] : (timeline.attempts.get(step.id) ?? []);
   const tokens = step.usage && step.usage.input_tokens + step.usage.output_tokens;
   return (
     <button type="button" className={classes['row']} aria-expanded={isOpen} onClick={onToggle}>
@@ -115,6 +115,7 @@ function Bar({ stretch, outcome, timeline }: BarProps) {
 }
 
 function StepTime({ step }: { step: Step }) {
+  if (step.kept) return 'kept from the earlier run';
   if (step.duration_ms !== null) return <Duration ms={step.duration_ms} />;
   if (step.status === 'running' && step.started_at) return <Elapsed since={step.started_at} />;
   return step.status;

@@ -1,0 +1,102 @@
+import { Button, Modal, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { answered, api } from '../../api/client.ts';
+import { Confirm } from '../../components/confirm.tsx';
+import { ShownOnce } from '../../components/shown-once.tsx';
+import { runQuery, type Run } from './queries.ts';
+
+/** Takes an ended run up again in a new one, from a step of one's choice. */
+export function RunAgain({ run }: { run: Run }) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <Button size="xs" variant="default" onClick={() => setAsking(true)}>
+        Run again…
+      </Button>
+      {asking ? <AskFrom run={run} onClose={() => setAsking(false)} /> : null}
+    </>
+  );
+}
+
+function AskFrom({ run, onClose }: { run: Run; onClose: () => void }) {
+  const undone = run.steps.find((step) => step.status !== 'completed') ?? run.steps[0];
+  const [from, setFrom] = useState(undone?.name ?? '');
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const watch = (executionId: string) => {
+    onClose();
+    void navigate({ to: '/orchestration/$executionId', params: { executionId } });
+  };
+  const rerun = useMutation({
+    mutationFn: () =>
+      answered(
+        api.POST('/api/v1/tasks/{execution_id}/rerun', {
+          params: { path: { execution_id: run.execution_id } },
+          body: from === '' ? {} : { from_step: from },
+        }),
+      ),
+    onSuccess({ execution_id: executionId }) {
+      void queryClient.invalidateQueries({ queryKey: ['runs'] });
+      void queryClient.invalidateQueries({ queryKey: runQuery(run.execution_id).queryKey, exact: true });
+      // A new callback secret must be kept before one goes on.
+      if (run.callback.url === null) watch(executionId);
+    },
+  });
+  if (rerun.data && run.callback.url !== null) {
+    const { callback_secret: secret, execution_id: executionId } = rerun.data;
+    return (
+      <Modal
+        opened
+        onClose={onClose}
+        title="The new run has begun"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Stack gap="md">
+          <ShownOnce value={secret} label="Callback secret">
+            Keep the new run’s callback secret now: it is shown this once.
+          </ShownOnce>
+          <Button onClick={() => watch(executionId)}>Watch the run</Button>
+        </Stack>
+      </Modal>
+    );
+  }
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={`Run “${run.title}” again?`}
+      act="Run it again"
+      onAct={() => rerun.mutate()}
+      pending={rerun.isPending}
+      error={rerun.error}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          A new run is made. What was finished before the step you choose is kept; the step and all that
+          follows from it is done again.
+          {run.callback.url === null ? '' : ' The result is sent to the same callback address.'}
+        </Text>
+        {run.steps.length > 0 ? (
+          <label>
+            <Text span size="sm" fw={500} mr="xs">
+              From the step
+            </Text>
+            <select
+              className="plain-select"
+              value={from}
+              onChange={(event) => setFrom(event.currentTarget.value)}
+            >
+              {run.steps.map((step) => (
+                <option key={step.id} value={step.name}>
+                  {step.name} ({step.status})
+                </option>
+              ))}
+            </select>
+          </label>
+        ) : null}
+      </Stack>
+    </Confirm>
+  );
+}
