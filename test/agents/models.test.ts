@@ -1,50 +1,242 @@
 import assert from 'node:assert/strict';
-import { startModelServer, type ModelServer } from '../support/model-server.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { usageOfRun } from '../../src/database/agent-calls.ts';
+import { saidIn, turnOf, type Script } from '../support/model-server.ts';
+import { teamText, useModels } from './model-world.ts';
 
-const TEAM = `
-agents: { ada: { instructions: You are Ada. }, bob: { instructions: You are Bob. } }
-defaults: { run_time_limit: 1 min, step_time_limit: 20 s, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
-teams:
-  feature: [{ step: design, agent: ada }, { step: build, agent: bob }]
-  bug: [{ step: one, agent: ada }]
-  spec: [{ step: left, agent: ada, after: [] }, { step: middle, agent: ada, after: [] }, { step: right, agent: ada, after: [] }]
-  chore: [{ step: one, agent: ada }]
-`;
+const PRICES = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
+const isAbout = (step: string) => (asked: Parameters<typeof saidIn>[0]) =>
+  saidIn(asked).includes(`Your step now: "${step}"`);
 
 describe('agents with models', function () {
   this.timeout(30_000);
-  let server: ModelServer;
-  let runs: Runs;
-  before(async () => {
-    server = await startModelServer(() => ({ text: 'Done.' }));
-    runs = await startRuns({
-      agents: TEAM,
-      environment: {
-        DEFAULT_MODEL: 'openai-compatible/test',
-        OPENAI_COMPATIBLE_BASE_URL: server.url,
-        OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
-      },
-    });
-  });
-  after(async () => {
-    await runs.close();
-    await server.close();
-  });
+  const world = useModels({ agents: teamText({ more: PRICES }) });
 
   it('do the steps of a run, and say so in its output', async () => {
-    const id = await runs.submit({ taskType: 'feature' });
-    const row = await runs.reaches(id, 'completed').catch(async (error) => {
-      console.log(runs.logged().slice(-3000), JSON.stringify(await runs.row(id)));
-      throw error;
-    });
-    assert.deepEqual(row.output, {
+    const id = await world.play(
+      (asked) => ({ text: isAbout('design')(asked) ? 'A plan.\n\nIn detail.' : 'Built.' }),
+      {
+        taskType: 'feature',
+      },
+    );
+    const { output } = await world.runs.reaches(id, 'completed');
+    assert.deepEqual(output, {
       backend: 'model',
       summary: '2 of 2 steps completed',
       steps: [
-        { name: 'design', agent: 'ada', backend: 'model', summary: 'Done.', result: 'Done.' },
-        { name: 'build', agent: 'bob', backend: 'model', summary: 'Done.', result: 'Done.' },
+        {
+          name: 'design',
+          agent: 'ada',
+          backend: 'model',
+          summary: 'A plan.',
+          result: 'A plan.\n\nIn detail.',
+        },
+        { name: 'build', agent: 'bob', backend: 'model', summary: 'Built.', result: 'Built.' },
       ],
     });
+  });
+
+  it('are told the task, their instructions, and what earlier steps have left', async () => {
+    const id = await world.play(
+      (asked) => ({ text: isAbout('design')(asked) ? 'Use two tables.' : 'Built.' }),
+      {
+        taskType: 'feature',
+      },
+    );
+    await world.runs.reaches(id, 'completed');
+    const [first, second] = world.asked();
+    assert.ok(first && second);
+    assert.deepEqual(
+      first.messages.map(({ role }) => role),
+      ['system', 'user'],
+    );
+    assert.match(saidIn(first), /You are Ada\./);
+    assert.match(saidIn(first), /<task>\nA test\n/);
+    assert.match(saidIn(second), /You are Bob\./);
+    assert.match(saidIn(second), /<result-of-earlier-step step="design" agent="ada">\nUse two tables\.\n/);
+    assert.equal(first.authorization, 'Bearer sk-test-secret-key');
+  });
+
+  it('leave a rehearsal to tasks that bring a script', async () => {
+    const id = await world.play(() => ({ text: 'never' }), { taskType: 'bug', rehearsal: {} });
+    const { output } = await world.runs.reaches(id, 'completed');
+    assert.equal(output?.['backend'], 'rehearsal');
+    assert.equal(world.asked().length, 0);
+  });
+
+  it('say what they do in the feed of the run, once each', async () => {
+    const script: Script = (asked) =>
+      turnOf(asked) === 1
+        ? {
+            text: 'Let me see.',
+            calls: [{ name: 'report_progress', arguments: { text: 'half way', percent: 50 } }],
+          }
+        : { text: 'Found it.' };
+    const id = await world.play(script);
+    await world.runs.reaches(id, 'completed');
+    const events = await world.runs.events(id);
+    assert.deepEqual(
+      events
+        .filter(({ type }) => type === 'agent.message' || type === 'step.progress')
+        .map(({ type, data }) => [type, data['text'], data['percent']]),
+      [
+        ['agent.message', 'Let me see.', undefined],
+        ['step.progress', 'half way', 50],
+        ['agent.message', 'Found it.', undefined],
+      ],
+    );
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, index) => index + 1),
+    );
+  });
+
+  it('count what they use to the token, in the steps and in the record', async () => {
+    const script: Script = (asked) =>
+      turnOf(asked) < 4
+        ? {
+            calls: [{ name: 'report_progress', arguments: { text: `turn ${turnOf(asked)}` } }],
+            tokens: [1_000 + asked.number, 33],
+          }
+        : { text: 'Done.', tokens: [7, 1_234] };
+    const before = { ...world.server.tokens };
+    const id = await world.play(script, { taskType: 'feature' });
+    const { steps } = await world.runs.reaches(id, 'completed');
+    const served = {
+      input_tokens: world.server.tokens.input - before.input,
+      output_tokens: world.server.tokens.output - before.output,
+    };
+    const sum = (member: 'input_tokens' | 'output_tokens') =>
+      steps.reduce((total, { usage }) => total + (usage?.[member] ?? 0), 0);
+    assert.deepEqual({ input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens') }, served);
+    assert.deepEqual(
+      steps.map(({ usage }) => usage?.model_calls),
+      [4, 4],
+    );
+    const cost = (served.input_tokens * 2 + served.output_tokens * 8) / 1_000_000;
+    const recorded = await usageOfRun(world.runs.database, id);
+    assert.ok(recorded);
+    assert.ok(Math.abs((recorded.cost_usd ?? 0) - cost) < 1e-9);
+    assert.deepEqual({ ...recorded, cost_usd: 0 }, { ...served, model_calls: 8, cost_usd: 0 });
+  });
+
+  it('work side by side where the plan allows it', async () => {
+    const id = await world.play(() => ({ text: 'Done.', afterMs: 1_500 }), { taskType: 'spec' });
+    const { duration_ms } = await world.runs.reaches(id, 'completed');
+    assert.ok(duration_ms && duration_ms >= 1_500 && duration_ms < 3_000, `${duration_ms} ms`);
+  });
+
+  it('are named for their agent and step in the Temporal Web UI', async () => {
+    const id = await world.play(() => ({ text: 'Done.' }));
+    const { steps } = await world.runs.reaches(id, 'completed');
+    const child = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
+    assert.equal(await (await child.describe()).staticSummary(), 'one · ada');
+    const { events = [] } = await child.fetchHistory();
+    const summaries = (events ?? []).flatMap(({ userMetadata }) =>
+      userMetadata?.summary?.data ? [JSON.parse(Buffer.from(userMetadata.summary.data).toString())] : [],
+    );
+    assert.ok(summaries.includes('one · ada · model call 1'), JSON.stringify(summaries));
+  });
+
+  it('keep their conversation out of the history of the run', async () => {
+    const id = await world.play(() => ({ text: 'a very particular answer', afterMs: 10 }), {
+      taskType: 'feature',
+    });
+    await world.runs.reaches(id, 'completed');
+    await world.runs.client.workflow.getHandle(id).result();
+    const { events } = await world.runs.client.workflow.getHandle(id).fetchHistory();
+    assert.ok((events ?? []).length < 60, `${events?.length} events`);
+  });
+
+  it('put neither keys nor addresses of providers into the histories', async () => {
+    const id = await world.play(() => ({ text: 'Done.' }));
+    const { steps } = await world.runs.reaches(id, 'completed');
+    for (const name of [id, `${id}:${steps[0]?.id}:1`]) {
+      const history = JSON.stringify(await world.runs.client.workflow.getHandle(name).fetchHistory());
+      assert.ok(
+        !history.includes('sk-test') &&
+          !history.includes(Buffer.from('sk-test-secret').toString('base64').slice(0, 16)),
+      );
+    }
+  });
+});
+
+describe('the tools that a model asks for', function () {
+  this.timeout(30_000);
+  const world = useModels();
+
+  it('are called side by side, and answered in their order', async () => {
+    const id = await world.play((asked) =>
+      turnOf(asked) === 1
+        ? {
+            calls: [1, 2, 3].map((n) => ({
+              name: 'report_progress',
+              arguments: { text: `part ${n}`, percent: n },
+            })),
+          }
+        : { text: 'Done.' },
+    );
+    await world.runs.reaches(id, 'completed');
+    const answers = world.asked()[1]?.messages.filter(({ role }) => role === 'tool');
+    assert.deepEqual(
+      answers?.map(({ tool_call_id, content }) => [String(tool_call_id).replace(/call_\d+/, ''), content]),
+      [
+        ['_0', 'noted'],
+        ['_1', 'noted'],
+        ['_2', 'noted'],
+      ],
+    );
+    const calls = await world.calls(id);
+    assert.deepEqual(
+      calls.map(({ number, kind, name }) => [number, kind, name]),
+      [
+        [1, 'model', 'openai-compatible/test'],
+        [2, 'tool', 'report_progress'],
+        [3, 'tool', 'report_progress'],
+        [4, 'tool', 'report_progress'],
+        [5, 'model', 'openai-compatible/test'],
+      ],
+    );
+  });
+
+  it('exist only where the agent may have them: anything else is answered as an error', async () => {
+    const id = await world.play((asked) =>
+      turnOf(asked) === 1
+        ? {
+            calls: [
+              { name: 'delete_everything', arguments: { really: true } },
+              { name: 'report_progress', raw: '{"text": "ha' },
+              { name: 'report_progress', arguments: { percent: 700 } },
+            ],
+          }
+        : { text: 'Well then.' },
+    );
+    await world.runs.reaches(id, 'completed');
+    const answers = world.asked()[1]?.messages.filter(({ role }) => role === 'tool');
+    assert.deepEqual(
+      answers?.map(({ content }) => content),
+      [
+        'there is no tool delete_everything for you',
+        'the arguments are not JSON',
+        'give text, and percent from 0 to 100',
+      ],
+    );
+    const failures = (await world.calls(id)).flatMap(({ failure }) => failure ?? []);
+    assert.equal(failures.length, 3);
+  });
+
+  it('let an agent hand the run to a person, and nothing beside it is done', async () => {
+    const id = await world.play(() => ({
+      calls: [
+        { name: 'report_progress', arguments: { text: 'not told' } },
+        { name: 'escalate_to_human', arguments: { reason: 'Which of the two?' } },
+      ],
+    }));
+    const { escalation, steps } = await world.runs.reaches(id, 'escalated');
+    assert.deepEqual(
+      [escalation?.reason, escalation?.agent, escalation?.step],
+      ['Which of the two?', 'ada', 'one'],
+    );
+    assert.equal(steps[0]?.usage?.model_calls, 1);
+    assert.ok(!(await world.runs.events(id)).some(({ type }) => type === 'step.progress'));
   });
 });

@@ -5,6 +5,7 @@ import { ownTool } from '../../domain/own-tools.ts';
 import type { AgentWork, StepOutcome } from '../../domain/step-work.ts';
 import type { AgentStepInput } from '../agent-messages.ts';
 import { answerCalls } from './answer-calls.ts';
+import { Approvals } from './approvals.ts';
 import { askModel } from './ask-model.ts';
 import { Pace } from './pace.ts';
 import { Session, type Carried } from './session.ts';
@@ -24,7 +25,8 @@ const HISTORY_BYTES = 8 * 1_048_576;
 export async function agentStep({ work, carried }: AgentStepInput<Carried>): Promise<StepOutcome> {
   const pace = new Pace(carried?.pace ?? null);
   const limitMs = work.step.time_limit_ms;
-  const session = carried ? new Session(work, carried) : await open(work);
+  const approvals = new Approvals();
+  const session = carried ? new Session(work, approvals, carried) : await open(work, approvals);
   if ('error' in session) return { kind: 'unrecoverable', message: session.error };
   const outcome = await pace.within(limitMs, () => workOn(session, pace));
   if (outcome !== 'late') return { ...outcome, usage: session.usage };
@@ -40,12 +42,15 @@ export async function agentStep({ work, carried }: AgentStepInput<Carried>): Pro
 }
 
 /** Finds out what the agent works with. */
-async function open(work: AgentWork): Promise<Session | { error: string }> {
+async function open(work: AgentWork, approvals: Approvals): Promise<Session | { error: string }> {
   const opened = await openStep(work);
   if ('error' in opened) return opened;
   const { prompt, ...brief } = opened.brief;
   const tools = [...brief.ownTools.map(ownTool), ...(brief.hasServers ? await serverTools(work) : [])];
-  return new Session(work, { opened: { brief, tools }, messages: [{ role: 'user', content: prompt }] });
+  return new Session(work, approvals, {
+    opened: { brief, tools },
+    messages: [{ role: 'user', content: prompt }],
+  });
 }
 
 async function serverTools({ step }: AgentWork) {
@@ -68,7 +73,7 @@ async function workOn(session: Session, pace: Pace): Promise<StepOutcome> {
     if (turn.kind === 'broken') return turn.outcome;
     if (turn.kind === 'answered') return await finish(session, turn.text);
     await pace.unpaused();
-    const answers = await answerCalls(session, turn.calls);
+    const answers = await answerCalls(session, turn.calls, pace);
     if ('escalated' in answers) return { kind: 'escalated', reason: answers.escalated };
     session.conversation.add([answers.message]);
   }

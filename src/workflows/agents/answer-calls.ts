@@ -1,42 +1,63 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
-import type { ToolModelMessage } from 'ai';
+import type { ToolModelMessage, ToolResultPart } from 'ai';
 import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agent-work.ts';
 import { MAX_CALLS_A_TURN, MAX_REASON_LENGTH } from '../../domain/limits.ts';
 import type { ToolCall } from './ask-model.ts';
 import { noteCall } from './note-call.ts';
 import { ownTools } from './own-tools.ts';
+import type { Pace } from './pace.ts';
 import type { Session } from './session.ts';
 
 /** What the tools said, or that the agent has handed the run to a person. */
 export type Answers = { message: ToolModelMessage } | { escalated: string };
 
-/** Makes the calls of one turn side by side; a tool that fails is an answer to the agent like any other. */
-export async function answerCalls(session: Session, calls: readonly ToolCall[]): Promise<Answers> {
+type Placed = { call: ToolCall; place: CallPlace };
+
+/**
+ * Makes the calls of one turn side by side; a tool that fails is an answer to the agent like any other. What asks a
+ * person comes first, and alone: the calls beside it may be what the person is to decide about.
+ */
+export async function answerCalls(
+  session: Session,
+  calls: readonly ToolCall[],
+  pace: Pace,
+): Promise<Answers> {
   const placed = calls.map((call) => ({ call, place: session.nextPlace() }));
+  const escalated = await escalationAmong(session, placed);
+  if (escalated !== null) return { escalated };
+  const answers = new Map<ToolCall, ToolAnswer>();
+  const answer = async ({ call, place }: Placed) => {
+    answers.set(call, await answerTo(session, call, place));
+  };
+  const allowed = placed.slice(0, MAX_CALLS_A_TURN);
+  for (const one of allowed.filter(asksPeople)) await answer(one);
+  await pace.unpaused();
+  await Promise.all(allowed.filter((one) => !asksPeople(one)).map(answer));
+  return {
+    message: { role: 'tool', content: calls.map((call) => resultOf(call, answers.get(call) ?? TOO_MANY)) },
+  };
+}
+
+const TOO_MANY = fault(`only ${MAX_CALLS_A_TURN} tools can be called at once`);
+
+function asksPeople({ call }: Placed): boolean {
+  return call.name === 'ask_for_approval';
+}
+
+function resultOf({ id, name }: ToolCall, { text, is_error }: ToolAnswer): ToolResultPart {
+  const output = { type: is_error ? ('error-text' as const) : ('text' as const), value: text };
+  return { type: 'tool-result', toolCallId: id, toolName: name, output };
+}
+
+/** The reason of the first call that hands the run to a person: then no other call is made. */
+async function escalationAmong(session: Session, placed: readonly Placed[]): Promise<string | null> {
   for (const { call, place } of placed) {
     const reason = reasonToEscalate(session, call);
     if (reason === null) continue;
-    const answer = { text: 'a person takes over', is_error: false };
-    await noteCall(session, call, place, answer);
-    return { escalated: reason };
+    await noteCall(session, call, place, { text: 'a person takes over', is_error: false });
+    return reason;
   }
-  const answers = await Promise.all(
-    placed.map(({ call, place }, index) =>
-      index < MAX_CALLS_A_TURN
-        ? answerTo(session, call, place)
-        : Promise.resolve(fault(`only ${MAX_CALLS_A_TURN} tools can be called at once`)),
-    ),
-  );
-  return {
-    message: {
-      role: 'tool',
-      content: calls.map(({ id, name }, index) => {
-        const { text = '', is_error = true } = answers[index] ?? {};
-        const output = { type: is_error ? ('error-text' as const) : ('text' as const), value: text };
-        return { type: 'tool-result', toolCallId: id, toolName: name, output };
-      }),
-    },
-  };
+  return null;
 }
 
 async function answerTo(session: Session, call: ToolCall, place: CallPlace): Promise<ToolAnswer> {

@@ -1,4 +1,5 @@
 import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
+import { MAX_QUESTION_LENGTH } from '../../domain/limits.ts';
 import { noteCall } from './note-call.ts';
 import type { Session } from './session.ts';
 
@@ -15,6 +16,21 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
       : { text: 'give text, and percent from 0 to 100', is_error: true, truncated: false };
     const progress = isWell ? { percent: isPercent(percent) ? Math.floor(percent) : null, text } : null;
     await noteCall(session, { name: 'report_progress', input }, place, answer, progress);
+    return answer;
+  },
+  async ask_for_approval(session, input, place) {
+    const { question } = (input ?? {}) as { question?: unknown };
+    if (typeof question !== 'string' || question.trim() === '') {
+      const answer = { text: 'give the question', is_error: true, truncated: false };
+      await noteCall(session, { name: 'ask_for_approval', input }, place, answer);
+      return answer;
+    }
+    const { stepId, attempt, number } = place;
+    const text = question.slice(0, MAX_QUESTION_LENGTH);
+    const { reason } = await session.approvals.ask(stepId, attempt, number, text);
+    const said = reason === null ? 'without a word more: go on' : `and said: ${reason}`;
+    const answer = { text: `A person has let the work go on, ${said}`, is_error: false, truncated: false };
+    await noteCall(session, { name: 'ask_for_approval', input }, place, answer);
     return answer;
   },
   async escalate_to_human(session, input, place) {

@@ -3,6 +3,7 @@ import type { StepBrief } from '../../activities/agents/steps.ts';
 import type { CallPlace, ToolDescription } from '../../domain/agent-work.ts';
 import type { AgentWork } from '../../domain/step-work.ts';
 import { addUsage, type Usage } from '../../domain/task-run.ts';
+import type { Approvals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 
 /** What an agent needs, found out once for an attempt: its brief, and the tools that it may call. */
@@ -24,15 +25,18 @@ export class Session {
   readonly work: AgentWork;
   readonly opened: Opened;
   readonly conversation: Conversation;
+  readonly approvals: Approvals;
   usage: Usage | null;
   modelCalls: number;
   #number: number;
 
   constructor(
     work: AgentWork,
+    approvals: Approvals,
     begun: Pick<Carried, 'opened' | 'messages'> & Partial<Pick<Carried, 'usage' | 'number' | 'modelCalls'>>,
   ) {
     this.work = work;
+    this.approvals = approvals;
     this.opened = begun.opened;
     this.conversation = new Conversation(begun.messages);
     this.usage = begun.usage ?? null;

@@ -1,0 +1,29 @@
+import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
+import { approvalAnsweredSignal, approvalAskedSignal, type ApprovalAnswered } from '../messages.ts';
+
+/** What an agent asks people by way of its run, which is paused until somebody continues it. */
+export class Approvals {
+  readonly #answers = new Map<number, ApprovalAnswered>();
+
+  constructor() {
+    setHandler(approvalAnsweredSignal, (answer) => void this.#answers.set(answer.call, answer), {
+      description: 'Sent by the run when a person has answered',
+    });
+  }
+
+  /** Asks, and waits for the answer to this very call: only the run gives it, when a person continues it. */
+  async ask(stepId: string, attempt: number, call: number, text: string): Promise<ApprovalAnswered> {
+    const { parent } = workflowInfo();
+    if (!parent) throw new RangeError('an agent without a run');
+    await getExternalWorkflowHandle(parent.workflowId).signal(approvalAskedSignal, {
+      stepId,
+      attempt,
+      call,
+      text,
+    });
+    await condition(() => this.#answers.has(call));
+    const answer = this.#answers.get(call);
+    if (!answer) throw new RangeError('an answer that was taken away');
+    return answer;
+  }
+}

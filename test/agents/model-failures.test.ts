@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import type { Reply } from '../support/model-server.ts';
+import { teamText, useModels } from './model-world.ts';
+
+/** Answers the first requests as given, then well. */
+function first(...replies: Reply[]): () => Reply {
+  let count = 0;
+  return () => replies[count++] ?? { text: 'Done.' };
+}
+
+describe('a model call that fails', function () {
+  this.timeout(40_000);
+  const world = useModels({
+    agents: teamText({ limits: '{ call_time: 1 s }' }).replace(
+      'step: little, agent: eve',
+      '$&, retry: { maximum_attempts: 1, initial_interval: 1 s, backoff_coefficient: 1, maximum_interval: 1 s }',
+    ),
+    environment: { OPENAI_API_KEY: 'sk-another-secret' },
+  });
+
+  const PASSING: [string, Reply][] = [
+    ['a 500', { status: 500, message: 'overloaded' }],
+    ['a 429 without a time', { status: 429, message: 'slow down' }],
+    ['a connection that is cut', { trouble: 'cut' }],
+    ['an answer that is cut in the middle', { trouble: 'cut in the middle' }],
+    ['broken JSON', { trouble: 'broken JSON' }],
+    ['a hang', { trouble: 'hang' }],
+  ];
+  for (const [what, reply] of PASSING) {
+    it(`is made again after ${what}, and nobody notices`, async () => {
+      const id = await world.play(first(reply));
+      const { steps, errors } = await world.runs.reaches(id, 'completed', 20_000);
+      assert.equal(world.asked().length, 2);
+      assert.equal(steps[0]?.attempt, 1);
+      assert.equal(steps[0]?.usage?.model_calls, 1);
+      assert.deepEqual(errors, []);
+      assert.deepEqual(
+        (await world.calls(id)).map(({ number, failure }) => [number, failure]),
+        [[1, null]],
+      );
+    });
+  }
+
+  it('waits as long as the provider asks for', async () => {
+    const began = Date.now();
+    const id = await world.play(first({ status: 429, headers: { 'retry-after': '3' } }));
+    await world.runs.reaches(id, 'completed', 20_000);
+    assert.ok(Date.now() - began >= 3_000, `${Date.now() - began} ms`);
+    assert.equal(world.asked().length, 2);
+  });
+
+  const REFUSED: [string, Reply, RegExp][] = [
+    [
+      'a refused key',
+      { status: 401, message: 'Incorrect API key provided: sk-test-secret-key.' },
+      /^openai-compatible\/test answered 401: the key in OPENAI_COMPATIBLE_API_KEY is refused/,
+    ],
+    [
+      'a key that may not',
+      { status: 403, message: 'no access' },
+      /answered 403: the key in OPENAI_COMPATIBLE_API_KEY is refused/,
+    ],
+    [
+      'an unknown model',
+      { status: 404, message: 'The model test does not exist' },
+      /^openai-compatible\/test answered 404: there is no such model/,
+    ],
+    [
+      'a bad request',
+      { status: 400, message: 'too long' },
+      /^openai-compatible\/test answered 400: too long/,
+    ],
+    [
+      'a quota that is used up',
+      { status: 429, message: 'pay', code: 'insufficient_quota' },
+      /quota is used up/,
+    ],
+  ];
+  for (const [what, reply, sentence] of REFUSED) {
+    it(`ends the run at once after ${what}, in a sentence that says which`, async () => {
+      const id = await world.play(() => reply);
+      const { errors } = await world.runs.reaches(id, 'failed');
+      assert.equal(world.asked().length, 1);
+      assert.deepEqual([errors[0]?.code, errors[0]?.step, errors[0]?.agent], ['step_failed', 'one', 'ada']);
+      assert.match(errors[0]?.message ?? '', sentence);
+      assert.ok(!errors[0]?.message.includes('secret'));
+      assert.match((await world.calls(id))[0]?.failure ?? '', sentence);
+      assert.ok(!world.runs.logged().includes('sk-test-secret-key'));
+    });
+  }
+
+  it('is given up after ten tries; then the policy of the step decides', async () => {
+    const quick: Reply = { status: 503, headers: { 'retry-after-ms': '1' }, message: 'away' };
+    const id = await world.play(() => quick, { taskType: 'chore' });
+    const { errors, steps } = await world.runs.reaches(id, 'failed', 30_000);
+    assert.equal(steps[0]?.attempt, 1);
+    assert.equal(world.asked().length, 10);
+    assert.match(errors[0]?.message ?? '', /answered 503: away/);
+  });
+});
+
+describe('what a model answers', function () {
+  this.timeout(30_000);
+  const agents = teamText()
+    .replace('You are Ada.', 'You are Ada., model: openai/test')
+    .replace('You are Eve.', 'You are Eve., model: anthropic/test');
+  const world = useModels({ agents, environment: { OPENAI_API_KEY: 'sk-another-secret' } });
+  before(() => {
+    world.server.answering(() => ({ text: 'Done.' }));
+  });
+
+  it('may be a refusal, which ends the run with what the model says', async function () {
+    const id = await world.play(() => ({ refusal: 'I can not help with that.' }));
+    const { errors } = await world.runs.reaches(id, 'failed');
+    assert.match(errors[0]?.message ?? '', /openai\/test refused to answer: I can not help with that\./);
+  });
+
+  it('is nothing to go on with where it has no word, or was cut off: the attempt fails', async () => {
+    for (const [reply, sentence] of [
+      [{ text: '' }, /answered without a word/],
+      [{ text: 'And so', finish: 'length' }, /the longest answer/],
+    ] as const) {
+      const id = await world.play(first(reply));
+      const { steps } = await world.runs.reaches(id, 'completed');
+      assert.equal(steps[0]?.attempt, 2);
+      assert.equal(steps[0]?.usage?.model_calls, 2);
+      const failed = (await world.runs.events(id)).find(({ type }) => type === 'step.failed');
+      assert.match(JSON.stringify(failed?.data), sentence);
+    }
+  });
+
+  it('is not asked for where the environment lacks the key: the sentence names the variable', async () => {
+    const id = await world.play(() => ({ text: 'never' }), { taskType: 'chore' });
+    const { errors } = await world.runs.reaches(id, 'failed');
+    assert.equal(errors[0]?.message, 'anthropic/test can not be asked: ANTHROPIC_API_KEY is not set');
+    assert.equal(world.asked().length, 0);
+  });
+});
