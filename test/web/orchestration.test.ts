@@ -172,3 +172,29 @@ describe('an ended run', () => {
     await at.close();
   });
 });
+
+describe('a run whose agent asks', () => {
+  let world: World;
+  before(async () => {
+    world = await startScreens();
+  });
+  after(async () => await world.close());
+
+  it('shows the question first, and goes on with the answer', async () => {
+    const at = await atScreens(world);
+    const { page } = at;
+    const metadata = { rehearsal: { ask: { step: 2, question: 'Which currency?' } } };
+    const { json } = await world.submit({ title: 'Asks', task_type: 'bug', metadata });
+    await at.go(`/orchestration/${json.execution_id}`);
+    await page.getByRole('heading', { name: /asks: Which currency\?/ }).waitFor();
+    await assertAccessible(page, 'a run that asks');
+    await picture(page, 'run-asks');
+    await page.getByLabel('Your answer').fill('Euro');
+    await page.getByRole('button', { name: 'Answer and continue' }).click();
+    await page.getByText('3 of 3 steps').first().waitFor();
+    await page.getByRole('tab', { name: /^Events/ }).click();
+    await page.getByText(/paused → .* by owner@example\.com: Euro/).waitFor();
+    assert.deepEqual(at.complaints(), []);
+    await at.close();
+  });
+});

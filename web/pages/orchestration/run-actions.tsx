@@ -1,17 +1,12 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_REASON_LENGTH } from '../../../src/domain/limits.ts';
 import { isTerminal } from '../../../src/domain/task-states.ts';
-import { answered, api } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { Confirm } from '../../components/confirm.tsx';
-import { sentenceOf } from '../../components/states.tsx';
-import { runQuery, type Run } from './queries.ts';
+import type { Run } from './queries.ts';
 import { RunAgain } from './run-again.tsx';
-
-type Steering = 'pause' | 'continue' | 'cancel';
+import { useSteer, type Steering } from './use-steer.ts';
 
 /** Pause, continue and cancel, for who may. */
 export function RunActions({ run }: { run: Run }) {
@@ -23,7 +18,7 @@ export function RunActions({ run }: { run: Run }) {
   const pending = (steering: Steering) => steer.isPending && steer.variables.steering === steering;
   return (
     <>
-      {run.state === 'paused' ? (
+      {run.question ? null : run.state === 'paused' ? (
         <Button
           size="xs"
           onClick={() => steer.mutate({ steering: 'continue' })}
@@ -96,26 +91,4 @@ function AskForReason({ steering, run, onClose, onAct, pending, error }: AskProp
       </Stack>
     </Confirm>
   );
-}
-
-function useSteer(executionId: string, onDone: () => void) {
-  const queryClient = useQueryClient();
-  const params = { path: { execution_id: executionId } };
-  return useMutation({
-    mutationFn: ({ steering, reason }: { steering: Steering; reason?: string }) =>
-      answered(
-        api.POST(`/api/v1/tasks/{execution_id}/${steering}`, { params, body: reason ? { reason } : {} }),
-      ),
-    onSuccess(run) {
-      queryClient.setQueryData(runQuery(executionId).queryKey, run);
-      void queryClient.invalidateQueries({ queryKey: ['runs'] });
-      onDone();
-    },
-    onError(error, { steering }) {
-      void queryClient.invalidateQueries({ queryKey: ['run', executionId] });
-      // The other two tell it where they ask.
-      if (steering !== 'continue') return;
-      notifications.show({ color: 'red', title: 'The run was not continued', message: sentenceOf(error) });
-    },
-  });
 }

@@ -1,14 +1,20 @@
-import { Text } from '@mantine/core';
+import { Button, Group, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import { MAX_REASON_LENGTH } from '../../../src/domain/limits.ts';
 import { Band } from '../../components/band.tsx';
 import { RelativeTime } from '../../components/time.tsx';
+import { useSession } from '../../api/session.ts';
+import { sentenceOf } from '../../components/states.tsx';
 import type { Run } from './queries.ts';
+import { useSteer } from './use-steer.ts';
 import { whoIs } from './words.ts';
 
 /** What a person must know before all else: that a human is asked for, that it failed, that it is held. */
 export function RunBand({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   if (run.state === 'escalated' && run.escalation) return <Escalated run={run} escalation={run.escalation} />;
   if (run.state === 'failed') return <Failed run={run} />;
+  if (run.question) return <Asked key={run.question.at} run={run} question={run.question} />;
   if (run.state === 'paused') return <Paused run={run} events={events} />;
   return null;
 }
@@ -35,6 +41,48 @@ function Failed({ run }: { run: Run }) {
     >
       {first?.message ?? 'There is no more to tell.'}
       {more.length > 0 ? ` (and ${more.length} more under “Errors”)` : ''}
+    </Band>
+  );
+}
+
+function Asked({ run, question }: { run: Run; question: NonNullable<Run['question']> }) {
+  const { may } = useSession();
+  const [answer, setAnswer] = useState('');
+  const steer = useSteer(run.execution_id);
+  return (
+    <Band tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
+      <Text size="sm" mb="xs">
+        In the step {question.step}, <RelativeTime at={question.at} />. The run is paused until somebody
+        answers.
+      </Text>
+      {may('tasks:write') ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            steer.mutate({ steering: 'continue', reason: answer.trim() });
+          }}
+        >
+          <Textarea
+            label="Your answer"
+            autosize
+            minRows={2}
+            required
+            maxLength={MAX_REASON_LENGTH}
+            value={answer}
+            onChange={(event) => setAnswer(event.currentTarget.value)}
+          />
+          <Group justify="flex-end" mt="xs">
+            {steer.error ? (
+              <Text role="alert" size="sm" c="var(--mantine-color-error)">
+                {sentenceOf(steer.error)}
+              </Text>
+            ) : null}
+            <Button type="submit" size="xs" loading={steer.isPending} disabled={answer.trim() === ''}>
+              Answer and continue
+            </Button>
+          </Group>
+        </form>
+      ) : null}
     </Band>
   );
 }
