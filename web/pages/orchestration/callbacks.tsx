@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../../api/client.ts';
 import { BodyView } from '../../components/json-view.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
+import { useNow } from '../../components/now.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
@@ -59,13 +60,14 @@ type Attempt = Schemas['CallbackAttempt'];
 
 function AttemptLine({ attempt }: { attempt: Attempt }) {
   const { response_status: status, failure, duration_ms, completed_at, next_attempt_at } = attempt;
+  const now = useNow();
   const outcome = completed_at === null ? 'running' : failure === null ? 'succeeded' : 'failed';
   return (
     <Text size="sm">
       <Status status={outcome}>{`${attempt.attempt} of ${ATTEMPTS}`}</Status>{' '}
       {status ?? attempt.message ?? (outcome === 'running' ? 'under way' : failure)}
       {duration_ms === null ? '' : ` · ${inWords(duration_ms)}`} · <RelativeTime at={attempt.attempted_at} />
-      {next_attempt_at ? (
+      {next_attempt_at && Date.parse(next_attempt_at) > now ? (
         <>
           {' '}
           · next <RelativeTime at={next_attempt_at} />
