@@ -5,7 +5,11 @@ import type { EventKind } from '../../src/domain/event-kinds.ts';
 import { startWorld, type World } from '../api/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/runs.ts';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { addPerson } from '../api/people.ts';
 import { assertAccessible, atScreens, picture, type AtScreens } from './screens.ts';
+import { usualDay, withHistory } from './webhook-history.ts';
 
 const LIST = '/settings/integrations/webhooks';
 
@@ -60,7 +64,89 @@ describe('the webhook screens', function () {
     await at.go(LIST);
     await page.getByText('Nobody is told of anything yet').waitFor();
     await assertAccessible(page, 'the empty list');
+    await assertFitsPhone(page);
     await picture(page, 'webhooks-empty');
+  });
+
+  it('list how each is doing, and find them by word and status', async () => {
+    const busy = await webhook({ url: 'https://api.acme.io/hooks', secret: 'quiet' });
+    await withHistory(world, busy, usualDay(6));
+    const failing = await webhook({ name: 'Deploy bot', url: 'https://bot.acme.io/in' });
+    await withHistory(world, failing, [{ ago: 0.3, succeeded: 1, failed: 7, tookMs: 40 }]);
+    const old = await webhook({
+      name: 'Old CRM',
+      url: 'http://crm.acme.io/x',
+      events: [{ event: 'user.joined' }],
+    });
+    const database = statements(world.database);
+    await sql`update webhooks set consecutive_failures = 7 where id = ${failing}`.execute(database);
+    await sql`update webhooks set disabled_at = now() - interval '2 hours', consecutive_failures = 10,
+      disabled_reason = '10 attempts in a row failed; the last one: Connection refused' where id = ${old}`.execute(
+      database,
+    );
+    const { json } = await world.send('POST', '/api/v1/listeners', {
+      body: { forward_to: 'http://localhost:4000/hook', name: 'Ada’s laptop' },
+    });
+    await at.go(LIST);
+    const row = (id: string) => page.locator(`[data-webhook="${id}"]`);
+    await row(busy).getByText('last delivery 30 min. ago').waitFor();
+    await row(busy)
+      .getByRole('img', { name: /attempts in 24 hours, 9\d\.\d % succeeded/ })
+      .waitFor();
+    await row(failing).getByText('failing, 7 of 10 in a row').waitFor();
+    await row(failing).getByRole('link', { name: 'Why does Deploy bot fail?' }).waitFor();
+    await row(old).getByText('Connection refused').waitFor();
+    await row(json.id).getByText('listening').waitFor();
+    await assertAccessible(page, 'the list');
+    await picture(page, 'webhooks-list');
+    await assertFitsPhone(page);
+    await page.getByLabel('Search by name').fill('acme bot');
+    await row(busy).waitFor({ state: 'detached' });
+    await row(failing).waitFor();
+    await page.getByLabel('Search by name').fill('');
+    await page.getByRole('button', { name: 'Status' }).click();
+    await page.getByRole('checkbox', { name: 'disabled' }).click();
+    await row(failing).waitFor({ state: 'detached' });
+    await row(old).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('status'), 'disabled');
+    await at.go(`${LIST}/${busy}`);
+    await page.getByRole('img', { name: /in the last 24 hours succeeded/ }).waitFor();
+    await picture(page, 'webhook');
+    await assertFitsPhone(page);
+  });
+
+  it('show the same in two tabs', async () => {
+    const id = await webhook();
+    await at.go(`${LIST}/${id}`);
+    const other = await page.context().newPage();
+    await other.goto(`${world.api.url}${LIST}/${id}`);
+    await other.getByText('live', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'More to do with this webhook' }).click();
+    await page.getByRole('menuitem', { name: 'Switch off' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
+    await page.getByText('Switched off by hand').waitFor();
+    await other.getByText('Switched off by hand').waitFor();
+    await other.getByRole('button', { name: 'Switch on' }).click();
+    await page.getByText('Switched off by hand').waitFor({ state: 'detached' });
+  });
+
+  it('let viewers look, and change nothing', async () => {
+    const id = await webhook({ secret: 'quiet' });
+    await publish();
+    const viewer = await atScreens(world, { cookie: await addPerson(world, await world.signIn(), 'viewer') });
+    try {
+      await viewer.go(`${LIST}/${id}`);
+      await viewer.page.getByRole('list', { name: 'Deliveries' }).getByRole('link').click();
+      const detail = viewer.page.getByRole('complementary', { name: 'Delivery' });
+      await detail.getByText('The endpoint took it').waitFor();
+      for (const name of ['Send test', 'Recover…', 'Retry now', 'More to do with this webhook'])
+        assert.equal(await viewer.page.getByRole('button', { name }).count(), 0, name);
+      await viewer.go(`${LIST}/new`);
+      await viewer.page.getByText('This is for admins').waitFor();
+      assert.deepEqual(viewer.complaints(), []);
+    } finally {
+      await viewer.close();
+    }
   });
 
   it('lead from signing in to a test that arrived in eight clicks and two text fields', async () => {
@@ -93,6 +179,8 @@ describe('the webhook screens', function () {
   });
 
   it('judge a webhook while it is written, and show what would be sent', async () => {
+    // What other tests have sent is none of the last events any more.
+    await sql`update events set body = null`.execute(statements(world.database));
     await publish('issue.updated');
     await publish('issue.updated', { priority: 'Low' });
     await publish('user.joined');
@@ -121,6 +209,7 @@ describe('the webhook screens', function () {
     await page.getByText('function isGenuine').waitFor();
     await assertAccessible(page, 'the form');
     await picture(page, 'webhook-new');
+    await assertFitsPhone(page);
     await page.getByRole('switch', { name: /Send the secret itself/ }).click();
     await page.getByText('Whoever sees one request then has the secret').waitFor();
     await page.getByRole('switch', { name: /Send the secret itself/ }).click();
@@ -151,6 +240,7 @@ describe('the webhook screens', function () {
     const [first] = await receiver.receives(1);
     assert.equal(first?.headers['x-service-signature'], signature, 'it was sent as it was shown');
     await picture(page, 'webhook-test');
+    await assertFitsPhone(page);
     receiver.answering(404);
     await page.getByText('The exact request').click();
     await page.getByRole('button', { name: 'Edit data' }).click();
@@ -190,16 +280,22 @@ describe('the webhook screens', function () {
     assert.ok(new URL(page.url()).searchParams.get('delivery'));
     await assertAccessible(page, 'a delivery beside the log');
     await picture(page, 'delivery-beside-log');
+    await assertFitsPhone(page);
     receiver.answering(204);
     await panel().getByRole('button', { name: 'Retry now' }).click();
     await panel().getByText('The endpoint took it: 204 No Content').waitFor();
     await panel().getByRole('button', { name: 'attempt 2 by hand: 204' }).waitFor();
+    await panel().getByRole('button', { name: 'Schedule…' }).click();
+    await page.getByRole('button', { name: 'in 5 min' }).click();
+    await panel().getByText('One more attempt is planned for').waitFor();
+    await panel().getByText('next attempt').waitFor();
     await page.keyboard.press('ArrowDown');
     await panel().getByText('It was not sent.').waitFor();
     await panel().getByRole('link', { name: 'Open the full page' }).click();
     await page.waitForURL(/\/deliveries\/[0-9a-f-]{36}$/);
     await page.getByText('It was not sent.').waitFor();
     await assertAccessible(page, 'a delivery on its page');
+    await assertFitsPhone(page);
     await page.goBack();
     await panel().waitFor();
     await page.keyboard.press('Escape');
@@ -235,8 +331,6 @@ describe('the webhook screens', function () {
     await at.go(LIST);
     await page.getByText(/10 attempts in a row failed/).waitFor();
     await page.getByText(/held/).waitFor();
-    await assertAccessible(page, 'the list');
-    await picture(page, 'webhooks-list');
     await page.getByRole('button', { name: 'Notifications, 1 unread' }).click();
     await page.getByText('“Old CRM” was disabled: it failed too often').waitFor();
     await assertAccessible(page, 'the notifications');
@@ -246,6 +340,7 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
     await assertAccessible(page, 'a disabled webhook');
     await picture(page, 'webhook-disabled');
+    await assertFitsPhone(page);
     receiver.answering(200);
     await page.getByRole('button', { name: '1 · Send a test' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -308,11 +403,30 @@ describe('the webhook screens', function () {
   });
 });
 
+/** On a phone nothing reaches beyond the edge of the screen. */
+async function assertFitsPhone(page: Page): Promise<void> {
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  const { wide, width } = await page.evaluate<{ wide: string[]; width: number }>(REACHING);
+  assert.ok(width <= 390, `${width} pixels wide: ${wide.join('\n')}`);
+  if (size) await page.setViewportSize(size);
+}
+
 /** Types into a field as a person does: by a click into it. */
 async function type(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label).click();
   await page.keyboard.type(text);
 }
+
+/** What reaches beyond the edge, and how wide the page is. */
+const REACHING = `(() => {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  const reaching = [...document.querySelectorAll('main *, aside *')].filter(
+    (element) => element.getBoundingClientRect().right > clientWidth + 1,
+  );
+  return { wide: reaching.slice(0, 3).map((element) => element.outerHTML.slice(0, 160)), width: scrollWidth };
+})()`;
 
 /** Counts what a person does, over all pages of a tab. */
 const COUNTING = `(() => {

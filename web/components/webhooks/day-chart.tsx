@@ -53,7 +53,9 @@ export function DayChart({ stats }: { stats: Stats }) {
         {hours.map((hour, index) => (
           <Bar key={hour.from} hour={hour} x={index * STEP + (STEP - BAR) / 2} most={most} />
         ))}
-        {slowest > 0 ? <polyline className={classes['line']} points={pointsOf(hours, slowest)} /> : null}
+        {hours.map(({ from, p95_ms: ms }, index) =>
+          ms === null ? null : <Level key={from} x={index * STEP} y={heightOf(ms, slowest)} />,
+        )}
       </svg>
       <Legend hours={hours} most={most} slowest={slowest} />
     </Panel>
@@ -87,13 +89,18 @@ function Bar({ hour, x, most }: { hour: Hour; x: number; most: number }) {
   );
 }
 
-/** Hours without answers have no point. */
-function pointsOf(hours: readonly Hour[], slowest: number): string {
-  return hours
-    .flatMap(({ p95_ms: ms }, index) =>
-      ms === null ? [] : [`${index * STEP + STEP / 2},${HEIGHT - (ms / slowest) * (HEIGHT - 6) - 2}`],
-    )
-    .join(' ');
+/** How long answers took in an hour, as a line over its bar. */
+function Level({ x, y }: { x: number; y: number }) {
+  return (
+    <>
+      <line className={classes['level-ground']} x1={x} x2={x + STEP} y1={y} y2={y} />
+      <line className={classes['level']} x1={x} x2={x + STEP} y1={y} y2={y} />
+    </>
+  );
+}
+
+function heightOf(ms: number, slowest: number): number {
+  return HEIGHT - (slowest === 0 ? 0 : ms / slowest) * (HEIGHT - 8) - 4;
 }
 
 function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number; slowest: number }) {
@@ -101,6 +108,7 @@ function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number
   return (
     <div className={classes['legend']}>
       <span>{first ? hourOf.format(new Date(first.from)) : ''}</span>
+      <span className={classes['end']}>now</span>
       <span className={classes['keys']}>
         <span>
           <i className={classes['key-done']} aria-hidden /> succeeded
@@ -108,14 +116,13 @@ function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number
         <span>
           <i className={classes['key-failed']} aria-hidden /> failed
         </span>
-        <span>highest bar {counted(most, 'attempt')} an hour</span>
+        <span>highest bar: {counted(most, 'attempt')} an hour</span>
         {slowest > 0 ? (
           <span>
-            <i className={classes['key-line']} aria-hidden /> 95 of 100 answers, at most {inWords(slowest)}
+            <i className={classes['key-level']} aria-hidden /> 95 of 100 answers: at most {inWords(slowest)}
           </span>
         ) : null}
       </span>
-      <span>now</span>
     </div>
   );
 }

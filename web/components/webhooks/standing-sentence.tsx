@@ -4,8 +4,15 @@ import { Duration, RelativeTime } from '../time.tsx';
 import type { Stats, Webhook } from './queries.ts';
 import { counted, standingOf } from './standing.ts';
 
+type StandingProps = {
+  webhook: Webhook;
+  stats: Stats | undefined;
+  /** Leaves out what a banner beside it says at length. */
+  brief?: boolean;
+};
+
 /** How a webhook is, in one line: `failing, 7 of 10 in a row · next retry in 4 min`. */
-export function StandingSentence({ webhook, stats }: { webhook: Webhook; stats: Stats | undefined }) {
+export function StandingSentence({ webhook, stats, brief = false }: StandingProps) {
   const standing = standingOf(webhook);
   if (webhook.listening) {
     return (
@@ -39,14 +46,17 @@ export function StandingSentence({ webhook, stats }: { webhook: Webhook; stats: 
         <>
           <Status status="disabled" />{' '}
           {webhook.disabled_at ? <RelativeTime at={webhook.disabled_at} /> : null}
-          {webhook.disabled_reason ? `: ${webhook.disabled_reason}` : null}
-          {stats && stats.held > 0 ? ` · ${counted(stats.held, 'delivery', 'deliveries')} held` : null}
+          {webhook.disabled_reason && !brief ? `: ${webhook.disabled_reason}` : null}
+          {stats && stats.held > 0 && !brief
+            ? ` · ${counted(stats.held, 'delivery', 'deliveries')} held`
+            : null}
         </>
       );
     case 'inactive':
       return (
         <>
-          <Status status="inactive">switched off</Status> · new events are skipped
+          <Status status="inactive">switched off</Status>
+          {brief ? null : ' · new events are skipped'}
         </>
       );
   }

@@ -2,8 +2,6 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Dot } from '../../components/status.tsx';
-import { toneOf } from '../../components/tones.ts';
 import { statsQuery, type Stats, type Webhook } from '../../components/webhooks/queries.ts';
 import { Sparkline } from '../../components/webhooks/sparkline.tsx';
 import { StandingSentence } from '../../components/webhooks/standing-sentence.tsx';
@@ -20,12 +18,9 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const filtered = webhook.events.some(({ filters }) => filters.length > 0);
   return (
     <li className={classes['row']} data-webhook={webhook.id}>
-      <div className={classes['head']}>
-        <Dot tone={webhook.listening ? 'moving' : toneOf(standing)} />
-        <Link to="/settings/integrations/webhooks/$webhookId" params={params} className={classes['name']}>
-          {webhook.name}
-        </Link>
-      </div>
+      <Link to="/settings/integrations/webhooks/$webhookId" params={params} className={classes['name']}>
+        {webhook.name}
+      </Link>
       <span className={classes['url']} title={webhook.url}>
         {webhook.url}
       </span>

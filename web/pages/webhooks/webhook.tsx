@@ -25,14 +25,14 @@ import classes from './webhook.module.css';
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
 const POLL_MS = 4_000;
-/** The figures of an hour move slowly; what happens is told by the channel. */
+/** The figures of an hour move slowly; what happens to deliveries is told by the channel. */
 const STATS_MS = 15_000;
 
 /** A webhook: how it is, what repairs it, its last day, and its log. */
 export function WebhookPage() {
   const { webhookId } = routeApi.useParams();
   const isLive = useWebhookRoom(webhookId);
-  const webhook = useQuery({ ...webhookQuery(webhookId), refetchInterval: isLive ? STATS_MS : POLL_MS });
+  const webhook = useQuery({ ...webhookQuery(webhookId), refetchInterval: POLL_MS });
   const stats = useQuery({ ...statsQuery(webhookId), refetchInterval: isLive ? STATS_MS : POLL_MS });
   if (webhook.data) {
     return <WebhookParts key={webhookId} webhook={webhook.data} stats={stats.data} isLive={isLive} />;
@@ -70,7 +70,7 @@ function WebhookParts({ webhook, stats, isLive }: PartsProps) {
   return (
     <Page
       title={webhook.name}
-      lead={<StandingSentence webhook={webhook} stats={stats} />}
+      lead={<StandingSentence webhook={webhook} stats={stats} brief />}
       actions={
         mayChange ? (
           <WebhookActions webhook={webhook} onTest={() => showTest(true)} onOpen={setDialog} />
