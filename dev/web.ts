@@ -9,7 +9,11 @@ export const DIST = inCheckout('web', 'dist');
 const STAMP = 'built-from';
 
 /** What the built screens follow from, besides the versions in package-lock.json. */
-const SOURCES = ['web/**/*.{ts,tsx,css,html,svg,json}', 'src/domain/**/*.ts', 'examples/receivers/**/*.{ts,py,go}'];
+const SOURCES = [
+  'web/**/*.{ts,tsx,css,html,svg,json}',
+  'src/domain/**/*.ts',
+  'examples/receivers/**/*.{ts,py,go}',
+];
 const NOT_SOURCES = /^web\/(dist|\.generated|\.building-)/;
 
 /**

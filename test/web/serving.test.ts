@@ -1,8 +1,27 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { createScreens } from '../../src/api/web/screens.ts';
 import { startWorld, type Received, type World } from '../api/world.ts';
 import { assertProblem } from '../api/problems.ts';
 
 const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+describe('where the screens are not built', () => {
+  it('their addresses say so, and what is not theirs goes on', async () => {
+    const app = new Koa();
+    app.use(createScreens({ folder: '/nothing/here', baseUrl: 'http://localhost' }));
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const page = await fetch(`${url}/orchestration`);
+    assert.equal(page.status, 503);
+    assert.match(await page.text(), /The screens are not built/);
+    assert.equal(await (await fetch(`${url}/api/v1/me`)).text(), 'Not Found');
+    server.close();
+  });
+});
 
 describe('the screens are served by the API', () => {
   let world: World;

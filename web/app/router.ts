@@ -16,10 +16,20 @@ const homeRoute = createRoute({
   beforeLoad: () => redirect({ to: '/orchestration', replace: true, throw: true }),
 });
 
+/** What people cut off an address leads to the first of what lies below. */
+const settingsRoutesAbove = ['/settings', '/settings/integrations'].map((path) =>
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path,
+    beforeLoad: () => redirect({ to: '/settings/integrations/webhooks', replace: true, throw: true }),
+  }),
+);
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   signInRoute,
   invitationRoute,
+  ...settingsRoutesAbove,
   signedInRoute.addChildren([...orchestrationRoutes, ...webhookRoutes, ...settingsRoutes]),
 ]);
 

@@ -5,7 +5,7 @@ import { TASK_STATES } from '../../../src/domain/task-states.ts';
 import { useProjects } from '../../api/projects.ts';
 import { FilterMenu } from '../../components/filter-menu.tsx';
 import { Status } from '../../components/status.tsx';
-import type { RunListSearch } from './routes.ts';
+import type { RunListSearch } from './list-search.ts';
 
 const routeApi = getRouteApi('/signed-in/orchestration');
 

@@ -12,7 +12,7 @@ import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { RunFilters } from './filters.tsx';
 import { runsQuery, type ListedRun } from './queries.ts';
 import { RunTable } from './run-table.tsx';
-import type { RunListSearch } from './routes.ts';
+import type { RunListSearch } from './list-search.ts';
 
 const FirstSteps = lazy(async () => ({ default: (await import('./first-steps.tsx')).FirstSteps }));
 const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));

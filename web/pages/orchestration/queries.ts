@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { isTerminal } from '../../../src/domain/task-states.ts';
 import { answered, api, type Schemas } from '../../api/client.ts';
 import { pagedQuery } from '../../api/pages.ts';
-import type { RunListSearch } from './routes.ts';
+import type { RunListSearch } from './list-search.ts';
 
 export type ListedRun = Schemas['TaskListed'];
 export type Run = Schemas['TaskDetail'];

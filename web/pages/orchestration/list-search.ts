@@ -1,0 +1,18 @@
+import { TASK_TYPES, type TaskType } from '../../../src/domain/task-run.ts';
+import { TASK_STATES, type TaskState } from '../../../src/domain/task-states.ts';
+import { textOf, wordsOf } from '../../app/search.ts';
+
+/** The filters of the list; `run` is the one that is open beside it. */
+export type RunListSearch = {
+  state?: TaskState[];
+  type?: TaskType[];
+  project?: string;
+  run?: string;
+};
+
+/** What an address says about the list; what means nothing is left out. */
+export function runListSearch(search: Record<string, unknown>): RunListSearch {
+  const [state, type] = [wordsOf(search['state'], TASK_STATES), wordsOf(search['type'], TASK_TYPES)];
+  const [project, run] = [textOf(search['project']), textOf(search['run'])];
+  return { ...(state && { state }), ...(type && { type }), ...(project && { project }), ...(run && { run }) };
+}
