@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { turnOf, type Script } from '../support/model-server.ts';
+import { turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/runs.ts';
 import { teamText, useModels } from './model-world.ts';
 
-const endless: Script = (asked) => ({
-  calls: [{ name: 'report_progress', arguments: { text: `turn ${turnOf(asked)}` } }],
-  tokens: [1_000, 100],
-});
+const reportAfter =
+  (afterMs: number) =>
+  (asked: AskedModel): Reply => ({
+    calls: [{ name: 'report_progress', arguments: { text: `turn ${turnOf(asked)}` } }],
+    tokens: [1_000, 100],
+    afterMs,
+  });
+const endless = reportAfter(0);
 
 const LIMITS: [string, string, number, RegExp][] = [
   ['model calls', 'model_calls: 3', 3, /eve reached its limit of 3 model calls before little was done/],
@@ -80,9 +84,7 @@ describe('an agent at work', function () {
   const world = useModels();
 
   it('makes no further call while the run is paused, and goes on afterwards where it was', async () => {
-    const id = await world.play((asked) =>
-      turnOf(asked) < 4 ? ({ ...endless(asked), afterMs: 300 } as never) : { text: 'Done.' },
-    );
+    const id = await world.play((asked) => (turnOf(asked) < 4 ? reportAfter(300)(asked) : { text: 'Done.' }));
     await eventually('the second call is under way', () => world.asked().length === 2);
     await world.runs.control.pause(id, { by: 'test' });
     await world.runs.reaches(id, 'paused');
@@ -105,9 +107,7 @@ describe('an agent at work', function () {
   });
 
   it('makes no further call while the run is paused in the Temporal Web UI', async () => {
-    const id = await world.play((asked) =>
-      turnOf(asked) < 6 ? ({ ...endless(asked), afterMs: 400 } as never) : { text: 'Done.' },
-    );
+    const id = await world.play((asked) => (turnOf(asked) < 6 ? reportAfter(400)(asked) : { text: 'Done.' }));
     await eventually('the agent is at work', () => world.asked().length === 1);
     const { namespace } = world.runs.client.options;
     const pause = { namespace, workflowId: id, identity: 'operator', reason: 'a look', requestId: id };
@@ -122,7 +122,7 @@ describe('an agent at work', function () {
   });
 
   it('makes no further call when its run was terminated', async () => {
-    const id = await world.play((asked) => ({ ...endless(asked), afterMs: 300 }) as never);
+    const id = await world.play(reportAfter(300));
     await eventually('the agent is at work', () => world.asked().length === 2);
     await world.runs.client.workflow.getHandle(id).terminate('enough');
     await world.runs.reaches(id, 'cancelled');

@@ -1,6 +1,6 @@
 import { TemporalProvider } from '@temporalio/ai-sdk/workflow';
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
-import { generateText, jsonSchema, tool, type ModelMessage, type ToolSet } from 'ai';
+import { generateText, jsonSchema, tool, type ToolSet } from 'ai';
 import type { ToolDescription } from '../../domain/agent-work.ts';
 import { CALL_NOTE, MODEL_FAILURES, type ModelCallNote } from '../../domain/model-call.ts';
 import type { StepOutcome } from '../../domain/step-work.ts';
@@ -51,7 +51,7 @@ export async function askModel(session: Session): Promise<Turn> {
     session.count({ input: result.usage.inputTokens ?? 0, output: result.usage.outputTokens ?? 0 });
     // Calls that can't be made have got an answer of the SDK's; all calls get ours.
     session.conversation.add(
-      result.response.messages.filter(({ role }) => role === 'assistant') as ModelMessage[],
+      result.response.messages.filter(({ role }) => role === 'assistant'),
     );
     return turnOf(result, brief.model);
   } catch (error) {
