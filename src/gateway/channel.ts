@@ -43,7 +43,7 @@ export type Channel = {
 };
 
 export function createChannel(means: ChannelMeans): Channel {
-  const { database, notifications, clock, log } = means;
+  const { notifications, clock, log } = means;
   const numbers = createNumbers(clock);
   const door = createDoor({
     ...means,
@@ -56,7 +56,7 @@ export function createChannel(means: ChannelMeans): Channel {
   };
   const listening = createListening(means);
   const clients = createClients(
-    { database, door, rooms, handlers: listening.handlers, clock, log },
+    { ...means, door, rooms, handlers: listening.handlers },
     { notifications, numbers },
   );
   const socketIo = createSocketIoSide(clients);

@@ -45,9 +45,13 @@ export function createClients(
       return admission;
     },
     enter(connection, admitted) {
+      let isEnding = false;
       const counted: Connection = {
         ...connection,
         close(code) {
+          // Its messages may keep coming until the client has heard of it.
+          if (isEnding) return;
+          isEnding = true;
           numbers.dropped(code);
           means.log.info(
             { connection: connection.id, actor: admitted.holder.label, code },

@@ -59,7 +59,8 @@ export function createPlainSide(clients: Clients): PlainSide {
       });
       server.handleUpgrade(request, socket, head, (websocket) => {
         isUp = true;
-        const session = clients.enter(connectionOf(websocket), admitted);
+        const pending = new Pending();
+        const session = clients.enter(connectionOf(websocket, pending), admitted);
         websocket.on('error', () => websocket.terminate());
         websocket.on('close', () => clients.left(session));
         websocket.on('pong', () => quiet.delete(websocket));
@@ -68,7 +69,8 @@ export function createPlainSide(clients: Clients): PlainSide {
           const { type, id, body } = isBinary ? NONSENSE : read(data);
           session.receive(type, body, ({ answeredAs, reply: { ok, ...reply } }) => {
             const own = id === undefined ? {} : { id };
-            websocket.send(JSON.stringify({ type: ok ? answeredAs : 'refused', ...own, ...reply }));
+            const text = Buffer.from(JSON.stringify({ type: ok ? answeredAs : 'refused', ...own, ...reply }));
+            websocket.send(text, { binary: false }, pending.add(text.length));
           });
         });
       });
@@ -81,8 +83,7 @@ export function createPlainSide(clients: Clients): PlainSide {
   };
 }
 
-function connectionOf(websocket: WebSocket): Connection {
-  const pending = new Pending();
+function connectionOf(websocket: WebSocket, pending: Pending): Connection {
   return {
     id: randomUUID(),
     send(message) {

@@ -3,7 +3,7 @@ import type { Database } from '../database/connect.ts';
 import { tokenHolder, type TokenHolder } from '../database/token-holders.ts';
 import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel.ts';
 import { joinMessage, leaveMessage, renewMessage } from '../domain/channel-schemas.ts';
-import { CHANNEL_MESSAGES, MAX_ROOMS } from '../domain/limits.ts';
+import { CHANNEL_MESSAGES, CHANNEL_PENDING_BYTES, CHANNEL_STALL_MS, MAX_ROOMS } from '../domain/limits.ts';
 import { createRateLimiter } from '../domain/rate-limiter.ts';
 import type { Admission, Door } from './admission.ts';
 import type { Connection } from './connection.ts';
@@ -19,6 +19,8 @@ export type SessionMeans = {
   handlers: Readonly<Record<string, Handler>>;
   clock: () => Date;
   log: Logger;
+  /** After how many milliseconds a client is dropped that takes nothing. */
+  stallMs?: number;
 };
 
 /** What became of a message: the answer, and what begins behind it. */
@@ -67,7 +69,9 @@ export class Session {
     if (this.#isClosed) return;
     if (!this.#pace.take('').granted) {
       this.#refusedInARow += 1;
-      if (this.#refusedInARow > PATIENCE) return this.connection.close('rate_limited');
+      // Who does not even read that it is too fast is not told again and again.
+      const isDeaf = this.connection.pendingBytes() > CHANNEL_PENDING_BYTES;
+      if (isDeaf || this.#refusedInARow > PATIENCE) return this.connection.close('rate_limited');
       return answer({ answeredAs: 'refused', reply: refusal('rate_limited', roomNamed(body)) });
     }
     this.#refusedInARow = 0;
@@ -99,12 +103,28 @@ export class Session {
     answer: (answer: Answer) => void,
   ): Promise<void> {
     await before;
+    await this.#untilTaken();
     if (this.#isClosed) return;
     const done = await this.#handle(type, body);
     // It may have been closed meanwhile.
     if (this.#isClosed as boolean) return;
     answer(done);
     done.begin?.();
+  }
+
+  /** Who asks gets the next answer when it has taken those before; one that takes nothing for too long is dropped. */
+  async #untilTaken(): Promise<void> {
+    const { connection } = this;
+    if (this.#isClosed || connection.pendingBytes() <= CHANNEL_PENDING_BYTES) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(
+      () => connection.close('slow_reader'),
+      this.#means.stallMs ?? CHANNEL_STALL_MS,
+    ).unref();
+    connection.onceDrained(resolve);
+    this.#onceClosed.push(resolve);
+    await promise;
+    clearTimeout(timer);
   }
 
   async #handle(type: string, body: unknown): Promise<Answer> {

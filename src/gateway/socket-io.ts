@@ -19,6 +19,8 @@ export type SocketIoSide = {
 
 /** A client that has not said what it wants by then is ended, in milliseconds. */
 const CONNECT_LIMIT_MS = 10_000;
+/** A client that does not answer our goodbye is ended after so many milliseconds. */
+const GOODBYE_MS = 2_000;
 /** A refused client has so long to read why, in milliseconds. */
 const REFUSED_MS = 500;
 
@@ -36,6 +38,9 @@ export function createSocketIoSide(clients: Clients): SocketIoSide {
     const token = tokenOf(socket.request) ?? (typeof offered === 'string' ? offered : null);
     const admitted = await clients.admit(token);
     if (admitted.ok) {
+      // Whoever has gone meanwhile never comes to be connected, so nobody else gives the place back.
+      if (socket.conn.readyState !== 'open') return admitted.leave();
+      socket.conn.once('close', admitted.leave);
       socket.data = admitted;
       return next();
     }
@@ -47,8 +52,10 @@ export function createSocketIoSide(clients: Clients): SocketIoSide {
   io.on('connection', (socket) => {
     const session = clients.enter(connectionOf(socket), socket.data);
     socket.on('disconnect', () => clients.left(session));
-    socket.onAny((type: string, ...given: unknown[]) => {
+    socket.onAny((name: unknown, ...given: unknown[]) => {
       const acknowledge = given.at(-1);
+      // The protocol allows numbers as names.
+      const type = typeof name === 'string' ? name : '';
       session.receive(type, given[0], ({ answeredAs, reply }) => {
         if (typeof acknowledge === 'function') acknowledge(reply);
         else socket.emit(reply.ok ? answeredAs : 'refused', reply);
@@ -65,23 +72,45 @@ export function createSocketIoSide(clients: Clients): SocketIoSide {
 }
 
 function connectionOf(socket: Socket): Connection {
-  const pending = new Pending();
+  const pending = countedWrites(socket.conn);
   return {
     id: socket.id,
     send(message) {
-      const text = message.socketIo;
       // Past Socket.IO's own encoder: the packet is encoded once for all who get it.
-      socket.conn.write(text, { compress: false }, pending.add(text.length));
+      socket.conn.write(message.socketIo, { compress: false });
     },
     pendingBytes: () => pending.bytes,
     onceDrained: (listener) => pending.onceDrained(listener),
     close(code) {
       if (!socket.connected) return;
       this.send(Message.of('closed', wordsOf(code)));
+      const { transport } = socket.conn;
       socket.disconnect(true);
       if (code === 'slow_reader') socket.conn.close(true);
+      // A client that reads nothing does not read a goodbye either, and would hold its connection for long.
+      setTimeout(() => endOutright(transport), GOODBYE_MS).unref();
     },
   };
+}
+
+/** Counts whatever is written, answers as well as events: who asks without reading must not be kept in memory. */
+function countedWrites(conn: Socket['conn']): Pending {
+  const pending = new Pending();
+  const write = conn.write.bind(conn);
+  conn.write = (data, options, callback) => {
+    const taken = pending.add(typeof data === 'string' ? Buffer.byteLength(data) : data.byteLength);
+    return write(data, options, (transport) => {
+      taken();
+      callback?.(transport);
+    });
+  };
+  return pending;
+}
+
+/** Ends the WebSocket below a transport, if there is one. */
+function endOutright(transport: object): void {
+  const { socket } = transport as { socket?: { terminate?: () => void } };
+  socket?.terminate?.();
 }
 
 function wordsOf(code: ChannelCode): { code: ChannelCode; message: string } {

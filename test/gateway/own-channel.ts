@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { startNotifications } from '../../src/database/notifications.ts';
 import type { ChannelNumbers } from '../../src/domain/channel.ts';
@@ -7,11 +8,16 @@ import { createChannel } from '../../src/gateway/channel.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 import type { World } from '../api/world.ts';
 
+/** `sockets` counts the connections of TCP that are open. */
+type OwnChannel = {
+  url: string;
+  numbers(): ChannelNumbers;
+  sockets(): Promise<number>;
+  close(): Promise<void>;
+};
+
 /** The channel of a world once more, with less patience than the real one. */
-export async function startOwnChannel(
-  world: World,
-  { stallMs }: { stallMs: number },
-): Promise<{ url: string; numbers(): ChannelNumbers; close(): Promise<void> }> {
+export async function startOwnChannel(world: World, { stallMs }: { stallMs: number }): Promise<OwnChannel> {
   const { configuration, database } = world;
   const clock = () => new Date();
   const log = pino({ level: 'silent' });
@@ -32,6 +38,7 @@ export async function startOwnChannel(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     numbers: channel.numbers,
+    sockets: promisify(server.getConnections.bind(server)),
     async close() {
       await channel.close();
       server.closeAllConnections();

@@ -160,6 +160,7 @@ describe('the channel refuses', function () {
       it('the most of 10,000 joins at once', async () => {
         const { json } = await world.submit();
         const speaker = await open(url, token);
+        const before = (await numbers()).dropped['rate_limited'] ?? 0;
         const codes = new Map<string, number>();
         let answers = 0;
         let isClosed = false;
@@ -185,6 +186,8 @@ describe('the channel refuses', function () {
           assert.ok(code === 'rate_limited' || isUntold, `ended with ${code}`);
         }
         assert.ok((codes.get('rate_limited') ?? 0) > 0);
+        const told = (await numbers()).dropped['rate_limited'] ?? 0;
+        assert.ok(told - before <= 1, `it is ended ${told - before} times`);
         const granted = (codes.get('joined') ?? 0) + (codes.get('forbidden') ?? 0);
         const most = CHANNEL_MESSAGES.burst + 10 * CHANNEL_MESSAGES.perSecond;
         assert.ok(granted <= most, `${granted} were looked at`);
@@ -348,6 +351,23 @@ describe('the channel refuses', function () {
       raw.send('42["leave",{"room":"any"}]');
       await Promise.race([once(raw, 'close'), once(raw, 'message')]);
       raw.terminate();
+    }
+    const raw = await openPackets();
+    raw.send('421[7,{}]');
+    const [answer] = (await once(raw, 'message')) as [Buffer];
+    raw.terminate();
+    assert.match(answer.toString(), /^431.*"code":"invalid_message"/, 'an event without a name');
+  });
+
+  it('no one a place that was meant for somebody who left before being let in', async () => {
+    for (let number = 0; number < 3 * PER_TOKEN; number += 1) {
+      const hasty = new WebSocket(socketIoAddress());
+      await once(hasty, 'open');
+      hasty.send('40', () => hasty.terminate());
+      const plain = new WebSocket(`${url.replace('http', 'ws')}/ws?token=${token}`);
+      plain.on('error', () => {});
+      setTimeout(() => plain.terminate(), number % 8);
+      await new Promise((resolve) => plain.on('close', resolve));
     }
   });
 

@@ -61,6 +61,30 @@ describe('a viewer that does not read', function () {
       }
       await Promise.all([quick, ...slow].map((one) => one.close()));
     });
+
+    it('costs little memory when it asks and asks', async () => {
+      const id = await newRun();
+      const output = JSON.stringify({ text: 'x'.repeat(200_000) });
+      await world.database.em.fork().execute('update task_runs set output = ? where id = ?', [output, id]);
+      const asking = await Promise.all(Array.from({ length: SLOW }, () => openPlain(gateway.url, token)));
+      const before = megabytesOf(gateway.pid);
+      for (const plain of asking) {
+        plain.socket.pause();
+        for (let number = 0; number < 200; number += 1) plain.say({ type: 'join', room: `workflow:${id}` });
+      }
+      const witness = await viewerOf(gateway.url, id);
+      let most = before;
+      for (let number = 0; number < 40; number += 1) {
+        most = Math.max(most, megabytesOf(gateway.pid));
+        await witness.ask({ type: 'leave', room: `workflow:${id}` });
+        await witness.ask({ type: 'join', room: `workflow:${id}` });
+      }
+      console.log(`      ${SLOW} who ask 200 times for 200 KB: from ${before} to ${most} MB`);
+      // The answers of the witness, too, are garbage for a while.
+      assert.ok(most - before < 2 * MOST_GROWTH_MB, `the gateway grew from ${before} to ${most} MB`);
+      for (const plain of asking) plain.socket.terminate();
+      await witness.close();
+    });
   });
 
   describe('for longer than it may', () => {
@@ -118,6 +142,9 @@ describe('a viewer that does not read', function () {
         await writeEvents(world.database, id, EVENTS);
         await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === dropped + 1);
         await eventually('it is gone', () => channel.numbers().connections === 0);
+        if (transport === 'websocket') {
+          await eventually('nothing is left of it', async () => (await channel.sockets()) === 0, 5_000);
+        }
         readOn();
         socket.disconnect();
       });
