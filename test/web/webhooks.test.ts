@@ -155,7 +155,7 @@ describe('the webhook screens', function () {
       await fresh.page.addInitScript(COUNTING);
       await fresh.go('/sign-in');
       await fresh.signIn();
-      await fresh.page.getByRole('link', { name: 'Webhooks' }).click();
+      await fresh.page.getByRole('link', { name: 'Webhooks', exact: true }).click();
       await fresh.page.getByRole('link', { name: 'New webhook' }).click();
       await type(fresh.page, 'URL', receiver.url);
       await type(fresh.page, 'Name', 'Billing sync');
@@ -291,15 +291,28 @@ describe('the webhook screens', function () {
     await panel().getByText('next attempt').waitFor();
     await page.keyboard.press('ArrowDown');
     await panel().getByText('It was not sent.').waitFor();
+    await page.keyboard.press('ArrowUp');
+    await panel().getByText('The endpoint took it').waitFor();
     await panel().getByRole('link', { name: 'Open the full page' }).click();
     await page.waitForURL(/\/deliveries\/[0-9a-f-]{36}$/);
-    await page.getByText('It was not sent.').waitFor();
+    await page.getByRole('button', { name: 'attempt 1: 503' }).click();
+    await page.getByText('"busy"').waitFor();
     await assertAccessible(page, 'a delivery on its page');
+    await picture(page, 'delivery');
     await assertFitsPhone(page);
     await page.goBack();
     await panel().waitFor();
     await page.keyboard.press('Escape');
     await panel().waitFor({ state: 'detached' });
+  });
+
+  it('ask every few seconds where the live channel is not to be had', async () => {
+    const id = await webhook();
+    await page.routeWebSocket(/\/ws/, (socket) => socket.close());
+    await at.go(`${LIST}/${id}`);
+    await page.getByText('every few seconds').waitFor();
+    await publish();
+    await log().filter({ hasText: 'succeeded' }).waitFor();
   });
 
   it('keep the filters of the log in the address', async () => {

@@ -83,7 +83,7 @@ function Side({ title, line, actions, headers = {}, children }: SideProps) {
   return (
     <Box component="section" className={classes['side']} aria-label={title}>
       <Group justify="space-between" wrap="nowrap" mb={4}>
-        <Title order={3} size="h5">
+        <Title order={2} size="h5">
           {title}
         </Title>
         {actions}

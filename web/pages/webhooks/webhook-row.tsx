@@ -5,7 +5,7 @@ import { ButtonLink } from '../../components/button-link.tsx';
 import { statsQuery, type Stats, type Webhook } from '../../components/webhooks/queries.ts';
 import { Sparkline } from '../../components/webhooks/sparkline.tsx';
 import { StandingSentence } from '../../components/webhooks/standing-sentence.tsx';
-import { counted, kindsInShort, percent, standingOf } from '../../components/webhooks/standing.ts';
+import { kindsInShort, percent, standingOf } from '../../components/webhooks/standing.ts';
 import classes from './list.module.css';
 
 const RENEW_MS = 10_000;
@@ -71,8 +71,8 @@ function Rate({ stats }: { stats: Stats | undefined }) {
       <Sparkline stats={stats} />
       <Text span size="sm" className={classes['figure']}>
         {stats.success_rate === null
-          ? '–'
-          : `${percent(stats.success_rate)} of ${counted(stats.total, 'attempt')}`}
+          ? 'no attempts in 24 h'
+          : `${percent(stats.success_rate)} of ${stats.total.toLocaleString('en')} in 24 h`}
       </Text>
     </span>
   );

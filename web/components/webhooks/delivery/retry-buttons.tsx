@@ -25,6 +25,7 @@ export function RetryButtons({ delivery, webhook }: RetryProps) {
       <Group gap="xs">
         <Button
           size="xs"
+          variant={delivery.status === 'succeeded' ? 'default' : 'filled'}
           leftSection={<IconRefresh size={14} aria-hidden />}
           disabled={hindrance !== null}
           loading={retry.isPending}

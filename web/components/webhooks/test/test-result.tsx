@@ -29,6 +29,7 @@ export function TestResult({ webhookId, test }: { webhookId: string; test: TestS
       <Group gap="xs">
         <Timings attempt={attempt} />
         <TextLink
+          fz="sm"
           to="/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId"
           params={{ webhookId, deliveryId: attempt.delivery_id }}
         >
