@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { World } from '../api/world.ts';
-import { atScreens, startScreens, type AtScreens } from './screens.ts';
+import { atScreens, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('a run that one watches', () => {
+  slowly();
   let world: World;
   let at: AtScreens;
   before(async () => {

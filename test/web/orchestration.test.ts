@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import type { World } from '../api/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
-import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
+import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('the orchestration screens', () => {
+  slowly();
   let world: World;
   let at: AtScreens;
   before(async () => {
@@ -104,6 +105,7 @@ describe('the orchestration screens', () => {
 });
 
 describe('a task with a callback, submitted at the screens', () => {
+  slowly();
   let world: World;
   let receiver: Receiver;
   before(async () => {
@@ -148,6 +150,7 @@ describe('a task with a callback, submitted at the screens', () => {
 });
 
 describe('an ended run', () => {
+  slowly();
   let world: World;
   before(async () => {
     world = await startScreens();
@@ -174,6 +177,7 @@ describe('an ended run', () => {
 });
 
 describe('a run whose agent asks', () => {
+  slowly();
   let world: World;
   before(async () => {
     world = await startScreens();

@@ -25,6 +25,13 @@ export type AtScreens = {
   close(): Promise<void>;
 };
 
+/** What a browser does may take its time on a busy machine. To be said at the beginning of a `describe`. */
+export function slowly(): void {
+  beforeEach(function giveTime() {
+    this.currentTest?.timeout(60_000);
+  });
+}
+
 /** Opens a page; with a session of the owner's, unless `cookie` names another one or none. */
 export async function atScreens(
   world: World,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { World } from '../api/world.ts';
 import { addPerson } from '../api/people.ts';
-import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
+import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('the settings screens', () => {
+  slowly();
   let world: World;
   let at: AtScreens;
   before(async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { World } from '../api/world.ts';
-import { assertAccessible, atScreens, picture, startScreens, type AtScreens } from './screens.ts';
+import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('signing in at the screens', () => {
+  slowly();
   let world: World;
   let at: AtScreens;
   before(async () => {
