@@ -8,8 +8,8 @@ let seq = 0;
 const socket = io(base, { path: '/ws', autoConnect: false, reconnection: false });
 socket.on('connect', () => socket.emit('join', { room: `workflow:${id}`, after: seq }, joined));
 socket.on('event', show);
-socket.on('disconnect', () => setTimeout(connect, 500));
-socket.on('connect_error', () => setTimeout(connect, 1_000));
+socket.on('disconnect', () => setTimeout(() => void connect(), 500));
+socket.on('connect_error', () => setTimeout(() => void connect(), 1_000));
 await connect();
 
 /** Each connection with a token of its own, so that none is ever too old. */
@@ -20,7 +20,7 @@ async function connect() {
     socket.connect();
   } catch (error) {
     console.error(error.message);
-    setTimeout(connect, 1_000);
+    setTimeout(() => void connect(), 1_000);
   }
 }
 
