@@ -295,6 +295,7 @@ describe('the webhook screens', function () {
     await panel().getByText('The endpoint took it').waitFor();
     await panel().getByRole('link', { name: 'Open the full page' }).click();
     await page.waitForURL(/\/deliveries\/[0-9a-f-]{36}$/);
+    await page.getByRole('heading', { name: 'issue.created delivery' }).waitFor();
     await page.getByRole('button', { name: 'attempt 1: 503' }).click();
     await page.getByText('"busy"').waitFor();
     await assertAccessible(page, 'a delivery on its page');

@@ -6,9 +6,8 @@ import type { Paged } from '../../api/pages.ts';
 import { projectsQuery } from '../../api/projects.ts';
 import { deliveryQuery, statsQuery, webhookQuery, type Delivery } from './queries.ts';
 
-/** A delivery as the channel tells of it. */
-type ChangedDelivery = Omit<Delivery, 'about'>;
-type Message = { type: string; event?: { type: string; webhook_id: string; delivery: ChangedDelivery } };
+type Message = { type: string; event?: { type: string; webhook_id: string; delivery: Delivery } };
+type Log = InfiniteData<Paged<Delivery>>;
 
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 15_000;
@@ -16,10 +15,12 @@ const LAST_WAIT_MS = 15_000;
 const GATHER_MS = 250;
 /** The webhook and its figures are asked for anew at most so often. */
 const AROUND_MS = 1_500;
+/** A filtered log of more pages is not asked for anew: whoever is so far down looks at what was. */
+const FRESH_PAGES = 2;
 
 /**
- * Keeps the log of a webhook up to date by the live channel: known rows change in place, new ones make the first pages
- * be asked for anew. True while the channel is there; while it is not, callers ask every few seconds.
+ * Keeps the log of a webhook up to date by the live channel: known rows change in place, new ones come in at their
+ * place. True while the channel is there; while it is not, callers ask every few seconds.
  */
 export function useWebhookRoom(webhookId: string): boolean {
   const client = useQueryClient();
@@ -42,7 +43,7 @@ export function useWebhookRoom(webhookId: string): boolean {
   return isLive;
 }
 
-type Listener = { onLive: (live: boolean) => void; onDelivery: (delivery: ChangedDelivery) => void };
+type Listener = { onLive: (live: boolean) => void; onDelivery: (delivery: Delivery) => void };
 
 /** Stays in a webhook's room, over as many connections as it takes. Answers how to leave. */
 function follow(client: QueryClient, webhookId: string, listener: Listener): () => void {
@@ -104,7 +105,7 @@ function channelAddress(token: string): URL {
 /** Takes in what changed, many at once, and has the rest asked for anew. */
 function gatherNews(client: QueryClient, webhookId: string) {
   const log = ['webhook', webhookId, 'deliveries'];
-  let gathered = new Map<string, ChangedDelivery>();
+  let gathered = new Map<string, Delivery>();
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let around: ReturnType<typeof setTimeout> | undefined;
 
@@ -112,13 +113,17 @@ function gatherNews(client: QueryClient, webhookId: string) {
     gathering = undefined;
     const changes = gathered;
     gathered = new Map();
-    const unknown = new Set(changes.keys());
-    client.setQueriesData<InfiniteData<Paged<Delivery>>>({ queryKey: log }, (data) =>
-      data ? withChanges(data, changes, unknown) : data,
-    );
-    if (unknown.size > 0) void client.invalidateQueries({ queryKey: log });
-    for (const id of changes.keys())
-      void client.invalidateQueries({ queryKey: deliveryQuery(id).queryKey, refetchType: 'active' });
+    for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: log })) {
+      const data = state.data as Log | undefined;
+      if (!data) continue;
+      const { changed, unknown } = withChanges(data, changes);
+      const isWhole = Object.values(queryKey.at(-1) as object).every((filter) => filter === undefined);
+      client.setQueryData(queryKey, isWhole ? withNew(changed, unknown) : changed);
+      // Only the service knows which of the new ones a filter lets through.
+      if (!isWhole && unknown.length > 0 && data.pages.length <= FRESH_PAGES)
+        void client.invalidateQueries({ queryKey, exact: true });
+    }
+    for (const id of changes.keys()) void client.invalidateQueries({ queryKey: deliveryQuery(id).queryKey });
     around ??= setTimeout(showAround, AROUND_MS);
   }
 
@@ -129,7 +134,7 @@ function gatherNews(client: QueryClient, webhookId: string) {
   }
 
   return {
-    add(delivery: ChangedDelivery) {
+    add(delivery: Delivery) {
       gathered.set(delivery.id, delivery);
       gathering ??= setTimeout(show, GATHER_MS);
     },
@@ -144,21 +149,27 @@ function gatherNews(client: QueryClient, webhookId: string) {
   };
 }
 
-function withChanges(
-  data: InfiniteData<Paged<Delivery>>,
-  changes: ReadonlyMap<string, ChangedDelivery>,
-  unknown: Set<string>,
-): InfiniteData<Paged<Delivery>> {
+/** The log with what changed of its rows, and the deliveries that it does not have. */
+function withChanges(data: Log, changes: ReadonlyMap<string, Delivery>) {
+  const unknown = new Map(changes);
   const pages = data.pages.map((page) => ({
     ...page,
     data: page.data.map((row) => {
-      const change = changes.get(row.id);
-      if (!change) return row;
       unknown.delete(row.id);
-      return { ...row, ...change };
+      return changes.get(row.id) ?? row;
     }),
   }));
-  return { ...data, pages };
+  return { changed: { ...data, pages }, unknown: [...unknown.values()] };
+}
+
+/** The log with new rows among those of its first page, in the order of ids, which is that of their events. */
+function withNew(data: Log, rows: readonly Delivery[]): Log {
+  const [first, ...others] = data.pages;
+  if (!first) return data;
+  const oldest = first.next_cursor === null ? '' : (first.data.at(-1)?.id ?? '');
+  const fresh = rows.filter(({ id }) => id > oldest);
+  const merged = [...first.data, ...fresh].toSorted((one, other) => (one.id < other.id ? 1 : -1));
+  return { ...data, pages: [{ ...first, data: merged }, ...others] };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
