@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { createRemoteAgentActivities } from '../src/activities/agents/remote-agents.ts';
+import { createStepActivities } from '../src/activities/agents/steps.ts';
 import { createToolActivities } from '../src/activities/agents/tools.ts';
 import type { Catalogue } from '../src/agents/catalogue.ts';
 import { createToolServers } from '../src/agents/tool-servers.ts';
@@ -53,5 +55,25 @@ export function createAgentTools({ database, catalogue, outbound, environment, l
       await servers.close();
       await close();
     },
+  };
+}
+
+/** The agents of the catalogue that are elsewhere: at an address, or programs. */
+export function createRemoteAgents({ database, catalogue, outbound, environment, log }: Needs) {
+  const { fetch, close } = guardedFetchOf(outbound);
+  const clock = () => new Date();
+  const { leaveResult } = createStepActivities({ database, catalogue, historyEvents: 0, clock });
+  const onComplaint = (agent: string, line: string) => log.debug({ agent }, line);
+  return {
+    activities: createRemoteAgentActivities({
+      database,
+      catalogue,
+      environment,
+      fetch,
+      clock,
+      onComplaint,
+      leaveResult,
+    }),
+    close,
   };
 }

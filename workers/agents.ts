@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { createModelActivities } from '../src/activities/agents/invoke-model.ts';
 import { createStepActivities } from '../src/activities/agents/steps.ts';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
-import { asksModels, type Catalogue } from '../src/agents/catalogue.ts';
+import { asksModels, hasRemoteAgents, type Catalogue } from '../src/agents/catalogue.ts';
 import { createModels } from '../src/agents/models.ts';
 import type { ModelSettings } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
-import { createAgentTools, type OutboundSettings } from './agent-tools.ts';
+import { createAgentTools, createRemoteAgents, type OutboundSettings } from './agent-tools.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { agentsBundle } from './bundle.ts';
 import { runningWorker, type RunningWorker } from './run-worker.ts';
@@ -34,13 +34,20 @@ const AGENT_SLOTS = 100;
 export async function startAgents(needs: Needs): Promise<RunningWorker> {
   const { connection, namespace, taskQueue, database, catalogue } = needs;
   const withModels = asksModels(catalogue) ? await createMeans(needs) : null;
+  const remote = hasRemoteAgents(catalogue)
+    ? createRemoteAgents({ ...needs, environment: process.env })
+    : null;
   const worker = runningWorker(
     await Worker.create({
       connection,
       namespace,
       taskQueue: taskQueues(taskQueue).agents,
       ...(withModels ? { workflowBundle: withModels.bundle } : {}),
-      activities: { ...createRehearsalActivities({ database }), ...withModels?.activities },
+      activities: {
+        ...createRehearsalActivities({ database }),
+        ...withModels?.activities,
+        ...remote?.activities,
+      },
       maxConcurrentActivityTaskExecutions: AGENT_SLOTS,
       // A cancelled call is told so with the answer to a heartbeat.
       maxHeartbeatThrottleInterval: '1500 ms',
@@ -53,6 +60,7 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
     async shutdown() {
       await worker.shutdown();
       await withModels?.close();
+      await remote?.close();
     },
   };
 }

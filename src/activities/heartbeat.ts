@@ -2,9 +2,12 @@ import { heartbeat } from '@temporalio/activity';
 
 const BEAT_MS = 1_500;
 
-/** Tells Temporal every 1.5 s that the current activity's worker lives; the answer ends it. */
-export function keepBeating(): () => void {
-  heartbeat();
-  const timer = setInterval(() => heartbeat(), BEAT_MS);
+/**
+ * Tells Temporal every 1.5 s that the current activity's worker lives; the answer ends it. What `details` answers is
+ * there for whoever has to take the work up after a crash.
+ */
+export function keepBeating(details: () => unknown = () => undefined): () => void {
+  heartbeat(details());
+  const timer = setInterval(() => heartbeat(details()), BEAT_MS);
   return () => clearInterval(timer);
 }

@@ -138,6 +138,11 @@ export function asksModels({ agents, planner }: Catalogue): boolean {
   return [...agents.values()].some(({ model }) => model !== null) || (planner?.model ?? null) !== null;
 }
 
+/** Whether anything of the catalogue is done elsewhere: at an address, or by a program. */
+export function hasRemoteAgents({ agents }: Catalogue): boolean {
+  return [...agents.values()].some(({ a2a, command }) => a2a !== null || command !== null);
+}
+
 /** Tools that no server of the catalogue could have. */
 function toolFaults(
   agents: Record<string, { tools?: string[] | undefined }>,

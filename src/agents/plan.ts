@@ -55,7 +55,10 @@ export function planOf(catalogue: Catalogue, task: Task, steps: PlannedStep[]): 
 /** A task that brings a script is rehearsed; else its agent decides, and who has nothing to work with rehearses. */
 function backendFor(catalogue: Catalogue, { rehearsal }: Task, agent: string): BackendName {
   if (rehearsal !== null) return 'rehearsal';
-  return catalogue.agents.get(agent)?.model ? 'model' : 'rehearsal';
+  const { a2a, command, model } = catalogue.agents.get(agent) ?? {};
+  if (a2a) return 'a2a';
+  if (command) return 'command';
+  return model ? 'model' : 'rehearsal';
 }
 
 function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {

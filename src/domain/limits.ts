@@ -138,6 +138,8 @@ export const SUMMARY_LENGTH = 280;
 /** One call of a tool, unless the catalogue says otherwise, and at most, in milliseconds. */
 export const TOOL_TIME_LIMIT_MS = 60_000;
 export const MAX_TOOL_TIME_LIMIT_MS = 30 * 60_000;
+/** What an agent elsewhere says in one attempt of a step, as feed events. */
+export const MAX_AGENT_MESSAGES = 500;
 /** Tools that one agent may have. */
 export const MAX_TOOLS = 64;
 /** A tool's answer as the model gets it, in bytes. */

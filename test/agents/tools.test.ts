@@ -152,6 +152,6 @@ describe('agents with tools', function () {
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled', 20_000);
     const given = await eventually('the record of it', async () => (await toolCalls(id))[0] ?? null);
-    assert.equal(given.failure, 'Given up, since the run was stopped.');
+    assert.equal(given.failure, 'Broken off, since the run or its worker was stopped.');
   });
 });

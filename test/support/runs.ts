@@ -23,6 +23,7 @@ import { freshDatabase, services, type FreshDatabase } from './services.ts';
 
 /** What a test submits; `callbackUrl` goes with `secret`. */
 export type Submission = {
+  title?: string;
   rehearsal?: Rehearsal;
   taskType?: TaskType;
   callbackUrl?: string;
@@ -119,14 +120,20 @@ export async function startRuns(
     control,
     worker: await startTaskWorker(configuration, log),
     logged: () => lines.join(''),
-    async store({ rehearsal, taskType = 'feature', callbackUrl, secret = 'secret' }: Submission = {}) {
+    async store({
+      title = 'A test',
+      rehearsal,
+      taskType = 'feature',
+      callbackUrl,
+      secret = 'secret',
+    }: Submission = {}) {
       const id = randomUUIDv7();
       await insertRun(database, {
         id,
         workspace_id: installation.workspace_id,
         project_id: installation.project_id,
         created_by: 'key:test',
-        title: 'A test',
+        title,
         description: null,
         task_type: taskType,
         metadata: rehearsal ? { rehearsal } : {},

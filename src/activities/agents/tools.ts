@@ -27,6 +27,8 @@ type Asked = Parameters<ToolActivities['callTool']>[0];
 const UNKNOWN =
   'The call was broken off, and it is not known whether it took effect. Find out before you make it again.';
 
+const BROKEN_OFF = 'Broken off, since the run or its worker was stopped.';
+
 /** The tools of MCP servers, as activities. */
 export function createToolActivities(means: Means): ToolActivities {
   const allowListOf = (agent: string) => means.catalogue.agents.get(agent)?.tools ?? null;
@@ -73,8 +75,8 @@ export function createToolActivities(means: Means): ToolActivities {
       await patiently(signal, () => record(done));
       return done.answer;
     } catch (error) {
-      // The run was cancelled: whether the tool was called matters to those who read its record.
-      if (signal.aborted) await record(without('Given up, since the run was stopped.')).catch(() => {});
+      // Whether the tool was called matters to those who read the record.
+      if (signal.aborted) await record(without(BROKEN_OFF)).catch(() => {});
       throw error;
     }
   }

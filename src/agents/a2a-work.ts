@@ -1,0 +1,267 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  Role,
+  TaskState,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+  type TaskStatus,
+} from '@a2a-js/sdk';
+import {
+  isOverTokens,
+  overTokens,
+  reportedUsage,
+  type AgentEars,
+  type AgentEnd,
+  type RemoteTask,
+  type ReportedUsage,
+} from './agent-end.ts';
+import type { RemoteClient } from './a2a-client.ts';
+
+/** What a remote agent is told: a message for a new task, or for the one that is named. */
+export type RemoteMessage = {
+  id: string;
+  text: string;
+  metadata: Record<string, unknown>;
+  task: RemoteTask | null;
+};
+
+type Work = {
+  /** Null: nothing is said, the task that is named is taken up where it stands. */
+  message: RemoteMessage | null;
+  task: RemoteTask | null;
+  tokens: number | null;
+  /** Asked when `signal` has aborted the work: whether its task is to be cancelled. */
+  isGivenUp(): boolean;
+  ears: AgentEars & { task(task: RemoteTask): void };
+};
+
+/** What has been seen of a task. */
+type Seen = {
+  task: RemoteTask | null;
+  status: TaskStatus | null;
+  artifacts: Map<string, string>;
+  /** An answer that is no task. */
+  reply: string | null;
+  told: Set<string>;
+  usage: ReportedUsage | null;
+};
+
+const FIRST_POLL_MS = 500;
+const LONGEST_POLL_MS = 5_000;
+/** Polls in a row that may fail. */
+const MAX_FAILED_POLLS = 10;
+const CANCEL_MS = 5_000;
+/** States in which nothing more comes by itself. */
+const RESTING = new Set([
+  TaskState.TASK_STATE_COMPLETED,
+  TaskState.TASK_STATE_FAILED,
+  TaskState.TASK_STATE_CANCELED,
+  TaskState.TASK_STATE_REJECTED,
+  TaskState.TASK_STATE_INPUT_REQUIRED,
+  TaskState.TASK_STATE_AUTH_REQUIRED,
+]);
+
+/**
+ * Lets a remote agent do the work of a step, and follows its task to the end: by the stream it offers, and by asking
+ * where there is none or it broke off. When `signal` aborts the work for good the task is cancelled there.
+ * @throws the signal's reason, or an Error that says why nobody answered
+ */
+export async function workByRemote(
+  { client, card }: RemoteClient,
+  work: Work,
+  signal: AbortSignal,
+): Promise<AgentEnd> {
+  const seen: Seen = {
+    task: work.task,
+    status: null,
+    artifacts: new Map(),
+    reply: null,
+    told: new Set(),
+    usage: null,
+  };
+  const isStreaming = card.capabilities?.streaming === true;
+  const take = (response: StreamResponse) => {
+    notice(seen, response, work.ears);
+    if (seen.task) work.ears.task(seen.task);
+  };
+  try {
+    if (work.message) await send(client, work.message, isStreaming, take, seen, signal);
+    if (!isAtRest(seen)) await poll(client, seen, take, work.tokens, signal);
+    return isOverTokens(seen.usage, work.tokens) ? overTokens(work.tokens, seen.usage) : endOf(seen);
+  } finally {
+    const isOver = signal.aborted ? work.isGivenUp() : isOverTokens(seen.usage, work.tokens);
+    if (isOver) await cancel(client, seen.task);
+  }
+}
+
+async function send(
+  client: RemoteClient['client'],
+  message: RemoteMessage,
+  isStreaming: boolean,
+  take: (response: StreamResponse) => void,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = requestOf(message);
+  if (!isStreaming) {
+    const answer = await client.sendMessage(request, { signal });
+    return take({
+      payload: 'status' in answer ? { $case: 'task', value: answer } : { $case: 'message', value: answer },
+    });
+  }
+  try {
+    for await (const response of client.sendMessageStream(request, { signal })) take(response);
+  } catch (error) {
+    signal.throwIfAborted();
+    // What has begun is asked for from here on.
+    if (seen.task === null) throw error;
+  }
+}
+
+async function poll(
+  client: RemoteClient['client'],
+  seen: Seen,
+  take: (response: StreamResponse) => void,
+  tokens: number | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { task } = seen;
+  if (task === null) throw new Error('the agent answered with neither a task nor a message');
+  let failed = 0;
+  for (let pause = 0; !isAtRest(seen) && !isOverTokens(seen.usage, tokens); ) {
+    await wait(pause, undefined, { signal });
+    pause = Math.min(Math.max(FIRST_POLL_MS, pause * 1.5), LONGEST_POLL_MS);
+    try {
+      const value = await client.getTask({ tenant: '', id: task.id }, { signal });
+      take({ payload: { $case: 'task', value } });
+      failed = 0;
+    } catch (error) {
+      signal.throwIfAborted();
+      failed += 1;
+      if (failed > MAX_FAILED_POLLS) throw error;
+    }
+  }
+}
+
+/** Keeps what a response says, and tells what is new in it. */
+function notice(seen: Seen, { payload }: StreamResponse, ears: AgentEars): void {
+  switch (payload?.$case) {
+    case 'message':
+      seen.reply = textOf(payload.value.parts);
+      seen.usage = reportedUsage(payload.value.metadata?.['usage']) ?? seen.usage;
+      return;
+    case 'task':
+      return noticeTask(seen, payload.value, ears);
+    case 'statusUpdate': {
+      const { taskId, contextId, status, metadata } = payload.value;
+      seen.task = { id: taskId, contextId };
+      seen.usage = reportedUsage(metadata?.['usage']) ?? seen.usage;
+      return noticeStatus(seen, status, ears);
+    }
+    case 'artifactUpdate': {
+      const { artifact, append } = payload.value;
+      if (!artifact) return;
+      const before = append ? (seen.artifacts.get(artifact.artifactId) ?? '') : '';
+      seen.artifacts.set(artifact.artifactId, before + textOf(artifact.parts));
+    }
+  }
+}
+
+function noticeTask(seen: Seen, { id, contextId, status, artifacts, metadata }: Task, ears: AgentEars): void {
+  seen.task = { id, contextId };
+  seen.usage = reportedUsage(metadata?.['usage']) ?? seen.usage;
+  for (const { artifactId, parts } of artifacts) seen.artifacts.set(artifactId, textOf(parts));
+  noticeStatus(seen, status, ears);
+}
+
+function noticeStatus(seen: Seen, status: TaskStatus | undefined, ears: AgentEars): void {
+  if (!status) return;
+  seen.status = status;
+  const { message, state } = status;
+  if (!message || state !== TaskState.TASK_STATE_WORKING || seen.told.has(message.messageId)) return;
+  seen.told.add(message.messageId);
+  const percent = message.metadata?.['percent'];
+  const text = textOf(message.parts);
+  if (typeof percent === 'number' && percent >= 0 && percent <= 100) ears.progress(Math.floor(percent), text);
+  else if (text !== '') ears.message(text);
+}
+
+function isAtRest({ reply, status }: Seen): boolean {
+  return reply !== null || (status !== null && RESTING.has(status.state));
+}
+
+function endOf({ reply, status, artifacts, task, usage }: Seen): AgentEnd {
+  if (reply !== null) return { kind: 'completed', text: reply, usage };
+  const said = status?.message ? textOf(status.message.parts) : '';
+  switch (status?.state) {
+    case TaskState.TASK_STATE_COMPLETED: {
+      const made = [...artifacts.values()].filter((text) => text !== '').join('\n\n');
+      return { kind: 'completed', text: made === '' ? said : made, usage };
+    }
+    case TaskState.TASK_STATE_INPUT_REQUIRED:
+      return task
+        ? { kind: 'asks', text: said || 'The agent asks how to go on.', task, usage }
+        : { kind: 'escalated', reason: said, usage };
+    case TaskState.TASK_STATE_AUTH_REQUIRED:
+      return { kind: 'escalated', reason: said || 'The agent asks for credentials.', usage };
+    case TaskState.TASK_STATE_REJECTED:
+      return { kind: 'unrecoverable', message: `the agent refused the work${said && `: ${said}`}`, usage };
+    case TaskState.TASK_STATE_CANCELED:
+      return { kind: 'failed', message: 'the agent cancelled its task', usage };
+    default:
+      return { kind: 'failed', message: said || 'the agent failed without a word', usage };
+  }
+}
+
+function requestOf({ id, text, metadata, task }: RemoteMessage) {
+  const part: Part = {
+    content: { $case: 'text', value: text },
+    metadata: undefined,
+    filename: '',
+    mediaType: 'text/plain',
+  };
+  const message: Message = {
+    messageId: id,
+    contextId: task?.contextId ?? '',
+    taskId: task?.id ?? '',
+    role: Role.ROLE_USER,
+    parts: [part],
+    metadata,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+  const configuration = {
+    acceptedOutputModes: ['text/plain', 'text/markdown', 'application/json'],
+    taskPushNotificationConfig: undefined,
+    returnImmediately: true,
+  };
+  return { tenant: '', message, configuration, metadata: undefined };
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts
+    .map(({ content, filename, mediaType }) => {
+      switch (content?.$case) {
+        case 'text':
+          return content.value;
+        case 'data':
+          return JSON.stringify(content.value);
+        case 'url':
+          return `[${filename || 'file'} ${content.value}]`;
+        case 'raw':
+          return `[${filename || 'file'} ${mediaType}, ${content.value.length} bytes: left out]`;
+        default:
+          return '';
+      }
+    })
+    .join('');
+}
+
+/** Tells the agent that nobody waits for its task any more; whether it stops is its own affair. */
+async function cancel(client: RemoteClient['client'], task: RemoteTask | null): Promise<void> {
+  if (task === null) return;
+  const signal = AbortSignal.timeout(CANCEL_MS);
+  await client.cancelTask({ tenant: '', id: task.id, metadata: undefined }, { signal }).catch(() => {});
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import {
+  isOverTokens,
+  overTokens,
+  reportedUsage,
+  type AgentEars,
+  type AgentEnd,
+  type ReportedUsage,
+} from './agent-end.ts';
+import { startProgram, type ProgramEnd } from './own-process.ts';
+import type { CommandAgent } from './server-settings.ts';
+
+/** What a program may say, a JSON object a line. The first `result`, `error` or `escalate` ends its work. */
+const lineSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('progress'),
+    percent: z.number().min(0).max(100).nullish(),
+    text: z.string().nullish(),
+  }),
+  z.object({ type: z.literal('message'), text: z.string() }),
+  z.object({ type: z.literal('usage'), input_tokens: z.int(), output_tokens: z.int() }),
+  z.object({ type: z.literal('result'), text: z.string(), usage: z.unknown().optional() }),
+  z.object({ type: z.literal('error'), message: z.string().min(1), recoverable: z.boolean().default(true) }),
+  z.object({ type: z.literal('escalate'), reason: z.string().min(1) }),
+]);
+type Line = z.infer<typeof lineSchema>;
+
+type Work = {
+  env: Record<string, string>;
+  /** The one line that the program is given. */
+  request: object;
+  /** The most tokens it may report; null: as many as it likes. */
+  tokens: number | null;
+  ears: AgentEars & { complaint(line: string): void };
+};
+
+/**
+ * Lets a program do the work of a step. It is ended with all it has started when it is done, when it says something
+ * that can't be understood, and when `signal` aborts the work.
+ * @throws the signal's reason
+ */
+export async function workByCommand(
+  { command, args, cwd }: CommandAgent,
+  { env, request, tokens, ears }: Work,
+  signal: AbortSignal,
+): Promise<AgentEnd> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<AgentEnd>();
+  let usage: ReportedUsage | null = null;
+  const program = startProgram({ command, args, cwd }, env, {
+    onComplaint: ears.complaint,
+    onLine(text) {
+      if (text.trim() === '') return;
+      const line = lineIn(text);
+      if (line === null) return resolve({ kind: 'failed', message: notUnderstood(text), usage });
+      if (line.type === 'usage') usage = reportedUsage(line) ?? usage;
+      if (line.type === 'result') usage = reportedUsage(line.usage) ?? usage;
+      if (isOverTokens(usage, tokens)) return resolve(overTokens(tokens, usage));
+      const end = endOf(line, usage, ears);
+      if (end !== null) resolve(end);
+    },
+  });
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  // What it wrote last may still be on its way when it has ended; `ended` comes after that.
+  void program.ended.then((end) => resolve({ kind: 'failed', message: tooSoon(end), usage }));
+  try {
+    program.send(JSON.stringify(request));
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await program.end();
+  }
+}
+
+/** What a line ends the work with, if it does; all else is told. */
+function endOf(line: Line, usage: ReportedUsage | null, ears: AgentEars): AgentEnd | null {
+  switch (line.type) {
+    case 'progress':
+      ears.progress(line.percent == null ? null : Math.floor(line.percent), line.text ?? null);
+      return null;
+    case 'message':
+      ears.message(line.text);
+      return null;
+    case 'usage':
+      return null;
+    case 'result':
+      return { kind: 'completed', text: line.text, usage };
+    case 'error':
+      return { kind: line.recoverable ? 'failed' : 'unrecoverable', message: line.message, usage };
+    case 'escalate':
+      return { kind: 'escalated', reason: line.reason, usage };
+  }
+}
+
+function lineIn(text: string): Line | null {
+  try {
+    return lineSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+function notUnderstood(text: string): string {
+  return `the command wrote a line that is none of its protocol: ${text.slice(0, 100)}`;
+}
+
+function tooSoon({ code, signal, fault }: ProgramEnd): string {
+  return `the command ended without a result (${fault ?? signal ?? `exit code ${code}`})`;
+}

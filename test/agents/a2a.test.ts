@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { TaskState } from '@a2a-js/sdk';
+import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
+import { eventually, startRuns, type Runs } from '../support/runs.ts';
+
+const catalogue = (streaming: string, asked: string) => `
+agents:
+  scout: { instructions: Look around., a2a: { url: '${streaming}', headers_env: { Authorization: SCOUT_AUTH } }, limits: { tokens: 1000 } }
+  polled: { instructions: Look around., a2a: '${asked}' }
+  wrong: { instructions: Look around., a2a: '${asked}/nothing/here.json' }
+  inner: { instructions: Look around., a2a: 'http://169.254.169.254/' }
+defaults: { run_time_limit: 1 min, step_time_limit: 30 s, retry: { maximum_attempts: 1, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
+teams:
+  feature: [{ step: look, agent: scout }]
+  bug: [{ step: look, agent: polled, time_limit: 4 s }]
+  spec: [{ step: look, agent: wrong }]
+  chore: [{ step: look, agent: inner }]
+`;
+const { TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_REJECTED, TASK_STATE_INPUT_REQUIRED } = TaskState;
+const KEY = 'Bearer scout-key-123456';
+
+describe('agents that speak A2A', function () {
+  this.timeout(40_000);
+  let streaming: A2aAgent;
+  let polled: A2aAgent;
+  let runs: Runs;
+
+  before(async () => {
+    process.env['SCOUT_AUTH'] = KEY;
+    streaming = await startA2aAgent({ streaming: true, key: KEY });
+    polled = await startA2aAgent({ streaming: false });
+    runs = await startRuns({ agents: catalogue(streaming.url, polled.url) });
+  });
+  after(async () => {
+    await runs.close();
+    await Promise.all([streaming.close(), polled.close()]);
+    delete process.env['SCOUT_AUTH'];
+  });
+  beforeEach(() => {
+    for (const agent of [streaming, polled]) {
+      agent.messages.length = 0;
+      agent.methods.length = 0;
+      agent.cancelled.length = 0;
+    }
+  });
+
+  const textsOf = async (id: string, type: string) =>
+    (await runs.events(id))
+      .filter((event) => event.type === type)
+      .map(({ data }) => (data as { text: string }).text);
+  const ways = [
+    ['by its stream', () => streaming, 'feature'],
+    ['by asking', () => polled, 'bug'],
+  ] as const;
+
+  for (const [way, which, taskType] of ways) {
+    it(`do a step, and are followed ${way}`, async () => {
+      which().doing(async (_asked, say) => {
+        say.working('Looking left');
+        await wait(300);
+        say.artifact('Nothing on the left.');
+        say.ends(TASK_STATE_COMPLETED, 'Looked.', { usage: { input_tokens: 40, output_tokens: 2 } });
+      });
+      const id = await runs.submit({ taskType, title: 'Where is it?' });
+      const row = await runs.reaches(id, 'completed', 20_000);
+      assert.match(JSON.stringify(row.output), /"backend":"a2a".*"result":"Nothing on the left\."/);
+      const [message] = which().messages;
+      assert.equal(which().messages.length, 1);
+      assert.match(JSON.stringify(message?.parts), /Look around\..*Where is it\?/);
+      assert.deepEqual(message?.metadata, { execution_id: id, step: 'look', attempt: 1 });
+      assert.deepEqual(await textsOf(id, 'agent.message'), ['Looking left']);
+      if (taskType === 'feature')
+        assert.deepEqual(row.steps[0]?.usage, { input_tokens: 40, output_tokens: 2, model_calls: 1 });
+    });
+
+    it(`have their task cancelled with the run, followed ${way}`, async () => {
+      which().doing(async ({ signal }, say) => {
+        say.working('Looking for long');
+        if (!signal.aborted) await once(signal, 'abort');
+      });
+      const id = await runs.submit({ taskType });
+      await eventually('its work', async () => (await textsOf(id, 'agent.message')).length > 0);
+      await runs.control.cancel(id, { by: 'test' });
+      await runs.reaches(id, 'cancelled', 20_000);
+      await eventually('the cancellation', () => which().cancelled.length === 1);
+    });
+
+    it(`have their question asked of a person, whose answer goes into the same task, followed ${way}`, async () => {
+      which().doing(({ text, first }, say) => {
+        if (first) return say.ends(TASK_STATE_INPUT_REQUIRED, 'Left or right?');
+        say.ends(TASK_STATE_COMPLETED, `It says: ${text}`);
+      });
+      const id = await runs.submit({ taskType });
+      const paused = await runs.reaches(id, 'paused', 20_000);
+      assert.equal(paused.question?.text, 'Left or right?');
+      await runs.control.continue(id, { by: 'user:ada@example.com', reason: 'right' });
+      const row = await runs.reaches(id, 'completed', 20_000);
+      assert.match(JSON.stringify(row.output), /It says: right/);
+      const [first, second] = which().messages;
+      assert.equal(second?.taskId, first?.taskId === '' ? second?.taskId : first?.taskId);
+      assert.equal(which().messages.length, 2);
+    });
+  }
+
+  it('may answer with a message alone', async () => {
+    streaming.doing((_asked, say) => say.replies('Forty-two.'));
+    const row = await runs.reaches(await runs.submit(), 'completed', 20_000);
+    assert.match(JSON.stringify(row.output), /Forty-two\./);
+  });
+
+  it('are followed further when the stream breaks off', async () => {
+    streaming.doing(async (_asked, say) => {
+      say.working('Looking');
+      await wait(300);
+      streaming.cutAll();
+      await wait(300);
+      say.ends(TASK_STATE_COMPLETED, 'Found.');
+    });
+    const row = await runs.reaches(await runs.submit(), 'completed', 20_000);
+    assert.match(JSON.stringify(row.output), /Found\./);
+    assert.equal(streaming.messages.length, 1);
+    assert.ok(streaming.methods.includes('GetTask'));
+  });
+
+  it('that fail or refuse end the run with what they said', async () => {
+    streaming.doing((_asked, say) => say.ends(TASK_STATE_FAILED, 'lost the map'));
+    const failed = await runs.reaches(await runs.submit(), 'failed', 20_000);
+    assert.equal(failed.errors[0]?.message, 'lost the map');
+    streaming.doing((_asked, say) => say.ends(TASK_STATE_REJECTED, 'not my job'));
+    const refused = await runs.reaches(await runs.submit(), 'failed', 20_000);
+    assert.equal(refused.errors[0]?.message, 'the agent refused the work: not my job');
+  });
+
+  it('that take more tokens than they may are stopped', async () => {
+    streaming.doing((_asked, say) =>
+      say.ends(TASK_STATE_COMPLETED, 'Done.', { usage: { input_tokens: 2_000, output_tokens: 1 } }),
+    );
+    const row = await runs.reaches(await runs.submit(), 'failed', 20_000);
+    assert.match(row.errors[0]?.message ?? '', /scout reached its limit of 1000 tokens/);
+  });
+
+  it('that take longer than the step may have their task cancelled', async () => {
+    polled.doing(async ({ signal }, say) => {
+      say.working('Looking for long');
+      if (!signal.aborted) await once(signal, 'abort');
+    });
+    const row = await runs.reaches(await runs.submit({ taskType: 'bug' }), 'failed', 20_000);
+    assert.equal(row.errors[0]?.code, 'step_timed_out');
+    await eventually('the cancellation', () => polled.cancelled.length === 1);
+  });
+
+  it('get the key of the environment, which stands nowhere else', async () => {
+    streaming.doing((_asked, say) => {
+      say.working(`I was called with ${KEY}`);
+      say.ends(TASK_STATE_COMPLETED, `with ${KEY}`);
+    });
+    const id = await runs.submit();
+    const row = await runs.reaches(id, 'completed', 20_000);
+    assert.deepEqual([...streaming.authorizations], [KEY]);
+    assert.match(JSON.stringify(row.output), /with \[SCOUT_AUTH\]/);
+    const all = JSON.stringify([row, await runs.events(id), runs.logged()]);
+    assert.ok(!all.includes('scout-key-123456'));
+  });
+
+  it('that are not there, or at an address that may not be reached, end the run with a sentence', async () => {
+    const gone = await runs.reaches(await runs.submit({ taskType: 'spec' }), 'failed', 20_000);
+    assert.match(gone.errors[0]?.message ?? '', /wrong could not be asked: /);
+    const inner = await runs.reaches(await runs.submit({ taskType: 'chore' }), 'failed', 20_000);
+    assert.match(
+      inner.errors[0]?.message ?? '',
+      /inner could not be asked: Nothing may be sent there: 169\.254/,
+    );
+  });
+
+  it('are asked for the task that was under way when their worker is stopped', async () => {
+    const restarted = Promise.withResolvers<void>();
+    streaming.doing(async (_asked, say) => {
+      say.working('Looking');
+      await restarted.promise;
+      say.ends(TASK_STATE_COMPLETED, 'Found at last.');
+    });
+    const id = await runs.submit();
+    await eventually('its work', async () => (await textsOf(id, 'agent.message')).length > 0);
+    await runs.restartWorker();
+    restarted.resolve();
+    const row = await runs.reaches(id, 'completed', 20_000);
+    assert.match(JSON.stringify(row.output), /Found at last\./);
+    assert.equal(streaming.messages.length, 1);
+    assert.deepEqual(streaming.cancelled, []);
+  });
+});

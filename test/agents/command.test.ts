@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { eventually, startRuns, type Runs } from '../support/runs.ts';
+
+const PROGRAM = join(import.meta.dirname, '../support/command-agent.ts');
+const EXAMPLE = join(import.meta.dirname, '../../examples/agents/command/word-count.mjs');
+const TOKEN = 'tok-0987654321';
+
+const CATALOGUE = `
+agents:
+  prog: { instructions: Do as the title says., command: { run: [${process.execPath}, ${PROGRAM}], env: [SERVICE_TOKEN] }, limits: { tokens: 1000, on_limit: escalate } }
+  counter: { instructions: Count., command: [${process.execPath}, ${EXAMPLE}] }
+  nobody: { instructions: Is not there., command: [/nowhere/at-all] }
+defaults: { run_time_limit: 1 min, step_time_limit: 3 s, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
+teams:
+  feature: [{ step: one, agent: prog }, { step: two, agent: prog }]
+  bug: [{ step: one, agent: prog }]
+  spec: [{ step: count, agent: counter }]
+  chore: [{ step: one, agent: nobody, retry: { maximum_attempts: 1, initial_interval: 1 s, backoff_coefficient: 1, maximum_interval: 1 s } }]
+`;
+
+describe('agents that are programs', function () {
+  this.timeout(40_000);
+  let runs: Runs;
+
+  before(async () => {
+    process.env['SERVICE_TOKEN'] = TOKEN;
+    runs = await startRuns({ agents: CATALOGUE });
+  });
+  after(async () => {
+    await runs.close();
+    delete process.env['SERVICE_TOKEN'];
+  });
+
+  const textsOf = async (id: string, type: string) =>
+    (await runs.events(id))
+      .filter((event) => event.type === type)
+      .map(({ data }) => (data as { text: string }).text);
+  async function calls(id: string) {
+    const { rows } = await sql<{
+      kind: string;
+      name: string;
+      failure: string | null;
+      input_tokens: number | null;
+    }>`
+      select kind, name, failure, input_tokens from agent_calls where execution_id = ${id}::uuid order by started_at
+    `.execute(statements(runs.database));
+    return rows;
+  }
+
+  it('do the steps of a run: what they say is told, what they take is counted, results reach later steps', async () => {
+    const id = await runs.submit({ title: 'tells' });
+    const row = await runs.reaches(id, 'completed', 20_000);
+    assert.deepEqual(row.output, {
+      backend: 'command',
+      artifacts: [],
+      summary: '2 of 2 steps completed',
+      steps: [
+        {
+          name: 'one',
+          agent: 'prog',
+          backend: 'command',
+          summary: 'one after nothing',
+          result: 'one after nothing',
+        },
+        {
+          name: 'two',
+          agent: 'prog',
+          backend: 'command',
+          summary: 'two after one: one after nothing',
+          result: 'two after one: one after nothing',
+        },
+      ],
+    });
+    assert.deepEqual(await textsOf(id, 'agent.message'), ['at one', 'at two']);
+    assert.deepEqual(await textsOf(id, 'step.progress'), ['half', 'half']);
+    assert.deepEqual(row.steps[0]?.usage, { input_tokens: 7, output_tokens: 3, model_calls: 1 });
+    const recorded = { kind: 'model', name: 'command/prog', failure: null, input_tokens: 7 };
+    assert.deepEqual(await calls(id), [recorded, recorded]);
+  });
+
+  it('work by the example of the documentation', async () => {
+    const id = await runs.submit({ taskType: 'spec', title: 'Three short words' });
+    const { output } = await runs.reaches(id, 'completed', 20_000);
+    assert.match(JSON.stringify(output), /3 words in all/);
+  });
+
+  it('see of the environment only what is named for them, and can not hand on a secret of it', async () => {
+    const seen = await runs.reaches(
+      await runs.submit({ taskType: 'bug', title: 'environment' }),
+      'completed',
+      20_000,
+    );
+    assert.match(JSON.stringify(seen.output), /"HOME PATH SERVICE_TOKEN"/);
+    const id = await runs.submit({ taskType: 'bug', title: 'token' });
+    const row = await runs.reaches(id, 'completed', 20_000);
+    assert.match(JSON.stringify(row.output), /the token is \[SERVICE_TOKEN\]/);
+    const all = [JSON.stringify(row), JSON.stringify(await runs.events(id)), runs.logged()];
+    assert.ok(all.every((text) => !text.includes(TOKEN)));
+    const { rows } = await sql`select output::text from agent_calls`.execute(statements(runs.database));
+    assert.ok(!JSON.stringify(rows).includes(TOKEN));
+  });
+
+  it('that fail are tried again by the policy of the step', async () => {
+    const id = await runs.submit({ taskType: 'bug', title: 'fails once' });
+    const row = await runs.reaches(id, 'completed', 20_000);
+    assert.equal(row.steps[0]?.attempt, 2);
+    assert.equal(row.steps[0]?.summary, 'attempt 2');
+  });
+
+  const ENDS: [what: string, title: string, state: 'failed' | 'escalated', said: RegExp][] = [
+    ['give up', 'gives up', 'failed', /never/],
+    ['ask for a human', 'escalates', 'escalated', /who decides\?/],
+    ['end without a result', 'dies', 'failed', /ended without a result \(exit code 7\)/],
+    ['do not keep to the protocol', 'babbles', 'failed', /none of its protocol: Hello, I am an agent/],
+    ['take more tokens than they may', 'takes much', 'escalated', /prog reached its limit of 1000 tokens/],
+  ];
+  for (const [what, title, state, said] of ENDS) {
+    it(`that ${what} end the run ${state}, with what they said`, async () => {
+      const id = await runs.submit({ taskType: 'bug', title });
+      const row = await runs.reaches(id, state, 20_000);
+      assert.match(JSON.stringify([row.errors, row.escalation]), said);
+    });
+  }
+
+  it('that do not exist end the run with a sentence', async () => {
+    const id = await runs.submit({ taskType: 'chore', title: 'x' });
+    const row = await runs.reaches(id, 'failed', 20_000);
+    assert.match(JSON.stringify(row.errors), /there is no program \/nowhere\/at-all/);
+  });
+
+  async function pidsOf(id: string): Promise<number[]> {
+    const text = await eventually(
+      'its pids',
+      async () => (await textsOf(id, 'agent.message')).at(-1) ?? null,
+    );
+    return text.replace('pids ', '').split(' ').map(Number);
+  }
+
+  it('are ended with all they have started when the run is cancelled', async () => {
+    const id = await runs.submit({ taskType: 'bug', title: 'hangs' });
+    const pids = await pidsOf(id);
+    assert.equal(pids.length, 2);
+    await runs.control.cancel(id, { by: 'test' });
+    await runs.reaches(id, 'cancelled', 20_000);
+    await eventually('their end', () => pids.every((pid) => !isRunning(pid)));
+    await eventually('the record', async () => /broken off/.test((await calls(id))[0]?.failure ?? ''));
+  });
+
+  it('are ended when their time is up, and tried again', async () => {
+    const id = await runs.submit({ taskType: 'bug', title: 'hangs' });
+    const pids = await pidsOf(id);
+    const row = await runs.reaches(id, 'failed', 20_000);
+    assert.equal(row.errors.at(-1)?.code, 'step_timed_out');
+    assert.equal(row.errors.at(-1)?.message, 'took longer than 3000 ms');
+    assert.ok(pids.every((pid) => !isRunning(pid)));
+    assert.equal(row.steps[0]?.attempt, 2);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(execFileSync('cat', [`/proc/${pid}/status`], { stdio: 'pipe' }).toString());
+  } catch {
+    return false;
+  }
+}
