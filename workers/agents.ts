@@ -2,6 +2,7 @@ import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createModelActivities } from '../src/activities/agents/invoke-model.ts';
 import { createStepActivities } from '../src/activities/agents/steps.ts';
+import { createPlanningActivities } from '../src/activities/agents/planning.ts';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { asksModels, hasRemoteAgents, type Catalogue } from '../src/agents/catalogue.ts';
 import { createModels } from '../src/agents/models.ts';
@@ -74,6 +75,7 @@ async function createMeans({ database, catalogue, models: settings, outbound, lo
     activities: {
       ...createModelActivities({ database, models, prices: catalogue.prices, clock }),
       ...createStepActivities({ database, catalogue, historyEvents: settings.historyEvents, clock }),
+      ...createPlanningActivities({ database, catalogue }),
       ...tools.activities,
     },
     async close() {

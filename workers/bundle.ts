@@ -27,7 +27,7 @@ export async function workflowBundle(logger: Logger): Promise<{ codePath: string
 }
 
 /**
- * The same for the workflows of agents, which bring the AI SDK: five times as much code, so only workers that work
+ * The same for the workflows of agents, which bring the AI SDK: four times as much code, so only workers that work
  * with models load it.
  */
 export async function agentsBundle(logger: Logger): Promise<{ codePath: string }> {

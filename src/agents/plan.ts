@@ -7,8 +7,8 @@ import type { Catalogue, TeamStep } from './catalogue.ts';
 /** What planning looks at. */
 export type Task = { taskType: TaskType; rehearsal: Rehearsal | null; hasPlan?: true };
 
-/** A plan, or why there is nothing to plan with. */
-export type Planned = { plan: StoredPlan } | { error: string };
+/** A plan, which a planner is to shape where `toShape` says so; or why there is nothing to plan with. */
+export type Planned = { plan: StoredPlan; toShape?: true } | { error: string };
 
 /**
  * Chooses the team for a task and writes its steps. A rehearsal that asks for its own number of steps gets them
@@ -32,7 +32,8 @@ export function planRun(catalogue: Catalogue, task: Task, newId: () => string): 
   if (named !== undefined) {
     return { error: `metadata.rehearsal speaks of step ${named}, the plan has ${steps.length}` };
   }
-  return { plan: planOf(catalogue, task, steps) };
+  const hasPlanner = task.rehearsal === null && (catalogue.planner?.model ?? null) !== null;
+  return { plan: planOf(catalogue, task, steps), ...(hasPlanner ? { toShape: true } : {}) };
 }
 
 /**

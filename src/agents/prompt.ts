@@ -30,18 +30,23 @@ export function promptFor(
   task: PromptTask,
   earlier: readonly EarlierResult[],
 ): string {
-  const metadata = Object.keys(task.metadata).length > 0 ? JSON.stringify(task.metadata, null, 1) : null;
   return [
-    section('task', `${task.title}\n(type: ${task.task_type})`),
-    task.description ? section('description', task.description) : null,
-    metadata ? section('metadata', metadata) : null,
+    ...taskSections(task),
     ...boundedResults(earlier).map(({ step: name, agent, text }) =>
       section('result-of-earlier-step', text, ` step="${name}" agent="${agent}"`),
     ),
     `Your step now: "${step.name}".${step.planned ? ` ${step.planned}` : ''}`,
-  ]
-    .filter((part) => part !== null)
-    .join('\n\n');
+  ].join('\n\n');
+}
+
+/** What was asked for, between marks. */
+export function taskSections({ title, task_type, description, metadata }: PromptTask): string[] {
+  const hasMetadata = Object.keys(metadata).length > 0;
+  return [
+    section('task', `${title}\n(type: ${task_type})`),
+    ...(description ? [section('description', description)] : []),
+    ...(hasMetadata ? [section('metadata', JSON.stringify(metadata, null, 1))] : []),
+  ];
 }
 
 /** The results as far as there is room for them: where there is not, the oldest is cut first. */

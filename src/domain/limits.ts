@@ -152,3 +152,5 @@ export const ALL_TOOLS_BYTES = 131_072;
 export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;
 /** Tools that an agent may call at once; what its model asks for beyond is answered with an error. */
 export const MAX_CALLS_A_TURN = 32;
+/** Planning by a model, all its calls together, in milliseconds. */
+export const PLANNING_TIME_LIMIT_MS = 10 * 60_000;

@@ -176,7 +176,12 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
 
     /** Deletes what Temporal holds of an ended run; one that it has forgotten is fine. @throws EngineUnavailable */
     async forget(id: string): Promise<void> {
-      await Promise.all([forgetWorkflow(id), forgetWorkflow(callbackWorkflowId(id))]);
+      const children = await agentsOf(id);
+      await Promise.all([
+        forgetWorkflow({ workflowId: id }),
+        forgetWorkflow({ workflowId: callbackWorkflowId(id) }),
+        ...children.map(forgetWorkflow),
+      ]);
     },
 
     /** Resolves when Temporal answers. @throws EngineUnavailable */
@@ -189,8 +194,23 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
   };
 
-  async function forgetWorkflow(workflowId: string): Promise<void> {
-    const request = { namespace: client.options.namespace, workflowExecution: { workflowId } };
+  /** Every execution of the workflows in which agents have worked on a run. */
+  async function agentsOf(id: string): Promise<{ workflowId: string; runId: string }[]> {
+    try {
+      return await within(CALL_LIMIT_MS, async () => {
+        const found = [];
+        const query = `WorkflowId STARTS_WITH '${id}:'`;
+        for await (const { workflowId, runId } of client.workflow.list({ query }))
+          found.push({ workflowId, runId });
+        return found;
+      });
+    } catch (error) {
+      throw new EngineUnavailable('Temporal did not say what belongs to the run', { cause: error });
+    }
+  }
+
+  async function forgetWorkflow(workflowExecution: { workflowId: string; runId?: string }): Promise<void> {
+    const request = { namespace: client.options.namespace, workflowExecution };
     try {
       await within(CALL_LIMIT_MS, () => client.workflowService.deleteWorkflowExecution(request));
     } catch (error) {

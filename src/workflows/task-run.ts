@@ -28,6 +28,7 @@ import {
 } from './messages.ts';
 import { Questions } from './questions.ts';
 import { Recorder } from './recorder.ts';
+import { shapePlan } from './shape-plan.ts';
 import { runSteps } from './steps.ts';
 import { sendCallbackOf } from './task-callback.ts';
 import { until } from './until.ts';
@@ -205,10 +206,14 @@ async function runTask(
   state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
   const begun = await recorder.carryNews((news) => planRun(news, planningOf(input)));
   if (begun === null) return;
-  const { planned } = begun;
+  let { planned } = begun;
   if (rehearsal?.plan_ms) {
     await recorder.flush();
     await sleep(rehearsal.plan_ms);
+  }
+  if ('plan' in planned && planned.toShape) {
+    await recorder.flush();
+    planned = await shapePlan(input, planned.plan, () => state.isPaused);
   }
   await unpaused();
   if ('error' in planned) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { usageOfRun } from '../../src/database/agent-calls.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
-import { teamText, useModels } from './model-world.ts';
+import { eventually } from '../support/runs.ts';
+import { teamText, useModels, type ModelWorld } from './model-world.ts';
 
 const PRICES = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
 const isAbout = (step: string) => (asked: Parameters<typeof saidIn>[0]) =>
@@ -32,6 +34,7 @@ describe('agents with models', function () {
         },
         { name: 'build', agent: 'bob', backend: 'model', summary: 'Built.', result: 'Built.' },
       ],
+      artifacts: [],
     });
   });
 
@@ -158,6 +161,30 @@ describe('agents with models', function () {
       );
     }
   });
+
+  it('leave nothing in Temporal of a run that is erased', async () => {
+    const id = await world.play(() => ({ text: 'Done.' }), { taskType: 'feature' });
+    await world.runs.reaches(id, 'completed');
+    await world.runs.client.workflow.getHandle(id).result();
+    const names = () => namesOf(world, id);
+    await eventually('all three are listed', async () => (await names()).length === 3);
+    const all = await names();
+    await world.runs.control.forget(id);
+    for (const name of all) {
+      await eventually(
+        `${name} is gone`,
+        () =>
+          world.runs.client.workflow
+            .getHandle(name)
+            .describe()
+            .then(
+              () => false,
+              (error: unknown) => error instanceof WorkflowNotFoundError,
+            ),
+        25_000,
+      );
+    }
+  });
 });
 
 describe('the tools that a model asks for', function () {
@@ -240,3 +267,11 @@ describe('the tools that a model asks for', function () {
     assert.ok(!(await world.runs.events(id)).some(({ type }) => type === 'step.progress'));
   });
 });
+
+/** Ids of the workflows of a run, its own among them. */
+async function namesOf({ runs }: ModelWorld, id: string): Promise<string[]> {
+  const names: string[] = [];
+  const query = `WorkflowId STARTS_WITH '${id}'`;
+  for await (const { workflowId } of runs.client.workflow.list({ query })) names.push(workflowId);
+  return names;
+}

@@ -1,0 +1,59 @@
+import type { Catalogue } from '../../agents/catalogue.ts';
+import { planOf } from '../../agents/plan.ts';
+import { draftJsonSchema, plannerInstructions, stepsOfDraft } from '../../agents/plan-draft.ts';
+import { taskSections } from '../../agents/prompt.ts';
+import { stepIdsOf } from '../../agents/step-ids.ts';
+import type { Database } from '../../database/connect.ts';
+import { taskTexts } from '../../database/step-results.ts';
+import { MODEL_CALL_TIME_LIMIT_MS } from '../../domain/limits.ts';
+import type { Plan } from '../../domain/plan.ts';
+import type { TaskType } from '../../domain/task-run.ts';
+
+export type PlanningActivities = ReturnType<typeof createPlanningActivities>;
+
+/** What a run asks its planner for. */
+export type ToPlan = { executionId: string; taskType: TaskType };
+
+/** What a planner needs for its work. */
+export type PlanBrief = {
+  model: string;
+  instructions: string;
+  prompt: string;
+  schema: Record<string, unknown>;
+  callTimeMs: number;
+};
+
+/** The short work beside the calls of a planner. */
+export function createPlanningActivities({
+  database,
+  catalogue,
+}: {
+  database: Database;
+  catalogue: Catalogue;
+}) {
+  return {
+    /** Reads what the planner needs; null where there is none any more, or nothing to plan. */
+    async openPlanning({ executionId, taskType }: ToPlan): Promise<PlanBrief | null> {
+      const task = await taskTexts(database, executionId);
+      const model = catalogue.planner?.model;
+      if (!task || !model) return null;
+      return {
+        model,
+        instructions: plannerInstructions(catalogue, taskType),
+        prompt: taskSections(task).join('\n\n'),
+        schema: draftJsonSchema(catalogue, taskType),
+        callTimeMs: MODEL_CALL_TIME_LIMIT_MS,
+      };
+    },
+
+    /** Makes a plan of what the planner wrote, or says what is wrong with it. */
+    async checkDraft(
+      { executionId, taskType }: ToPlan,
+      draft: unknown,
+    ): Promise<{ plan: Plan } | { faults: string[] }> {
+      const drafted = stepsOfDraft(catalogue, taskType, draft, stepIdsOf(executionId));
+      if ('faults' in drafted) return drafted;
+      return { plan: planOf(catalogue, { taskType, rehearsal: null }, drafted.steps) };
+    },
+  };
+}

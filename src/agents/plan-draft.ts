@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { MAX_STEPS } from '../domain/limits.ts';
+import type { PlannedStep } from '../domain/plan.ts';
+import type { TaskType } from '../domain/task-run.ts';
+import type { Catalogue } from './catalogue.ts';
+import { cutText } from './cut.ts';
+
+const TASK_BYTES = 2_000;
+
+const draftSchema = z.object({
+  steps: z
+    .array(
+      z.object({
+        name: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and dashes'),
+        agent: z.string(),
+        task: z.string().trim().min(1),
+        after: z.array(z.string()).max(MAX_STEPS),
+      }),
+    )
+    .min(1),
+});
+
+/** The JSON Schema of what a planner answers. Strict as providers want it: every member is required. */
+export function draftJsonSchema(catalogue: Catalogue, taskType: TaskType): Record<string, unknown> {
+  const text = (description: string) => ({ type: 'string', description });
+  return objectOf({
+    steps: {
+      type: 'array',
+      description: `The steps in their order, at most ${maxSteps(catalogue)}`,
+      items: objectOf({
+        name: text('Lower-case letters, digits and dashes; once in the plan'),
+        agent: { type: 'string', enum: teamOf(catalogue, taskType), description: 'Who does it' },
+        task: text('What is to be done, and when it is done, in some sentences'),
+        after: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'Names of steps above that must be done first; none: it begins at once',
+        },
+      }),
+    },
+  });
+}
+
+/** What a planner is told of its work. */
+export function plannerInstructions(catalogue: Catalogue, taskType: TaskType): string {
+  const agents = teamOf(catalogue, taskType).map(
+    (name) => `- ${name}: ${catalogue.agents.get(name)?.instructions ?? ''}`,
+  );
+  return [
+    'You plan the work of a team of agents on a task. You do not do the work, and you give no advice.',
+    `The team:\n${agents.join('\n')}`,
+    `Write at most ${maxSteps(catalogue)} steps, as few as will do. Each step is done by one agent, which is told the ` +
+      'task, what you write of the step, and the results of the steps it comes after. Steps that do not need each other ' +
+      'run at the same time.',
+    `Answer with JSON alone, of this JSON Schema:\n${JSON.stringify(draftJsonSchema(catalogue, taskType))}`,
+    ...(catalogue.planner?.instructions ? [catalogue.planner.instructions] : []),
+  ].join('\n\n');
+}
+
+/**
+ * Makes the steps of a plan of what a planner wrote. Time limits and retries are those of the agent's first step in
+ * the team. Answers the faults where it can't be carried out: an agent of another team, a step after one that is not
+ * above it, too many steps.
+ */
+export function stepsOfDraft(
+  catalogue: Catalogue,
+  taskType: TaskType,
+  draft: unknown,
+  newId: () => string,
+): { steps: PlannedStep[] } | { faults: string[] } {
+  const read = draftSchema.safeParse(draft);
+  if (!read.success) {
+    return {
+      faults: read.error.issues.map(({ path, message }) => `${path.join('.') || 'the answer'}: ${message}`),
+    };
+  }
+  const faults = draftFaults(read.data.steps, catalogue, taskType);
+  if (faults.length > 0) return { faults };
+  return {
+    steps: read.data.steps.flatMap(({ name, agent, task, after }): PlannedStep[] => {
+      const model = catalogue.teams[taskType].find((step) => step.agent === agent);
+      if (!model) return [];
+      const { timeLimitMs: time_limit_ms, retry } = model.limits;
+      const told = cutText(task, TASK_BYTES).text;
+      return [{ id: newId(), name, agent, after: [...new Set(after)], time_limit_ms, retry, task: told }];
+    }),
+  };
+}
+
+function draftFaults(
+  steps: readonly { name: string; agent: string; after: string[] }[],
+  catalogue: Catalogue,
+  taskType: TaskType,
+): string[] {
+  const team = teamOf(catalogue, taskType);
+  const most = maxSteps(catalogue);
+  const above = new Set<string>();
+  const faults = steps.flatMap(({ name, agent, after }) => {
+    const own: string[] = [];
+    if (above.has(name)) own.push(`two steps are called ${name}`);
+    if (!team.includes(agent)) own.push(`${name}: ${agent} is not in the team, which is ${team.join(', ')}`);
+    for (const before of after)
+      if (!above.has(before)) own.push(`${name}: there is no step ${before} above it`);
+    above.add(name);
+    return own;
+  });
+  return steps.length > most ? [`${steps.length} steps are too many: ${most} at most`, ...faults] : faults;
+}
+
+function teamOf({ teams }: Catalogue, taskType: TaskType): string[] {
+  return [...new Set(teams[taskType].map(({ agent }) => agent))];
+}
+
+function maxSteps({ planner }: Catalogue): number {
+  return planner?.maxSteps ?? MAX_STEPS;
+}
+
+function objectOf(properties: Record<string, unknown>): Record<string, unknown> {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}

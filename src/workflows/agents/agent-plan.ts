@@ -1,0 +1,86 @@
+import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { generateText, jsonSchema, NoObjectGeneratedError, Output, type ModelMessage } from 'ai';
+import type { PlanBrief, PlanningActivities, ToPlan } from '../../activities/agents/planning.ts';
+import { PLANNING_TIME_LIMIT_MS } from '../../domain/limits.ts';
+import { CALL_NOTE, type ModelCallNote } from '../../domain/model-call.ts';
+import type { AgentPlanOutcome } from '../agent-messages.ts';
+import { modelFor, outcomeOf } from './ask-model.ts';
+import { Pace } from './pace.ts';
+
+const { openPlanning, checkDraft } = proxyActivities<PlanningActivities>({
+  startToCloseTimeout: '10 s',
+  retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
+});
+
+/** A plan that can't be carried out is asked for once more, with what is wrong with it. */
+const TRIES = 2;
+
+/** A draft as JSON, or why there is none. `text` is what the model said. */
+type Drafted = { draft: unknown; text: string } | { fault: string; text: string };
+
+/** Lets a model write the steps of a run, within the team of its type. */
+export async function agentPlan(toPlan: ToPlan): Promise<AgentPlanOutcome> {
+  const pace = new Pace(null);
+  const brief = await openPlanning(toPlan);
+  if (brief === null) return { unusable: ['there is no planner'] };
+  try {
+    const outcome = await pace.within(PLANNING_TIME_LIMIT_MS, () => plan(toPlan, brief, pace));
+    return outcome === 'late'
+      ? { unusable: [`planning took longer than ${PLANNING_TIME_LIMIT_MS} ms`] }
+      : outcome;
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    const ended = outcomeOf(error);
+    if (ended.kind === 'unrecoverable') return { error: ended.message };
+    return { unusable: [ended.kind === 'failed' ? ended.message : 'no answer'] };
+  }
+}
+
+async function plan(toPlan: ToPlan, brief: PlanBrief, pace: Pace): Promise<AgentPlanOutcome> {
+  const messages: ModelMessage[] = [{ role: 'user', content: brief.prompt }];
+  for (let number = 1; ; number += 1) {
+    await pace.unpaused();
+    const drafted = await askForDraft(toPlan, brief, messages, number);
+    const checked =
+      'fault' in drafted ? { faults: [drafted.fault] } : await checkDraft(toPlan, drafted.draft);
+    if ('plan' in checked) return checked;
+    if (number === TRIES) return { unusable: checked.faults };
+    messages.push(
+      { role: 'assistant', content: drafted.text || '(nothing)' },
+      {
+        role: 'user',
+        content: `This plan can not be carried out:\n- ${checked.faults.join('\n- ')}\nWrite it anew.`,
+      },
+    );
+  }
+}
+
+/** @throws ActivityFailure where the model could not be asked */
+async function askForDraft(
+  { executionId }: ToPlan,
+  brief: PlanBrief,
+  messages: ModelMessage[],
+  number: number,
+): Promise<Drafted> {
+  // Planning belongs to no step: in the record it stands under the id of the run.
+  const note: ModelCallNote = {
+    place: { executionId, stepId: executionId, attempt: 1, number },
+    step: { name: 'planning', agent: 'planner' },
+    callTimeMs: brief.callTimeMs,
+    isTold: false,
+  };
+  try {
+    const { output, text } = await generateText({
+      model: modelFor(brief.model, `planning · model call ${number}`),
+      instructions: brief.instructions,
+      messages: [...messages],
+      output: Output.object({ schema: jsonSchema(brief.schema), name: 'plan' }),
+      maxRetries: 0,
+      providerOptions: { [CALL_NOTE]: note },
+    });
+    return { draft: output, text };
+  } catch (error) {
+    if (!NoObjectGeneratedError.isInstance(error)) throw error;
+    return { fault: 'the answer is not JSON of the schema', text: error.text ?? '' };
+  }
+}

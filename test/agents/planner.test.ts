@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { parseCatalogue } from '../../src/agents/catalogue.ts';
+import { stepsOfDraft } from '../../src/agents/plan-draft.ts';
+import { saidIn, type AskedModel, type Reply } from '../support/model-server.ts';
+import { eventually } from '../support/runs.ts';
+import { teamText, useModels } from './model-world.ts';
+
+const PLANNER = 'planner: { max_steps: 4 }';
+const step = (name: string, agent: string, after: string[] = []) => ({
+  name,
+  agent,
+  task: `Do ${name} well.`,
+  after,
+});
+const isPlanning = (asked: AskedModel) => saidIn(asked).includes('You plan the work of a team');
+
+/** Drafts in their order to the planner, and a word to everybody else. */
+function planning(...drafts: unknown[]): (asked: AskedModel) => Reply {
+  let count = 0;
+  return (asked) => {
+    if (!isPlanning(asked)) return { text: 'Done.' };
+    const draft = drafts[count++];
+    return { text: typeof draft === 'string' ? draft : JSON.stringify(draft) };
+  };
+}
+
+describe('a planner', function () {
+  this.timeout(30_000);
+  const world = useModels({ agents: teamText({ more: PLANNER }) });
+  const submission = { taskType: 'feature' as const };
+
+  it('writes the steps of a run, and each is told what it is to do', async () => {
+    const draft = {
+      steps: [
+        step('look', 'ada'),
+        step('left', 'bob', ['look']),
+        step('right', 'ada', ['look']),
+        step('join', 'bob', ['left', 'right']),
+      ],
+    };
+    const id = await world.play(planning(draft), submission);
+    const { steps, output } = await world.runs.reaches(id, 'completed');
+    assert.deepEqual(
+      steps.map(({ name, agent, status }) => [name, agent, status]),
+      draft.steps.map(({ name, agent }) => [name, agent, 'completed']),
+    );
+    assert.equal(output?.['backend'], 'model');
+    const [asked] = world.asked();
+    assert.ok(asked && /- ada: You are Ada\.\n- bob: You are Bob\./.test(saidIn(asked)));
+    const left = world.asked().find((one) => saidIn(one).includes('Your step now: "left"'));
+    assert.match(saidIn(left as AskedModel), /Your step now: "left"\. Do left well\./);
+    const calls = await world.calls(id);
+    assert.equal(calls.filter(({ step_id }) => step_id === id).length, 1);
+  });
+
+  it('shows the run as planning meanwhile, and waits while it is paused', async () => {
+    const draft = { steps: [step('only', 'ada')] };
+    const id = await world.play(
+      (asked) => (isPlanning(asked) ? { text: JSON.stringify(draft), afterMs: 600 } : { text: 'Done.' }),
+      submission,
+    );
+    await eventually('the planner is asked', () => world.asked().length === 1);
+    await world.runs.reaches(id, 'planning');
+    await world.runs.control.pause(id, { by: 'test' });
+    await world.runs.reaches(id, 'paused');
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    assert.equal(world.asked().length, 1);
+    await world.runs.control.continue(id, { by: 'test' });
+    const { steps } = await world.runs.reaches(id, 'completed');
+    assert.equal(steps.length, 1);
+  });
+
+  it('is asked once more where its plan can not be carried out, with what is wrong', async () => {
+    const bad = { steps: [step('one', 'eve', ['none'])] };
+    const id = await world.play(planning(bad, { steps: [step('one', 'ada')] }), submission);
+    const { steps } = await world.runs.reaches(id, 'completed');
+    assert.deepEqual(
+      steps.map(({ name }) => name),
+      ['one'],
+    );
+    const again = world.asked()[1] as AskedModel;
+    assert.match(saidIn(again), /one: eve is not in the team, which is ada, bob/);
+    assert.match(saidIn(again), /one: there is no step none above it/);
+  });
+
+  it('leaves the work to the steps of the team where the second plan is no better', async () => {
+    const id = await world.play(planning('I would rather not.', '{"steps": []}'), submission);
+    const { steps } = await world.runs.reaches(id, 'completed');
+    assert.deepEqual(
+      steps.map(({ name }) => name),
+      ['design', 'build'],
+    );
+    assert.equal(world.asked().filter(isPlanning).length, 2);
+  });
+
+  it('that is refused ends the run in planning, in a sentence that says why', async () => {
+    const id = await world.play(() => ({ status: 401, message: 'no' }), submission);
+    const { errors, steps } = await world.runs.reaches(id, 'failed');
+    assert.equal(errors[0]?.code, 'planning_failed');
+    assert.match(errors[0]?.message ?? '', /OPENAI_COMPATIBLE_API_KEY is refused/);
+    assert.deepEqual(steps, []);
+  });
+
+  it('has nothing to do with a rehearsal', async () => {
+    const id = await world.play(planning(), { ...submission, rehearsal: {} });
+    await world.runs.reaches(id, 'completed');
+    assert.equal(world.asked().length, 0);
+  });
+
+  it('is stopped by a cancel', async () => {
+    const id = await world.play(() => ({ trouble: 'hang' }), submission);
+    await eventually('the planner is asked', () => world.asked().length === 1);
+    await world.runs.control.cancel(id, { by: 'test' });
+    await world.runs.reaches(id, 'cancelled', 2_000);
+  });
+});
+
+describe('a plan that a model wrote', () => {
+  const catalogue = parseCatalogue(teamText({ more: PLANNER }), 'test');
+  const faultsOf = (draft: unknown) => {
+    const made = stepsOfDraft(catalogue, 'feature', draft, () => 'id');
+    return 'faults' in made ? made.faults : [];
+  };
+
+  const FAULTS: [string, unknown, RegExp][] = [
+    ['no JSON object', 'steps', /the answer/],
+    ['no steps', { steps: [] }, /steps/],
+    [
+      'too many steps',
+      { steps: ['a', 'b', 'c', 'd', 'e'].map((name) => step(name, 'ada')) },
+      /5 steps are too many: 4 at most/,
+    ],
+    ['a name twice', { steps: [step('a', 'ada'), step('a', 'bob')] }, /two steps are called a/],
+    ['a bad name', { steps: [step('A b', 'ada')] }, /lower-case/],
+    [
+      'a circle',
+      { steps: [step('a', 'ada', ['b']), step('b', 'ada', ['a'])] },
+      /a: there is no step b above it/,
+    ],
+    ['an agent of another team', { steps: [step('a', 'eve')] }, /eve is not in the team/],
+  ];
+  for (const [what, draft, fault] of FAULTS) {
+    it(`can not be carried out with ${what}`, () => {
+      assert.match(faultsOf(draft).join('; '), fault);
+    });
+  }
+
+  it('takes times and retries from the team, and its own words for each step', () => {
+    const made = stepsOfDraft(catalogue, 'feature', { steps: [step('a', 'bob')] }, () => 'id');
+    assert.ok('steps' in made);
+    assert.deepEqual(made.steps[0], {
+      id: 'id',
+      name: 'a',
+      agent: 'bob',
+      after: [],
+      task: 'Do a well.',
+      time_limit_ms: 40_000,
+      retry: {
+        maximum_attempts: 2,
+        initial_interval_ms: 10,
+        backoff_coefficient: 1,
+        maximum_interval_ms: 10,
+      },
+    });
+  });
+});
