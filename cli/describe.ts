@@ -1,5 +1,5 @@
 import { duration, fields, printable, table } from './output.ts';
-import type { Detail, Listed, Submitted } from './shapes.ts';
+import type { Detail, Listed, Submitted, Usage } from './shapes.ts';
 
 /** A new run, for people. */
 export function describeSubmitted(submitted: Submitted): string {
@@ -23,6 +23,7 @@ export function describeRun(run: Detail): string {
     ['Submitted', run.created_at],
     ['Started', run.started_at],
     ['Paused', run.paused_at && `${run.paused_at} by ${run.paused_by ?? 'somebody'}`],
+    ['Models', run.usage && describeUsage(run.usage)],
     ['Asks', run.question && `${run.question.agent} in ${run.question.step}: ${run.question.text}`],
     ['Completed', run.completed_at],
     ['Took', run.duration_ms === null ? null : duration(run.duration_ms)],
@@ -56,6 +57,11 @@ export function describeRun(run: Detail): string {
     ...(errors.length === 0 ? [] : ['', 'Errors', ...errors.map((line) => `  ${printable(line.trim())}`)]),
     ...(run.output === null ? [] : ['', 'Output', JSON.stringify(run.output, null, 2)]),
   ].join('\n');
+}
+
+function describeUsage({ input_tokens, output_tokens, model_calls = 0, cost_usd }: Usage): string {
+  const cost = cost_usd === undefined ? '' : `, ${cost_usd.toFixed(4)} US dollars`;
+  return `${model_calls} call(s), ${input_tokens} tokens in, ${output_tokens} out${cost}`;
 }
 
 /** Runs of a list, for people. */

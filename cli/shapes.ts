@@ -1,6 +1,9 @@
 import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
 import type { AttemptTrigger, DeliveryStatus } from '../src/domain/delivery.ts';
-import type { RunView } from '../src/domain/task-run.ts';
+import type { ArtifactNote } from '../src/domain/artifact.ts';
+import type { RunView, Usage } from '../src/domain/task-run.ts';
+
+export type { Usage };
 import type { TaskState } from '../src/domain/task-states.ts';
 import type { Subscription, WebhookStatus } from '../src/domain/webhook.ts';
 
@@ -45,8 +48,23 @@ export type Detail = Omit<RunView, 'paused_from'> &
     status_url: string;
     rerun_of: string | null;
     rerun_from: string | null;
+    usage: Usage | null;
     reruns: { execution_id: string; state: TaskState }[];
   };
+
+export type Artifact = ArtifactNote & { step: string | null; agent: string; created_at: string; url: string };
+
+/** A call of a model or a tool, as it ended. */
+export type AgentCall = {
+  step: string | null;
+  attempt: number;
+  number: number;
+  name: string;
+  usage: Usage | null;
+  failure: string | null;
+  started_at: string;
+  duration_ms: number;
+};
 
 /** A list that is whole. */
 export type Whole<T> = { data: T[] };

@@ -1,8 +1,9 @@
 import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { createArtifactActivities } from '../src/activities/agents/artifacts.ts';
 import { createModelActivities } from '../src/activities/agents/invoke-model.ts';
-import { createStepActivities } from '../src/activities/agents/steps.ts';
 import { createPlanningActivities } from '../src/activities/agents/planning.ts';
+import { createStepActivities } from '../src/activities/agents/steps.ts';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { asksModels, hasRemoteAgents, type Catalogue } from '../src/agents/catalogue.ts';
 import { createModels } from '../src/agents/models.ts';
@@ -74,8 +75,9 @@ async function createMeans({ database, catalogue, models: settings, outbound, lo
     bundle: await agentsBundle(Runtime.instance().logger),
     activities: {
       ...createModelActivities({ database, models, prices: catalogue.prices, clock }),
-      ...createStepActivities({ database, catalogue, historyEvents: settings.historyEvents, clock }),
       ...createPlanningActivities({ database, catalogue }),
+      ...createStepActivities({ database, catalogue, historyEvents: settings.historyEvents, clock }),
+      ...createArtifactActivities({ database, clock }),
       ...tools.activities,
     },
     async close() {

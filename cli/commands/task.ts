@@ -11,10 +11,10 @@ import { noteOf } from '../run-picture.ts';
 import type { CallbackAttempt, Detail, Listed, Page, Rerun, Submitted, Whole } from '../shapes.ts';
 import { describeListed, describeRun, describeSubmitted } from '../describe.ts';
 import { type SubmitOptions, submissionOf } from '../task-options.ts';
+import { TASKS, taskPath } from '../task-path.ts';
 import { waitForEnd } from '../wait.ts';
 import { watchRun } from '../watch.ts';
-
-const TASKS = '/api/v1/tasks';
+import { addWorkCommands } from './task-work.ts';
 
 /** `baton task …` */
 export function addTaskCommands(program: Command): void {
@@ -22,6 +22,7 @@ export function addTaskCommands(program: Command): void {
   addSubmit(task);
   addRerun(task);
   addReading(task);
+  addWorkCommands(task);
   addSteering(task);
 }
 
@@ -59,11 +60,11 @@ function addRerun(task: Command): void {
     .action(async (id: string, options: RerunOptions, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
-      const again = await api.call<Rerun>('POST', `${pathOf(id)}/rerun`, {
+      const again = await api.call<Rerun>('POST', `${taskPath(id)}/rerun`, {
         body: { from_step: options.fromStep },
         headers: repeatable(options.idempotencyKey),
       });
-      const { callback } = await api.call<Detail>('GET', pathOf(again.execution_id));
+      const { callback } = await api.call<Detail>('GET', taskPath(again.execution_id));
       if (callback.url !== null) keepSecret(context, again);
       await afterSubmission(context, api, again, options);
     });
@@ -124,7 +125,7 @@ function addReading(task: Command): void {
     .description('Show a run')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
-      const run = await api().call<Detail>('GET', pathOf(id));
+      const run = await api().call<Detail>('GET', taskPath(id));
       output.document(run);
       output.line(describeRun(run));
     });
@@ -152,7 +153,7 @@ function addReading(task: Command): void {
     .option('--after <seq>', 'leave out the events up to this one', '0')
     .action(async (id: string, { after }: { after: string }, command: Command) => {
       const { api, output } = contextOf(command);
-      pathOf(id);
+      taskPath(id);
       process.exitCode = exitCodeOf(await watchRun(api(), output, id, { after: seqOf(after) }));
     });
   task
@@ -162,7 +163,7 @@ function addReading(task: Command): void {
     .action(async (id: string, { after }: { after: string }, command: Command) => {
       const { api, output } = contextOf(command);
       const query = { after: seqOf(after) };
-      const { data } = await api().call<Whole<FeedEvent>>('GET', `${pathOf(id)}/events`, { query });
+      const { data } = await api().call<Whole<FeedEvent>>('GET', `${taskPath(id)}/events`, { query });
       for (const event of data) {
         output.jsonLine(event);
         output.line(`${String(event.seq).padStart(4)}  ${event.at}  ${printable(noteOf(event))}`);
@@ -173,7 +174,7 @@ function addReading(task: Command): void {
     .description('Show every attempt to deliver the result')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
-      const list = await api().call<Whole<CallbackAttempt>>('GET', `${pathOf(id)}/callbacks`);
+      const list = await api().call<Whole<CallbackAttempt>>('GET', `${taskPath(id)}/callbacks`);
       output.document(list);
       output.line(describeCallbacks(list.data));
     });
@@ -225,7 +226,7 @@ function addSteering(task: Command): void {
       .option('--reason <text>', 'for people to read')
       .action(async (id: string, options: { reason?: string }, command: Command) => {
         const { api, output } = contextOf(command);
-        const run = await api().call<Detail>('POST', `${pathOf(id)}/${wish}`, { body: options });
+        const run = await api().call<Detail>('POST', `${taskPath(id)}/${wish}`, { body: options });
         output.document(run);
         output.line(`${run.execution_id} is ${run.state}`);
       });
@@ -235,16 +236,10 @@ function addSteering(task: Command): void {
     .description("Erase an ended run's data")
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
-      await api().call('DELETE', pathOf(id));
+      await api().call('DELETE', taskPath(id));
       output.document({ execution_id: id, deleted: true });
       output.line(`${id} is erased`);
     });
-}
-
-/** Refuses what would become another path. */
-function pathOf(id: string): string {
-  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is no execution id`);
-  return `${TASKS}/${id}`;
 }
 
 function seqOf(text: string): number {

@@ -4,6 +4,7 @@ import type { Database } from '../database/connect.ts';
 import { lastProgress, recordChange } from '../database/feed.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { StepOutcome, StepWork } from '../domain/step-work.ts';
+import { createArtifactActivities } from './agents/artifacts.ts';
 import { keepBeating } from './heartbeat.ts';
 import { createProgressMerger } from './progress-merger.ts';
 
@@ -11,6 +12,7 @@ export type RehearsalActivities = ReturnType<typeof createRehearsalActivities>;
 
 /** The rehearsal backend as activities. */
 export function createRehearsalActivities({ database }: { database: Database }) {
+  const artifacts = createArtifactActivities({ database, clock: () => new Date() });
   /** Plays a step; its progress is in the feed, up to the last report, before it ends. */
   const play = async (work: StepWork): Promise<StepOutcome> => {
     const { info, cancellationSignal: signal } = Context.current();
@@ -24,10 +26,20 @@ export function createRehearsalActivities({ database }: { database: Database }) 
     try {
       const outcome = await rehearseStep(work, { signal, report });
       await progress.flush();
-      return outcome;
+      const left = await leave(work, outcome);
+      return left.length > 0 ? { ...outcome, artifacts: left } : outcome;
     } finally {
       await progress.drop();
     }
+  };
+  /** Leaves the document behind that the script gives to the step. */
+  const leave = async ({ executionId, step, number, rehearsal }: StepWork, { kind }: StepOutcome) => {
+    const given = rehearsal?.artifact;
+    if (kind !== 'completed' || given?.step !== number) return [];
+    const input = { name: given.name, media_type: given.media_type ?? 'text/plain', content: given.text };
+    const saving = { place: { executionId, stepId: step.id }, agent: step.agent, input };
+    const { artifact } = await artifacts.saveArtifact(saving);
+    return artifact ? [artifact] : [];
   };
   return {
     /** Plays one attempt of a step; its progress goes into the feed while it lasts. */

@@ -71,6 +71,8 @@ function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {
 }
 
 function namedSteps(rehearsal: Rehearsal | null): number[] {
-  const { fail, unrecoverable, escalate, ask } = rehearsal ?? {};
-  return [fail?.step, unrecoverable?.step, escalate?.step, ask?.step].filter((step) => step !== undefined);
+  const { fail, unrecoverable, escalate, ask, artifact } = rehearsal ?? {};
+  return [fail?.step, unrecoverable?.step, escalate?.step, ask?.step, artifact?.step].filter(
+    (step) => step !== undefined,
+  );
 }

@@ -22,3 +22,29 @@ export async function rerunsOf(database: Database, executionId: string): Promise
   `.execute(statements(database));
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }
+
+/** A step that a run takes over from another one: its ids there and here. */
+export type TakenStep = { name: string; earlierId: string; id: string };
+
+/** Gives a run what the steps that it takes over have left behind: documents, and results for the steps after them. */
+export async function copyLeftovers(
+  database: Database,
+  { from, to, steps }: { from: string; to: string; steps: readonly TakenStep[] },
+): Promise<void> {
+  if (steps.length === 0) return;
+  await sql`
+    with documents as (
+      insert into artifacts (execution_id, name, step_id, agent, media_type, content, size, sha256, created_at)
+      select ${to}::uuid, name, taken.id, agent, media_type, content, size, sha256, created_at
+      from artifacts
+      join unnest(${steps.map(({ earlierId }) => earlierId)}::uuid[], ${steps.map(({ id }) => id)}::uuid[])
+        as taken (earlier_id, id) on step_id = earlier_id
+      where execution_id = ${from}::uuid
+      on conflict do nothing
+    )
+    insert into step_results (execution_id, step, agent, attempt, text, written_at)
+    select ${to}::uuid, step, agent, 0, text, written_at from step_results
+    where execution_id = ${from}::uuid and step = any(${steps.map(({ name }) => name)}::text[])
+    on conflict do nothing
+  `.execute(statements(database));
+}

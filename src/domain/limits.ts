@@ -20,6 +20,10 @@ export const CALLBACK_RESPONSE_BYTES = 16_384;
 export const MAX_STEP_NAME_LENGTH = 63;
 /** What an agent asks a person, in characters. */
 export const MAX_QUESTION_LENGTH = 4_000;
+/** Documents that the agents of a run may leave behind, the bytes of each, and the name of one in characters. */
+export const MAX_ARTIFACTS = 20;
+export const MAX_ARTIFACT_BYTES = 1_048_576;
+export const MAX_ARTIFACT_NAME_LENGTH = 200;
 /** Steps of one run. */
 export const MAX_STEPS = 50;
 /** A run without its paused time, unless `agents.yml` says otherwise, in milliseconds. */

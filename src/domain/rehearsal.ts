@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_QUESTION_LENGTH, MAX_STEPS } from './limits.ts';
+import { MAX_ARTIFACT_NAME_LENGTH, MAX_QUESTION_LENGTH, MAX_STEPS } from './limits.ts';
 
 const milliseconds = z.int().min(0).max(86_400_000);
 const stepNumber = z.int().min(1).max(MAX_STEPS);
@@ -24,6 +24,15 @@ export const rehearsalSchema = z
       .strictObject({ step: stepNumber, reason: z.string().min(1).max(1_000) })
       .optional()
       .describe('The step ends the run `escalated`'),
+    artifact: z
+      .strictObject({
+        step: stepNumber,
+        name: z.string().min(1).max(MAX_ARTIFACT_NAME_LENGTH),
+        media_type: z.string().min(1).max(100).optional(),
+        text: z.string().max(10_000),
+      })
+      .optional()
+      .describe('The step leaves this document behind'),
     ask: z
       .strictObject({ step: stepNumber, question: z.string().min(1).max(MAX_QUESTION_LENGTH) })
       .optional()

@@ -1,8 +1,12 @@
+import type { RunArtifact } from './artifact.ts';
 import type { Plan } from './plan.ts';
 import type { Step } from './task-run.ts';
 
 /** A plan as it is stored: the steps that were taken over from an earlier run stand beside it, as they ended there. */
-export type StoredPlan = Plan & { kept?: Step[] };
+export type StoredPlan = Plan & { kept?: Step[]; left?: Left };
+
+/** What kept steps have left behind: results as the output shows them, by the ids of the steps, and documents. */
+type Left = { results: { id: string; text: string }[]; artifacts: RunArtifact[] };
 
 /** From which step a run is taken up again, and the names of the steps that stay as they are. */
 export type TakingUp = { from: string; kept: string[] };
@@ -30,14 +34,29 @@ export function takeUp(plan: Plan, steps: readonly Step[], from: string | null):
 export function planAgain(
   plan: StoredPlan,
   steps: readonly Step[],
-  kept: readonly string[],
+  { kept, output }: { kept: readonly string[]; output: Record<string, unknown> | null },
   newId: () => string,
 ): StoredPlan {
-  const { kept: _, ...rest } = plan;
+  const { kept: _, left: __, ...rest } = plan;
   const planned = plan.steps.map((step) => ({ ...step, id: newId() }));
   const taken = planned.flatMap(({ id, name }) => {
     const step = steps.find((done) => done.name === name);
     return step && kept.includes(name) ? [{ ...step, id, kept: true as const }] : [];
   });
-  return { ...rest, steps: planned, kept: taken };
+  return { ...rest, steps: planned, kept: taken, left: leftBy(taken, output) };
+}
+
+/** What the output of a run says of these steps. */
+function leftBy(steps: readonly Step[], output: Record<string, unknown> | null): Left {
+  const { steps: done = [], artifacts = [] } = (output ?? {}) as {
+    steps?: { name: string; result?: string }[];
+    artifacts?: RunArtifact[];
+  };
+  return {
+    results: steps.flatMap(({ id, name }) => {
+      const text = done.find((one) => one.name === name)?.result;
+      return text === undefined ? [] : [{ id, text }];
+    }),
+    artifacts: artifacts.filter(({ step }) => steps.some(({ name }) => name === step)),
+  };
 }

@@ -1,3 +1,4 @@
+import type { ArtifactNote, RunArtifact } from './artifact.ts';
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
 import { backendOf, type BackendName, type PlannedStep } from './plan.ts';
 import type { StoredPlan } from './rerun.ts';
@@ -49,6 +50,8 @@ export class RunState {
   /** By step: what did its work, and the text of its result. */
   readonly #backends = new Map<string, BackendName>();
   readonly #results = new Map<string, string>();
+  /** By name. */
+  readonly #artifacts = new Map<string, RunArtifact>();
   readonly #enginePauses = new Set<string>();
   /** Questions that nobody has answered, in the order they were asked; the first may be the one that is shown. */
   #questions: { number: number; stepId: string; text: string }[] = [];
@@ -99,6 +102,8 @@ export class RunState {
     this.#backend = plan.backend;
     this.#newPlan = plan;
     for (const planned of plan.steps) this.#backends.set(planned.id, backendOf(plan, planned));
+    for (const { id, text } of plan.left?.results ?? []) this.#results.set(id, text);
+    for (const artifact of plan.left?.artifacts ?? []) this.#artifacts.set(artifact.name, artifact);
     const keptOf = (planned: PlannedStep) => plan.kept?.find(({ id }) => id === planned.id);
     this.#view.steps = plan.steps.map((planned) => keptOf(planned) ?? pendingStep(planned));
     const steps = plan.steps.map((planned) => {
@@ -175,6 +180,12 @@ export class RunState {
     this.#tellOfStep(step, 'step.completed', now, { summary, usage, duration_ms });
   }
 
+  /** Notes what an attempt left behind; a document takes the place of an earlier one of the same name. */
+  artifactsSaved(stepId: string, saved: readonly ArtifactNote[]): void {
+    const { name: step, agent } = this.#step(stepId);
+    for (const note of saved) this.#artifacts.set(note.name, { ...note, step, agent });
+  }
+
   /** Adds what an attempt took to what its step has taken so far. */
   stepUsed(stepId: string, usage: Usage): void {
     const step = this.#step(stepId);
@@ -243,6 +254,7 @@ export class RunState {
         const backend = this.#backends.get(id);
         return { name, agent, backend, summary, ...(result === undefined ? {} : { result }) };
       }),
+      artifacts: [...this.#artifacts.values()],
     };
   }
 

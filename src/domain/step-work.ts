@@ -1,3 +1,4 @@
+import type { ArtifactNote } from './artifact.ts';
 import type { PlannedStep } from './plan.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import type { Answer, StepResult } from './run-state.ts';
@@ -19,11 +20,11 @@ export type AgentWork = Omit<StepWork, 'rehearsal'> & { earlier: string[] };
 
 /**
  * How the work on a step ended. `failed` may be tried again, `unrecoverable` may not, `escalated` hands the
- * run to a human. `usage` is what the attempt took, however it ended.
+ * run to a human. `usage` is what the attempt took, `artifacts` what it left behind, however it ended.
  */
 export type StepOutcome = (
   | { kind: 'completed'; result: StepResult }
   | { kind: 'failed'; message: string; timedOut?: boolean }
   | { kind: 'unrecoverable'; message: string }
   | { kind: 'escalated'; reason: string }
-) & { usage?: Usage | null };
+) & { usage?: Usage | null; artifacts?: ArtifactNote[] };

@@ -154,6 +154,7 @@ function conclude(loop: Loop, place: Place, outcome: StepOutcome): StepsOutcome 
   const { step, attempt } = place;
   const now = Date.now();
   if (outcome.usage) state.stepUsed(step.id, outcome.usage);
+  if (outcome.artifacts) state.artifactsSaved(step.id, outcome.artifacts);
   switch (outcome.kind) {
     case 'completed':
       place.phase = 'done';

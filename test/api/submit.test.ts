@@ -124,5 +124,6 @@ const DETAIL_ORDER = [
   'rerun_of',
   'rerun_from',
   'question',
+  'usage',
   'reruns',
 ];

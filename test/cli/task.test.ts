@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startWorld, type World } from '../api/world.ts';
 import { services } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
@@ -128,7 +130,7 @@ describe('baton task', () => {
   });
 
   it('pauses and continues', async () => {
-    const id = await submitted({ steps: 2, step_ms: 300 });
+    const id = await submitted({ steps: 2, step_ms: 2_000 });
     assert.equal((await cli.json(['task', 'pause', id])).state, 'paused');
     const { stdout } = await cli.run(['task', 'get', id]);
     assert.match(stdout, /State +paused\n/);
@@ -182,7 +184,7 @@ describe('baton task', () => {
   });
 
   it('runs an ended run again, from where it stopped or from a step that is named', async () => {
-    const id = await submitted({ steps: 2, step_ms: 400 });
+    const id = await submitted({ steps: 2, step_ms: 3_000 });
     await world.reaches(id, 'executing');
     await cli.run(['task', 'cancel', id]);
     const again = await cli.run(['task', 'rerun', id, '--wait']);
@@ -203,6 +205,22 @@ describe('baton task', () => {
     const refused = await cli.run(['task', 'rerun', id, '--from-step', 'nope']);
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /\/from_step: .*step-1, step-2/);
+  });
+
+  it('lists what agents have left behind, and downloads it, never over a file that is there', async () => {
+    const artifact = { step: 1, name: 'notes.md', media_type: 'text/markdown', text: 'It works.' };
+    const id = await submitted({ steps: 1, artifact });
+    await world.reaches(id, 'completed');
+    const { stdout } = await cli.run(['task', 'artifacts', id]);
+    assert.match(stdout, /^NAME +TYPE +SIZE.+\nnotes\.md +text\/markdown +9 bytes +step-1/);
+    const target = join(cli.home, 'notes.md');
+    const download = ['task', 'artifacts', id, '--download', 'notes.md', '--output'];
+    assert.deepEqual((await cli.json([...download, target])).size, 9);
+    assert.equal(readFileSync(target, 'utf8'), 'It works.');
+    const again = await cli.run([...download, target]);
+    assert.deepEqual([again.code, /is there already/.test(again.stderr)], [2, true]);
+    assert.equal((await cli.run([...download, '-'])).stdout, 'It works.');
+    assert.match((await cli.run(['task', 'calls', id])).stdout, /No calls/);
   });
 
   it('has its callback checked by `baton receiver`', async () => {

@@ -46,6 +46,16 @@ function stepsThat(...statuses: StepStatus[]): Step[] {
   }));
 }
 
+const OUTPUT = {
+  steps: [
+    { name: 'design', result: 'two tables' },
+    { name: 'implement', result: 'done' },
+  ],
+  artifacts: [
+    { name: 'design.md', media_type: 'text/markdown', size: 3, step: 'design', agent: 'developer' },
+    { name: 'patch', media_type: 'text/plain', size: 3, step: 'implement', agent: 'developer' },
+  ],
+};
 const ALL_DONE = stepsThat('completed', 'completed', 'completed', 'completed', 'completed');
 
 describe('taking up a run', () => {
@@ -79,7 +89,12 @@ describe('taking up a run', () => {
 
   it('gives all steps new ids, and the kept ones as they ended under theirs', () => {
     let number = 0;
-    const again = planAgain(plan, ALL_DONE, ['design'], () => `new-${(number += 1)}`);
+    const again = planAgain(
+      plan,
+      ALL_DONE,
+      { kept: ['design'], output: OUTPUT },
+      () => `new-${(number += 1)}`,
+    );
     assert.deepEqual(
       again.steps.map(({ id, name }) => [id, name]),
       [
@@ -92,5 +107,9 @@ describe('taking up a run', () => {
     );
     assert.deepEqual(again.kept, [{ ...ALL_DONE[0], id: 'new-1', kept: true }]);
     assert.deepEqual(again.steps[4]?.after, ['test', 'review']);
+    assert.deepEqual(again.left, {
+      results: [{ id: 'new-1', text: 'two tables' }],
+      artifacts: [OUTPUT.artifacts[0]],
+    });
   });
 });

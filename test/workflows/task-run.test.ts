@@ -137,7 +137,7 @@ describe('a run', function () {
     const described = metadata.definition?.signalDefinitions?.filter((signal) => signal.description) ?? [];
     assert.deepEqual(
       described.map((signal) => signal.name ?? '').toSorted((a, b) => a.localeCompare(b)),
-      ['cancel', 'continue', 'engine-paused', 'pause'],
+      ['approval-asked', 'cancel', 'continue', 'engine-paused', 'pause'],
     );
   });
 

@@ -13,7 +13,10 @@ export type Access =
   | { kind: 'credential'; scope: Scope | null }
   | { kind: 'person'; least: Role };
 
-/** One answer as the OpenAPI document tells of it. `mediaTypes` is JSON by default. */
+/**
+ * One answer as the OpenAPI document tells of it. `mediaTypes` is JSON by default; where a route's answers have types
+ * and no schema, and the route itself names none, the caller can't choose among them.
+ */
 export type DeclaredAnswer = {
   description: string;
   schema?: z.ZodType;
@@ -48,7 +51,7 @@ export type Answer = {
   body?: unknown;
   /** Several values of a header are sent as several lines. */
   headers?: Readonly<Record<string, string | string[]>>;
-  /** Sent as it comes, in the call's media type. */
+  /** Sent as it comes, in the call's media type unless the headers name another. */
   stream?: Readable;
 };
 

@@ -142,7 +142,7 @@ function send(context: Context, call: Call, answer: Answer): void {
   context.status = answer.status;
   context.set(answer.headers ?? {});
   if (answer.stream) {
-    context.type = call.mediaType;
+    if (!answer.headers?.['Content-Type']) context.type = call.mediaType;
     if (context.method === 'HEAD') answer.stream.destroy();
     context.body = answer.stream;
   } else if (answer.body !== undefined) {
@@ -156,8 +156,8 @@ function send(context: Context, call: Call, answer: Answer): void {
 
 function negotiate(route: Route, context: Context): string {
   const offered = route.mediaTypes ?? ['application/json'];
-  if (Object.values(route.answers).every((answer) => !answer.schema && !answer.mediaTypes))
-    return 'application/json';
+  const isFixed = !route.mediaTypes && Object.values(route.answers).every((answer) => !answer.schema);
+  if (isFixed) return 'application/json';
   const chosen = context.accepts([...offered]);
   if (chosen === false) throw new Problem('not_acceptable', `The answer is ${offered.join(' or ')}.`);
   return chosen;

@@ -1,4 +1,4 @@
-import { roomOf, type RunView } from '../../domain/task-run.ts';
+import { roomOf, type RunView, type Usage } from '../../domain/task-run.ts';
 import type { CallbackAttemptRow } from '../../database/callbacks.ts';
 import type { Rerun } from '../../database/reruns.ts';
 import { viewOfRow, type TaskRunRow } from '../../database/task-runs.ts';
@@ -11,11 +11,18 @@ export function statusUrl(baseUrl: string, executionId: string): string {
 /** What stands around a row: the public address, and how people read who did something. */
 type Surroundings = { baseUrl: string; labelOf: (actor: string) => string };
 
+/** What the detail tells that is neither in the row nor in the view. */
+type Beside = {
+  usage: Usage | null;
+  attempts: readonly CallbackAttemptRow[];
+  reruns: readonly Rerun[];
+};
+
 /** A run in full: what was submitted from the row, what moves from the view. */
 export function presentDetail(
   row: TaskRunRow,
   view: RunView,
-  { attempts, reruns }: { attempts: readonly CallbackAttemptRow[]; reruns: readonly Rerun[] },
+  { usage, attempts, reruns }: Beside,
   { baseUrl, labelOf }: Surroundings,
 ) {
   return {
@@ -44,6 +51,7 @@ export function presentDetail(
     rerun_of: row.rerun_of ?? null,
     rerun_from: row.rerun_from ?? null,
     question: view.question,
+    usage,
     reruns: reruns.map((rerun) => ({ ...rerun, created_at: rerun.created_at.toISOString() })),
   };
 }

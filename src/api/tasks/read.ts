@@ -1,5 +1,6 @@
 import { isTerminal } from '../../domain/task-states.ts';
 import { labelsOf } from '../../database/actors.ts';
+import { usageOfRun } from '../../database/agent-calls.ts';
 import { callbackAttempts } from '../../database/callbacks.ts';
 import { rerunsOf } from '../../database/reruns.ts';
 import { findRun, readView, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
@@ -31,10 +32,11 @@ export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<Read
 export async function detailOf(deps: Dependencies, { row, view }: Reading) {
   const told = row.callback_url !== null && isTerminal(view.state);
   // Only an ended run can have been taken up by others.
-  const [attempts, reruns] = await Promise.all([
+  const [usage, attempts, reruns] = await Promise.all([
+    usageOfRun(deps.database, row.id),
     told ? callbackAttempts(deps.database, row.id) : [],
     isTerminal(view.state) ? rerunsOf(deps.database, row.id) : [],
   ]);
   const labelOf = await labelsOf(deps.database, [row.created_by]);
-  return presentDetail(row, view, { attempts, reruns }, { baseUrl: deps.baseUrl, labelOf });
+  return presentDetail(row, view, { usage, attempts, reruns }, { baseUrl: deps.baseUrl, labelOf });
 }

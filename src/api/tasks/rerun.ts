@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { stepIdsOf } from '../../agents/step-ids.ts';
 import { isForeignKeyMissing } from '../../database/outage.ts';
-import { storedPlan } from '../../database/reruns.ts';
+import { copyLeftovers, storedPlan } from '../../database/reruns.ts';
 import type { TaskRunRow } from '../../database/task-runs.ts';
 import { planAgain, takeUp, type StoredPlan } from '../../domain/rerun.ts';
 import { isTerminal } from '../../domain/task-states.ts';
@@ -39,7 +39,8 @@ export async function rerunTask(
   const ready = readyPlan(await storedPlan(deps.database, earlier.id), earlier, fromStep, newId);
   const run = runLike(earlier, { id: newId, created_by: caller.actor, created_at: deps.clock(), ...ready });
   try {
-    const taken = await takeIn(deps, { run, secret: newSecret(), claim });
+    const beforeStart = () => copyLeftovers(deps.database, leftoversOf(earlier, newId, ready));
+    const taken = await takeIn(deps, { run, secret: newSecret(), claim, beforeStart });
     const body = { ...taken, rerun_of: earlier.id, rerun_from: ready?.rerun_from ?? null };
     return { status: 201, headers: { Location: taken.status_url }, body };
   } catch (error) {
@@ -51,7 +52,7 @@ export async function rerunTask(
 
 function readyPlan(
   plan: StoredPlan | null,
-  { steps }: TaskRunRow,
+  { steps, output }: TaskRunRow,
   fromStep: string | null,
   newId: string,
 ): Ready | null {
@@ -66,7 +67,18 @@ function readyPlan(
       errors: [{ pointer: '/from_step', code: 'not_allowed', message }],
     });
   }
-  return { plan: planAgain(plan, steps, taken.kept, stepIdsOf(newId)), rerun_from: taken.from };
+  return {
+    plan: planAgain(plan, steps, { kept: taken.kept, output: output ?? null }, stepIdsOf(newId)),
+    rerun_from: taken.from,
+  };
+}
+
+function leftoversOf(earlier: TaskRunRow, newId: string, ready: Ready | null) {
+  const steps = (ready?.plan.kept ?? []).flatMap(({ id, name }) => {
+    const there = earlier.steps.find((step) => step.name === name);
+    return there ? [{ name, earlierId: there.id, id }] : [];
+  });
+  return { from: earlier.id, to: newId, steps };
 }
 
 /** What was submitted, once more. */

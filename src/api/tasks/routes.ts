@@ -17,6 +17,7 @@ import { rerunTask } from './rerun.ts';
 import * as schema from './schema.ts';
 import { steerTask, type Steering } from './steer.ts';
 import { submitTask } from './submit.ts';
+import { workRoutes } from './work-routes.ts';
 import { preferredWait, readWhenChanged } from './wait.ts';
 
 const PATH = '/api/v1/tasks';
@@ -35,6 +36,7 @@ export function taskRoutes(deps: Dependencies): Route[] {
     rerun(deps),
     events(deps),
     callbacks(deps),
+    ...workRoutes(deps),
     erase(deps),
   ];
 }

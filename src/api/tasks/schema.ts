@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/limits.ts';
-import { escalation, progress, question, runError, step } from '../../domain/run-schemas.ts';
+import { escalation, progress, question, runError, step, usage } from '../../domain/run-schemas.ts';
 import { TASK_TYPES } from '../../domain/task-run.ts';
 import { TASK_STATES } from '../../domain/task-states.ts';
 import { feedEvent } from '../../domain/feed-schemas.ts';
@@ -104,6 +104,7 @@ export const detail = z
     rerun_of: rerunOf,
     rerun_from: rerunFrom,
     question: question.nullable().describe('What an agent asks, while the run is paused for the answer'),
+    usage: usage.nullable().describe('Of all models that worked for this run; null where none was asked'),
     reruns: z
       .array(
         z.strictObject({

@@ -19,7 +19,13 @@ export type TakenIn = {
 };
 
 /** A run that is about to be stored; `secret` is what its callbacks are signed with. */
-export type RunToTakeIn = { run: Omit<NewRun, 'callback_secret'>; secret: string; claim: Claim | null };
+export type RunToTakeIn = {
+  run: Omit<NewRun, 'callback_secret'>;
+  secret: string;
+  claim: Claim | null;
+  /** What else must be stored before the workflow starts; may be done twice. */
+  beforeStart?: () => Promise<void>;
+};
 
 /**
  * Stores a run and starts its workflow: first the row, then the workflow. A start that certainly failed takes the row
@@ -27,7 +33,10 @@ export type RunToTakeIn = { run: Omit<NewRun, 'callback_secret'>; secret: string
  * leaves a row, which the reconciler takes up.
  * @throws Problem `unavailable` where Temporal does not take it
  */
-export async function takeIn(deps: Dependencies, { run, secret, claim }: RunToTakeIn): Promise<TakenIn> {
+export async function takeIn(
+  deps: Dependencies,
+  { run, secret, claim, beforeStart }: RunToTakeIn,
+): Promise<TakenIn> {
   let shown = secret;
   try {
     const sealed = deps.sealing.seal(secret, callbackSecretPlace(run.id));
@@ -37,6 +46,7 @@ export async function takeIn(deps: Dependencies, { run, secret, claim }: RunToTa
     if (!claim || !isDuplicate(error)) throw error;
     shown = await secretOfEarlier(deps, run.id);
   }
+  await beforeStart?.();
   await startRun(deps, run);
   const url = statusUrl(deps.baseUrl, run.id);
   return { execution_id: run.id, status_url: url, websocket_room: roomOf(run.id), callback_secret: shown };

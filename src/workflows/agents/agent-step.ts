@@ -29,16 +29,16 @@ export async function agentStep({ work, carried }: AgentStepInput<Carried>): Pro
   const session = carried ? new Session(work, approvals, carried) : await open(work, approvals);
   if ('error' in session) return { kind: 'unrecoverable', message: session.error };
   const outcome = await pace.within(limitMs, () => workOn(session, pace));
-  if (outcome !== 'late') return { ...outcome, usage: session.usage };
+  if (outcome !== 'late') return { ...outcome, ...session.account() };
   const message = `took longer than ${limitMs} ms`;
   if (session.opened.brief.limits.on_limit === 'escalate') {
     return {
       kind: 'escalated',
       reason: `${work.step.agent} ${message} for ${work.step.name}`,
-      usage: session.usage,
+      ...session.account(),
     };
   }
-  return { kind: 'failed', timedOut: true, message, usage: session.usage };
+  return { kind: 'failed', timedOut: true, message, ...session.account() };
 }
 
 /** Finds out what the agent works with. */

@@ -1,6 +1,7 @@
 import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
 import { MAX_QUESTION_LENGTH } from '../../domain/limits.ts';
 import { noteCall } from './note-call.ts';
+import { save } from './save-artifact.ts';
 import type { Session } from './session.ts';
 
 /** What one of our own tools does when a model calls it; it writes the record of the call, too. */
@@ -33,6 +34,7 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
     await noteCall(session, { name: 'ask_for_approval', input }, place, answer);
     return answer;
   },
+  save_artifact: save,
   async escalate_to_human(session, input, place) {
     const answer = { text: 'give the reason', is_error: true, truncated: false };
     await noteCall(session, { name: 'escalate_to_human', input }, place, answer);

@@ -1,6 +1,7 @@
 import type { ModelMessage } from 'ai';
 import type { StepBrief } from '../../activities/agents/steps.ts';
 import type { CallPlace, ToolDescription } from '../../domain/agent-work.ts';
+import type { ArtifactNote } from '../../domain/artifact.ts';
 import type { AgentWork } from '../../domain/step-work.ts';
 import { addUsage, type Usage } from '../../domain/task-run.ts';
 import type { Approvals } from './approvals.ts';
@@ -17,6 +18,7 @@ export type Carried = {
   /** The last call's number. */
   number: number;
   modelCalls: number;
+  artifacts: ArtifactNote[];
   pace: { workedMs: number; isPaused: boolean };
 };
 
@@ -28,12 +30,14 @@ export class Session {
   readonly approvals: Approvals;
   usage: Usage | null;
   modelCalls: number;
+  /** Documents that the agent has left behind, by name. */
+  readonly #artifacts: Map<string, ArtifactNote>;
   #number: number;
 
   constructor(
     work: AgentWork,
     approvals: Approvals,
-    begun: Pick<Carried, 'opened' | 'messages'> & Partial<Pick<Carried, 'usage' | 'number' | 'modelCalls'>>,
+    begun: Pick<Carried, 'opened' | 'messages'> & Partial<Omit<Carried, 'opened' | 'messages' | 'pace'>>,
   ) {
     this.work = work;
     this.approvals = approvals;
@@ -41,6 +45,7 @@ export class Session {
     this.conversation = new Conversation(begun.messages);
     this.usage = begun.usage ?? null;
     this.modelCalls = begun.modelCalls ?? 0;
+    this.#artifacts = new Map(begun.artifacts?.map((note) => [note.name, note]));
     this.#number = begun.number ?? 0;
   }
 
@@ -49,6 +54,15 @@ export class Session {
     const { executionId, step, attempt } = this.work;
     this.#number += 1;
     return { executionId, stepId: step.id, attempt, number: this.#number };
+  }
+
+  noteArtifact(note: ArtifactNote): void {
+    this.#artifacts.set(note.name, note);
+  }
+
+  /** What the attempt took and has left behind so far. */
+  account(): { usage: Usage | null; artifacts: ArtifactNote[] } {
+    return { usage: this.usage, artifacts: [...this.#artifacts.values()] };
   }
 
   /** Counts what a model call took. */
@@ -74,7 +88,8 @@ export class Session {
   }
 
   carried(): Omit<Carried, 'pace'> {
-    const { opened, usage, modelCalls } = this;
-    return { opened, messages: [...this.conversation.messages], usage, number: this.#number, modelCalls };
+    const { opened, modelCalls } = this;
+    const messages = [...this.conversation.messages];
+    return { opened, messages, ...this.account(), number: this.#number, modelCalls };
   }
 }

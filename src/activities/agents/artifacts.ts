@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { keepArtifact } from '../../database/artifacts.ts';
+import type { Database } from '../../database/connect.ts';
+import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
+import { artifactSizeFault, readArtifact, type ArtifactNote } from '../../domain/artifact.ts';
+import { MAX_ARTIFACTS } from '../../domain/limits.ts';
+
+export type ArtifactActivities = ReturnType<typeof createArtifactActivities>;
+
+/** What an agent is told, and what was kept, if anything was. */
+export type SavedArtifact = { answer: ToolAnswer; artifact: ArtifactNote | null };
+
+type Means = { database: Database; clock: () => Date };
+type Saving = { place: Pick<CallPlace, 'executionId' | 'stepId'>; agent: string; input: unknown };
+
+/** Keeping what agents want to leave behind as documents. */
+export function createArtifactActivities({ database, clock }: Means) {
+  return {
+    /** Keeps a document for people to download; what is wrong with it is told to the agent, and is no failure. */
+    async saveArtifact({ place, agent, input }: Saving): Promise<SavedArtifact> {
+      const draft = readArtifact(input);
+      if ('error' in draft) return refused(draft.error);
+      const { name, media_type } = draft;
+      const content = Buffer.from(draft.content, draft.encoding === 'base64' ? 'base64' : 'utf8');
+      const fault = artifactSizeFault(content.length);
+      if (fault !== null) return refused(fault);
+      const note = { name, media_type, size: content.length };
+      const outcome = await keepArtifact(database, {
+        ...note,
+        content,
+        executionId: place.executionId,
+        step_id: place.stepId,
+        agent,
+        sha256: createHash('sha256').update(content).digest('hex'),
+        created_at: clock(),
+      });
+      if (outcome === 'full')
+        return refused(`the run has ${MAX_ARTIFACTS} documents, which is all it may have`);
+      if (outcome === 'missing') return refused('the task was erased');
+      return { answer: answerOf(`kept ${name}, ${content.length} bytes`), artifact: note };
+    },
+  };
+}
+
+function refused(why: string): SavedArtifact {
+  return { answer: { ...answerOf(why), is_error: true }, artifact: null };
+}
+
+function answerOf(text: string): ToolAnswer {
+  return { text, is_error: false, truncated: false };
+}

@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream';
+import type { ArtifactRow } from '../../database/artifacts.ts';
+import type { TaskRunRow } from '../../database/task-runs.ts';
+import type { Answer } from '../http/route.ts';
+import { statusUrl } from './presenter.ts';
+
+/** Types that a browser would run or draw as a page of ours, whatever else is said; they go out as plain bytes. */
+const ACTIVE = /html|xml|script|^application\/pdf$|^multipart\/|^message\//;
+
+/** A document in a list. */
+export function presentArtifact(row: ArtifactRow, run: TaskRunRow, baseUrl: string) {
+  return {
+    name: row.name,
+    media_type: row.media_type,
+    size: row.size,
+    sha256: row.sha256,
+    step: run.steps.find(({ id }) => id === row.step_id)?.name ?? null,
+    agent: row.agent,
+    created_at: row.created_at.toISOString(),
+    url: `${statusUrl(baseUrl, run.id)}/artifacts/${encodeURIComponent(row.name)}`,
+  };
+}
+
+/**
+ * A document's bytes, always as a file to keep: an agent wrote them, perhaps by what a stranger told it, so no browser
+ * may show them as a page at our address.
+ */
+export function download(
+  name: string,
+  { media_type, content }: { media_type: string; content: Buffer },
+): Answer {
+  const type = ACTIVE.test(media_type) ? 'application/octet-stream' : media_type;
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
+      'Content-Length': String(content.length),
+      'Content-Disposition': dispositionOf(name),
+      'Content-Security-Policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
+    },
+    stream: Readable.from([content]),
+  };
+}
+
+/** RFC 6266: the name in ASCII for old readers, and as it is (RFC 8187). */
+function dispositionOf(name: string): string {
+  const ascii = name.replaceAll(/[^ -~]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name).replaceAll(
+    /['()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,26 @@
+import type { CallCursor } from '../../database/call-list.ts';
+import type { TaskRunRow } from '../../database/task-runs.ts';
+import type { AgentCall } from '../../domain/agent-work.ts';
+
+/** A call in a list; `step` is null for calls that were made for the plan, before there were steps. */
+export function presentCall(call: AgentCall, run: TaskRunRow) {
+  const step = run.steps.find(({ id }) => id === call.step_id);
+  const { step_id: _, ...rest } = call;
+  return { step: step?.name ?? null, agent: step?.agent ?? null, ...rest };
+}
+
+/** A cursor as it is answered: where the page ends, in a form of our own. */
+export function cursorAt({ started_at, step_id, attempt, number }: AgentCall): string {
+  return Buffer.from(`${started_at} ${step_id} ${attempt} ${number}`).toString('base64url');
+}
+
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([0-9a-f-]{36}) (\d{1,9}) (\d{1,9})$/;
+
+/** Null for a text that is no cursor of ours. */
+export function readCursor(text: string): CallCursor | null {
+  const [, startedAt, stepId, attempt, number] =
+    CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
+  if (startedAt === undefined || stepId === undefined || Number.isNaN(Date.parse(startedAt))) return null;
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(stepId)) return null;
+  return { startedAt, stepId, attempt: Number(attempt), number: Number(number) };
+}

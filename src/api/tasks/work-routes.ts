@@ -1,0 +1,89 @@
+import { findArtifact, listArtifacts } from '../../database/artifacts.ts';
+import { listCalls } from '../../database/call-list.ts';
+import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { notFound } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+import { download, presentArtifact } from './artifacts.ts';
+import { cursorAt, presentCall } from './calls.ts';
+import { openRun } from './read.ts';
+import { taskParams } from './schema.ts';
+import * as schema from './work-schema.ts';
+
+const ONE = '/api/v1/tasks/{execution_id}';
+const reads = { kind: 'credential', scope: 'tasks:read' } as const;
+const tag = 'task';
+
+/** What the agents of a run have done and left behind. */
+export function workRoutes(deps: Dependencies): Route[] {
+  return [calls(deps), artifacts(deps), artifact(deps)];
+}
+
+function calls(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${ONE}/calls`,
+    operationId: 'listTaskCalls',
+    tag,
+    summary: 'Calls of models and tools, in the order they began',
+    description:
+      'Each as it ended; input and output are cut where they are long. Calls under way are not in it.',
+    access: reads,
+    params: taskParams,
+    query: schema.callParameters,
+    answers: { 200: { description: 'A page of calls', schema: schema.callPage } },
+    async handle({ caller, params, query: { limit = DEFAULT_PAGE, cursor = null, kind = null } }) {
+      const run = await openRun(deps, caller, params.execution_id);
+      const found = await listCalls(deps.database, run.id, { kind, cursor, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      const data = page.map((call) => presentCall(call, run));
+      return { status: 200, body: { data, next_cursor: last ? cursorAt(last) : null } };
+    },
+  });
+}
+
+function artifacts(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${ONE}/artifacts`,
+    operationId: 'listTaskArtifacts',
+    tag,
+    summary: 'What the agents have left behind as documents',
+    access: reads,
+    params: taskParams,
+    answers: { 200: { description: 'All of them, without their content', schema: schema.artifactList } },
+    async handle({ caller, params }) {
+      const run = await openRun(deps, caller, params.execution_id);
+      const rows = await listArtifacts(deps.database, run.id);
+      return { status: 200, body: { data: rows.map((row) => presentArtifact(row, run, deps.baseUrl)) } };
+    },
+  });
+}
+
+function artifact(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${ONE}/artifacts/{name}`,
+    operationId: 'downloadTaskArtifact',
+    tag,
+    summary: 'Download a document',
+    description:
+      'Always as a file to keep (`Content-Disposition: attachment`). The type is the one it was kept with; what browsers would run or draw as a page goes out as plain bytes.',
+    access: reads,
+    params: schema.artifactParams,
+    answers: {
+      200: {
+        description: 'Its bytes',
+        mediaTypes: ['application/octet-stream'],
+        headers: { 'Content-Disposition': 'Its name' },
+      },
+    },
+    async handle({ caller, params }) {
+      const run = await openRun(deps, caller, params.execution_id);
+      const found = await findArtifact(deps.database, run.id, params.name);
+      if (!found) throw notFound('document');
+      return download(params.name, found);
+    },
+  });
+}

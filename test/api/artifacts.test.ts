@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createArtifactActivities } from '../../src/activities/agents/artifacts.ts';
+import { MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/limits.ts';
+import { addWorkspace } from './people.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('what agents leave behind', function () {
+  this.timeout(60_000);
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world.close());
+
+  const list = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/artifacts`)).json.data;
+  const fetchOne = (id: string, name: string) =>
+    world.send('GET', `/api/v1/tasks/${id}/artifacts/${encodeURIComponent(name)}`);
+
+  async function submitted(rehearsal: Record<string, unknown> = {}): Promise<string> {
+    const { json } = await world.submit({ metadata: { rehearsal: { steps: 2, ...rehearsal } } });
+    return json.execution_id;
+  }
+  const finished = async (rehearsal = {}) => {
+    const id = await submitted(rehearsal);
+    return (await world.reaches(id, 'completed')).json;
+  };
+  /** Keeps documents for a finished run, as its agents would have done. */
+  async function saving() {
+    const run = await finished();
+    const { saveArtifact } = createArtifactActivities({ database: world.database, clock: () => new Date() });
+    const place = { executionId: run.execution_id, stepId: run.steps[0].id };
+    const save = (input: unknown) => saveArtifact({ place, agent: 'writer', input });
+    return { id: run.execution_id as string, save };
+  }
+
+  it('stands in the output and in the list, and is downloaded as a file', async () => {
+    const text = '# Größe\n';
+    const artifact = { step: 1, name: 'design notes.md', media_type: 'text/markdown', text };
+    const run = await finished({ artifact });
+    const size = Buffer.byteLength(text);
+    const [step] = run.steps;
+    const told = {
+      name: artifact.name,
+      media_type: 'text/markdown',
+      size,
+      step: step.name,
+      agent: step.agent,
+    };
+    assert.deepEqual(run.output.artifacts, [told]);
+    const [listed] = await list(run.execution_id);
+    assert.equal(listed.sha256, createHash('sha256').update(text).digest('hex'));
+    assert.deepEqual({ ...told, url: listed.url }, pick(listed, [...Object.keys(told), 'url']));
+    const { status, headers, text: body } = await world.send('GET', new URL(listed.url).pathname);
+    assert.equal(status, 200);
+    assert.equal(body, text);
+    assert.equal(headers.get('content-type'), 'text/markdown; charset=utf-8');
+    assert.equal(headers.get('content-length'), String(size));
+    assert.match(headers.get('content-disposition') ?? '', /^attachment; filename="design notes.md"/);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    assert.match(headers.get('content-security-policy') ?? '', /^sandbox; default-src 'none'/);
+  });
+
+  it('is an empty list of runs that leave nothing', async () => {
+    const run = await finished();
+    assert.deepEqual(run.output.artifacts, []);
+    assert.deepEqual(await list(run.execution_id), []);
+    assertProblem(await fetchOne(run.execution_id, 'x'), 404, 'not_found');
+    assertProblem(await fetchOne(run.execution_id, 'x\u0000'), 404, 'not_found');
+  });
+
+  it('is never shown as a page, whatever it says that it is', async () => {
+    const { id, save } = await saving();
+    const types = [
+      'text/html',
+      'image/svg+xml',
+      'application/xhtml+xml',
+      'text/javascript',
+      'application/pdf',
+    ];
+    for (const [index, media_type] of types.entries()) {
+      const name = `page-${index}`;
+      await save({ name, media_type, content: '<script>alert(1)</script>' });
+      const { headers } = await fetchOne(id, name);
+      assert.equal(headers.get('content-type'), 'application/octet-stream', media_type);
+      assert.match(headers.get('content-disposition') ?? '', /^attachment;/);
+    }
+  });
+
+  it('keeps bytes as they are, and replaces what has the same name', async () => {
+    const { id, save } = await saving();
+    const bytes = Buffer.from([0, 255, 1, 254, 10]);
+    const draft = { name: 'é "quoted%.bin', media_type: 'application/octet-stream' };
+    assert.equal((await save({ ...draft, content: 'x' })).artifact, null, 'a name with quotes is refused');
+    const name = 'é (1).bin';
+    await save({ ...draft, name, content: 'first' });
+    const again = { ...draft, name, content: bytes.toString('base64'), encoding: 'base64' };
+    assert.deepEqual((await save(again)).artifact, { name, media_type: draft.media_type, size: 5 });
+    const { data } = (await world.send('GET', `/api/v1/tasks/${id}/artifacts`)).json;
+    assert.equal(data.length, 1);
+    const answer = await fetch(data[0].url.replace(/^http:\/\/[^/]+/, world.api.url), {
+      headers: { 'X-API-Key': world.installation.api_key },
+    });
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes);
+    assert.match(answer.headers.get('content-disposition') ?? '', /filename\*=UTF-8''%C3%A9%20%281%29\.bin$/);
+  });
+
+  const WRONG: ReadonlyArray<readonly [what: string, members: Record<string, unknown>, said: RegExp]> = [
+    ['a path', { name: '../etc/passwd' }, /file name/],
+    ['a hidden file', { name: '.env' }, /file name/],
+    ['a name that ends with a dot', { name: 'a.' }, /file name/],
+    ['no name', { name: '' }, /file name/],
+    ['a long name', { name: 'a'.repeat(201) }, /200 characters/],
+    ['a type with parameters', { media_type: 'text/html; x=1' }, /media type/],
+    ['no type', { media_type: undefined }, /media type/],
+    ['content that is no text', { content: { a: 1 } }, /as a text/],
+    ['what is no base64', { content: 'a%%%', encoding: 'base64' }, /no base64/],
+    ['another encoding', { encoding: 'hex' }, /text or base64/],
+    ['too much', { content: 'x'.repeat(MAX_ARTIFACT_BYTES + 1) }, /1048577 bytes/],
+  ];
+  it('is refused to the agent, with what is wrong', async () => {
+    const { id, save } = await saving();
+    for (const [what, members, said] of WRONG) {
+      const { answer, artifact } = await save({
+        name: 'a',
+        media_type: 'text/plain',
+        content: 'x',
+        ...members,
+      });
+      assert.deepEqual([answer.is_error, artifact], [true, null], what);
+      assert.match(answer.text, said, what);
+    }
+    assert.deepEqual(await list(id), []);
+    assert.equal((await save(null)).answer.is_error, true);
+  });
+
+  it('is limited in number, also where many are kept at once', async () => {
+    const { id, save } = await saving();
+    const all = await Promise.all(
+      Array.from({ length: MAX_ARTIFACTS + 5 }, (_, number) =>
+        save({ name: `n${number}`, media_type: 'text/plain', content: 'x' }),
+      ),
+    );
+    assert.equal(all.filter(({ artifact }) => artifact !== null).length, MAX_ARTIFACTS);
+    assert.equal((await list(id)).length, MAX_ARTIFACTS);
+    const [kept] = await list(id);
+    assert.ok((await save({ name: kept.name, media_type: 'text/plain', content: 'y' })).artifact, 'replaced');
+  });
+
+  it('goes with the kept steps into a run that takes this one up', async () => {
+    const artifact = { step: 1, name: 'a.txt', text: 'kept' };
+    const run = await finished({ artifact });
+    const { json } = await world.send('POST', `/api/v1/tasks/${run.execution_id}/rerun`, {
+      body: { from_step: 'step-2' },
+    });
+    const again = (await world.reaches(json.execution_id, 'completed')).json;
+    assert.deepEqual(again.output.artifacts, run.output.artifacts);
+    await world.send('DELETE', `/api/v1/tasks/${run.execution_id}`);
+    assert.equal((await fetchOne(json.execution_id, 'a.txt')).text, 'kept');
+    const [listed] = await list(json.execution_id);
+    assert.equal(listed.step, 'step-1');
+  });
+
+  it('is hidden from strangers, and erased with its run', async () => {
+    const run = await finished({ artifact: { step: 1, name: 'a.txt', text: 'mine' } });
+    const key = await addWorkspace(world);
+    const path = `/api/v1/tasks/${run.execution_id}/artifacts`;
+    assertProblem(await world.send('GET', path, { key }), 404, 'not_found');
+    assertProblem(await world.send('GET', `${path}/a.txt`, { key }), 404, 'not_found');
+    await world.send('DELETE', `/api/v1/tasks/${run.execution_id}`);
+    assertProblem(await world.send('GET', `${path}/a.txt`), 404, 'not_found');
+  });
+});
+
+function pick(from: Record<string, unknown>, names: string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, from[name]]));
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { recordCall, type NewCall } from '../../src/database/agent-calls.ts';
+import { addWorkspace } from './people.ts';
+import { assertProblem } from './problems.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('the calls of a run', function () {
+  this.timeout(30_000);
+  let world: World;
+  let id: string;
+  let stepId: string;
+  before(async () => {
+    world = await startWorld();
+    const { json } = await world.submit({ metadata: { rehearsal: { steps: 2 } } });
+    id = json.execution_id;
+    stepId = (await world.reaches(id, 'completed')).json.steps[0].id;
+  });
+  after(() => world.close());
+
+  const BEGAN = Date.parse('2026-01-31T12:00:00.000Z');
+  const call = (number: number, more: Partial<NewCall> = {}): NewCall => ({
+    place: { executionId: id, stepId, attempt: 1, number },
+    kind: 'model',
+    name: 'openai/gpt-x',
+    input: { messages: [{ role: 'user', content: `call ${number}` }] },
+    output: { text: 'yes' },
+    truncated: false,
+    usage: { input_tokens: 10, output_tokens: number, cost_usd: 0.25 },
+    failure: null,
+    startedAt: new Date(BEGAN + number * 1_000),
+    duration_ms: 5,
+    ...more,
+  });
+  const list = async (query = '') => (await world.send('GET', `/api/v1/tasks/${id}/calls${query}`)).json;
+  const numbers = ({ data }: { data: { number: number }[] }) => data.map(({ number }) => number);
+
+  it('are none where no model was asked', async () => {
+    assert.deepEqual(await list(), { data: [], next_cursor: null });
+    assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.usage, null);
+  });
+
+  it('come in the order they began, with what they took', async () => {
+    for (const number of [2, 1, 4]) await recordCall(world.database, call(number));
+    const tool = { kind: 'tool', name: 'fs__read_file', usage: null, failure: 'no such file' } as const;
+    await recordCall(world.database, call(3, tool));
+    const page = await list();
+    assert.deepEqual(numbers(page), [1, 2, 3, 4]);
+    const [first, , third] = page.data;
+    assert.deepEqual(first, {
+      step: 'step-1',
+      agent: first.agent,
+      attempt: 1,
+      number: 1,
+      kind: 'model',
+      name: 'openai/gpt-x',
+      input: { messages: [{ role: 'user', content: 'call 1' }] },
+      output: { text: 'yes' },
+      truncated: false,
+      failure: null,
+      started_at: '2026-01-31T12:00:01.000Z',
+      duration_ms: 5,
+      usage: { input_tokens: 10, output_tokens: 1, cost_usd: 0.25 },
+    });
+    assert.deepEqual([third.failure, third.usage], ['no such file', null]);
+    assert.deepEqual(numbers(await list('?kind=tool')), [3]);
+  });
+
+  it('come in pages that keep their order while calls arrive', async () => {
+    const first = await list('?limit=2');
+    assert.deepEqual(numbers(first), [1, 2]);
+    await recordCall(world.database, call(5));
+    const rest = await list(`?limit=2&cursor=${first.next_cursor}`);
+    assert.deepEqual(numbers(rest), [3, 4]);
+    const last = await list(`?limit=2&cursor=${rest.next_cursor}`);
+    assert.deepEqual([numbers(last), last.next_cursor], [[5], null]);
+  });
+
+  it('make up the usage of the run, which counts what was answered', async () => {
+    const { json } = await world.send('GET', `/api/v1/tasks/${id}`);
+    assert.deepEqual(json.usage, { input_tokens: 40, output_tokens: 12, model_calls: 4, cost_usd: 1 });
+  });
+
+  it('are asked for with parameters that are checked', async () => {
+    for (const query of [
+      'cursor=x',
+      `cursor=${Buffer.from('a b c d').toString('base64url')}`,
+      'kind=all',
+      'limit=0',
+    ]) {
+      assertProblem(await world.send('GET', `/api/v1/tasks/${id}/calls?${query}`), 400, 'bad_request');
+    }
+  });
+
+  it('are hidden from strangers', async () => {
+    const key = await addWorkspace(world);
+    assertProblem(await world.send('GET', `/api/v1/tasks/${id}/calls`, { key }), 404, 'not_found');
+  });
+});
