@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import type { EventKind } from '../../src/domain/event-kinds.ts';
@@ -213,6 +214,11 @@ describe('the webhook screens', function () {
     await page.getByRole('switch', { name: /Send the secret itself/ }).click();
     await page.getByText('Whoever sees one request then has the secret').waitFor();
     await page.getByRole('switch', { name: /Send the secret itself/ }).click();
+    await page.getByLabel('URL').fill('http://10.0.0.1/hooks');
+    await page.getByText('An address inside a network').waitFor();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('May not be called:').waitFor();
+    await page.getByLabel('URL').fill('http://example.com/hooks');
     const secret = await page.getByRole('textbox', { name: 'New secret' }).inputValue();
     assert.match(secret, /^[0-9a-f]{64}$/);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -305,6 +311,24 @@ describe('the webhook screens', function () {
     await panel().waitFor();
     await page.keyboard.press('Escape');
     await panel().waitFor({ state: 'detached' });
+  });
+
+  it('give a delivery as a command that sends the same again', async () => {
+    const id = await webhook({ secret: 'quiet' });
+    await publish('issue.created', { title: `It's "here" $HOME \\ \`now\`` });
+    const [request] = await receiver.receives(1);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await at.go(`${LIST}/${id}`);
+    await log().getByRole('link').click();
+    await panel().getByRole('button', { name: 'Copy as curl' }).click();
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    // A shell says how it understands the words.
+    const words = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${command}`])
+      .toString()
+      .split('\0');
+    assert.deepEqual(words.slice(0, 3), ['-X', 'POST', receiver.url]);
+    assert.ok(words.includes(`x-service-signature: ${String(request?.headers['x-service-signature'])}`));
+    assert.equal(words[words.indexOf('--data-binary') + 1], request?.body.toString());
   });
 
   it('ask every few seconds where the live channel is not to be had', async () => {
