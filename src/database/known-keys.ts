@@ -10,6 +10,8 @@ const MOST = 10_000;
 export type KnownKeys = {
   /** The living key with this hash, or null. */
   find(hash: string): Promise<LivingKey | null>;
+  /** Has all be looked up again: this process has just changed one, and the news of it are still on their way. */
+  forget(): void;
 };
 
 /**
@@ -24,11 +26,13 @@ export function createKnownKeys(
 ): KnownKeys {
   const known = new Map<string, { key: LivingKey; until: number }>();
   let changes = 0;
-  notifications.subscribe('keys', null, () => {
+  const forget = () => {
     changes += 1;
     known.clear();
-  });
+  };
+  notifications.subscribe('keys', null, forget);
   return {
+    forget,
     async find(hash) {
       const now = clock().getTime();
       const remembered = known.get(hash);

@@ -97,6 +97,7 @@ function rotate(deps: Dependencies): Route {
       const { key, prefix, hash } = newApiKey();
       const secret = { prefix, hash };
       const made = await rotateKey(deps.database, { workspaceId, id, actor, now, oldUntil, secret });
+      deps.knownKeys.forget();
       if (!made) throw notFound('key');
       if (made === 'dead') {
         throw new Problem(
@@ -121,6 +122,7 @@ function revoke(deps: Dependencies): Route {
     answers: { 204: { description: 'Revoked; a key that was revoked before stays so' } },
     async handle({ caller: { workspaceId, actor }, params: { id } }) {
       const row = await revokeKey(deps.database, { workspaceId, id, actor, now: deps.clock() });
+      deps.knownKeys.forget();
       if (!row) throw notFound('key');
       return { status: 204 };
     },
