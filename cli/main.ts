@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './commands/account.ts';
 import { addAdminCommands } from './commands/admin.ts';
+import { addAgentCommands } from './commands/agents.ts';
 import { addDeliveryCommands } from './commands/delivery.ts';
 import { addEventCommands } from './commands/event.ts';
 import { addKeyCommands } from './commands/key.ts';
@@ -44,6 +45,7 @@ function createProgram(): Command {
     .showHelpAfterError('(see --help)')
     .exitOverride();
   addTaskCommands(program);
+  addAgentCommands(program);
   addEventCommands(program);
   addWebhookCommands(program);
   addDeliveryCommands(program);

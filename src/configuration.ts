@@ -58,6 +58,12 @@ export type Configuration = {
   openId: OpenIdConfiguration | null;
 };
 
+/** What trying out agents needs. */
+export type AgentSettings = Pick<
+  Configuration,
+  'agentsFile' | 'models' | 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'
+>;
+
 /** The providers of models, and what workers need of them. A key that is null is not sent. */
 export type ModelSettings = {
   /** `provider/model` of agents that name none; null: they have none. */
@@ -180,18 +186,44 @@ const environmentSchema = z.object({
   OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
 });
 
+const agentEnvironmentSchema = environmentSchema.pick({
+  AGENTS_FILE: true,
+  DEFAULT_MODEL: true,
+  OPENAI_API_KEY: true,
+  OPENAI_BASE_URL: true,
+  ANTHROPIC_API_KEY: true,
+  ANTHROPIC_BASE_URL: true,
+  OPENAI_COMPATIBLE_API_KEY: true,
+  OPENAI_COMPATIBLE_BASE_URL: true,
+  AGENT_HISTORY_EVENTS: true,
+  OUTBOUND_ALLOW: true,
+  OUTBOUND_CA_FILE: true,
+  OUTBOUND_PROXY: true,
+});
+
 /**
  * Reads the configuration from an environment, as a rule `process.env`. An empty variable counts as not given.
  * @throws ConfigurationError that names every bad variable
  */
 export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
+  return configurationOf(readBy(environmentSchema, environment));
+}
+
+/**
+ * Reads what agents need of it, where the rest may be missing: for trying them out.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
+  const values = readBy(agentEnvironmentSchema, environment);
+  return { agentsFile: values.AGENTS_FILE, models: modelsOf(values), ...outboundOf(values) };
+}
+
+function readBy<T>(schema: z.ZodType<T>, environment: Readonly<Record<string, string | undefined>>): T {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const read = environmentSchema.safeParse(given);
-  if (!read.success) {
-    const sentences = read.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`);
-    throw new ConfigurationError(sentences.join('\n'));
-  }
-  return configurationOf(read.data);
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  const sentences = read.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`);
+  throw new ConfigurationError(sentences.join('\n'));
 }
 
 function configurationOf(values: z.infer<typeof environmentSchema>): Configuration {
@@ -206,11 +238,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     tokenKeys: values.BATON_TOKEN_KEYS,
     agentsFile: values.AGENTS_FILE,
     models: modelsOf(values),
-    outboundAllow: values.OUTBOUND_ALLOW.split(',')
-      .map((range) => range.trim())
-      .filter((range) => range !== ''),
-    outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
-    outboundProxy: values.OUTBOUND_PROXY ?? null,
+    ...outboundOf(values),
     mail: mailOf(values),
     eagerStart: values.EAGER_START === 'true',
     logLevel: values.LOG_LEVEL,
@@ -240,7 +268,17 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
   };
 }
 
-function modelsOf(values: z.infer<typeof environmentSchema>): ModelSettings {
+function outboundOf(values: z.infer<typeof agentEnvironmentSchema>) {
+  return {
+    outboundAllow: values.OUTBOUND_ALLOW.split(',')
+      .map((range) => range.trim())
+      .filter((range) => range !== ''),
+    outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
+    outboundProxy: values.OUTBOUND_PROXY ?? null,
+  };
+}
+
+function modelsOf(values: z.infer<typeof agentEnvironmentSchema>): ModelSettings {
   return {
     defaultModel: values.DEFAULT_MODEL ?? null,
     openai: { apiKey: values.OPENAI_API_KEY ?? null, baseUrl: values.OPENAI_BASE_URL ?? null },

@@ -50,7 +50,10 @@ export function createModels(access: ModelAccess): Models {
   const fetch = ((input: string, init: Parameters<typeof fetchOverAgent>[1]) =>
     fetchOverAgent(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch;
   const known = new Map<string, LanguageModelV4>();
-  const keys = Object.values(access).flatMap(({ apiKey }) => (apiKey === null ? [] : [apiKey]));
+  const { openai, anthropic, openaiCompatible } = access;
+  const keys = [openai, anthropic, openaiCompatible].flatMap(({ apiKey }) =>
+    apiKey === null ? [] : [apiKey],
+  );
   return {
     get(name) {
       const model = known.get(name) ?? open(name, access, fetch);

@@ -3,6 +3,7 @@ import type { StoredPlan } from '../domain/rerun.ts';
 import type { Rehearsal } from '../domain/rehearsal.ts';
 import type { TaskType } from '../domain/task-run.ts';
 import type { Catalogue, TeamStep } from './catalogue.ts';
+import { workPlaceOf } from './work-place.ts';
 
 /** What planning looks at. */
 export type Task = { taskType: TaskType; rehearsal: Rehearsal | null; hasPlan?: true };
@@ -56,10 +57,8 @@ export function planOf(catalogue: Catalogue, task: Task, steps: PlannedStep[]): 
 /** A task that brings a script is rehearsed; else its agent decides, and who has nothing to work with rehearses. */
 function backendFor(catalogue: Catalogue, { rehearsal }: Task, agent: string): BackendName {
   if (rehearsal !== null) return 'rehearsal';
-  const { a2a, command, model } = catalogue.agents.get(agent) ?? {};
-  if (a2a) return 'a2a';
-  if (command) return 'command';
-  return model ? 'model' : 'rehearsal';
+  const known = catalogue.agents.get(agent);
+  return known ? workPlaceOf(known).backend : 'rehearsal';
 }
 
 function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {

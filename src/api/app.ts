@@ -1,5 +1,6 @@
 import Koa from 'koa';
 import type { Dependencies } from './dependencies.ts';
+import { agentRoutes } from './agents/routes.ts';
 import { auditLogRoutes } from './audit-log/routes.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
 import { createDocsPages } from './docs/routes.ts';
@@ -80,6 +81,7 @@ export function createApp(deps: Dependencies): Koa {
 export function allRoutes(deps: Dependencies): Route[] {
   return [
     ...taskRoutes(deps),
+    ...agentRoutes(deps),
     ...tokenRoutes(deps),
     ...sessionRoutes(deps),
     ...sessionsRoutes(deps),

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Catalogue } from '../agents/catalogue.ts';
 import type { Database } from '../database/connect.ts';
 import type { KnownKeys } from '../database/known-keys.ts';
 import type { Notifications } from '../database/notifications.ts';
@@ -17,6 +18,8 @@ import type { PasswordAttempts } from './session/password-attempts.ts';
 /** Everything the API works with; made at a root. */
 export type Dependencies = {
   database: Database;
+  /** Who works on tasks. */
+  catalogue: Catalogue;
   control: TaskControl;
   deliveryControl: DeliveryControl;
   notifications: Notifications;

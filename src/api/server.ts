@@ -95,6 +95,7 @@ async function serve(
   const mailer = mailerOf(configuration);
   const app = createApp({
     database,
+    catalogue,
     control,
     deliveryControl,
     gatherer,

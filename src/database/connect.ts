@@ -10,6 +10,7 @@ import { M0006People } from './migrations/m0006-people.ts';
 import { M0007Watching } from './migrations/m0007-watching.ts';
 import { M0008Agents } from './migrations/m0008-agents.ts';
 import { M0009StepResults } from './migrations/m0009-step-results.ts';
+import { M0010LastCalls } from './migrations/m0010-last-calls.ts';
 
 export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
@@ -38,6 +39,7 @@ export async function connectDatabase(url: string, poolSize = 10) {
         { name: 'M0007Watching', class: M0007Watching },
         { name: 'M0008Agents', class: M0008Agents },
         { name: 'M0009StepResults', class: M0009StepResults },
+        { name: 'M0010LastCalls', class: M0010LastCalls },
       ],
       snapshot: false,
       tableName: 'migrations',

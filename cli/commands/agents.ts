@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import type { AgentCheck, Trial } from '../../src/agents/check.ts';
+import { contextOf } from '../context.ts';
+import { CliError, EXIT, usageError } from '../exit-codes.ts';
+import { createOutput, duration, styled, table, type Cell } from '../output.ts';
+import type { Whole } from '../shapes.ts';
+
+/** An agent as the service lists it. */
+type ListedAgent = {
+  name: string;
+  backend: string;
+  model: string | null;
+  tools: string[];
+  last_call: { at: string; ok: boolean } | null;
+};
+
+/** `baton agents`, and `baton agents check`, which asks no server but tries the catalogue from here. */
+export function addAgentCommands(program: Command): void {
+  const agents = program
+    .command('agents')
+    .description('List the agents of the service')
+    .action(async (_options: object, command: Command) => {
+      const { api, output } = contextOf(command);
+      const answer = await api().call<Whole<ListedAgent>>('GET', '/api/v1/agents');
+      output.document(answer);
+      const rows = answer.data.map(({ name, backend, model, tools, last_call: last }) => [
+        name,
+        backend,
+        model,
+        tools.length === 0 ? null : tools.join(' '),
+        last === null ? null : `${last.at} ${last.ok ? 'answered' : 'failed'}`,
+      ]);
+      output.line(table(['AGENT', 'BACKEND', 'MODEL', 'TOOLS', 'LAST CALL'], rows));
+    });
+  agents
+    .command('check')
+    .description(
+      "Try every agent of AGENTS_FILE from here: does its model answer, do its tools' servers start",
+    )
+    .option('--file <path>', 'another catalogue than AGENTS_FILE says')
+    .addHelpText('after', '\nReads the same environment as a task worker. Each model is asked for one word.')
+    .action(async ({ file }: { file?: string }, command: Command) => {
+      const output = createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
+      const checks = await check({ ...process.env, ...(file === undefined ? {} : { AGENTS_FILE: file }) });
+      output.document({ data: checks });
+      output.line(table(['AGENT', 'BACKEND', 'BY', 'ANSWERS', 'TOOLS'], checks.map(rowOf)));
+      for (const line of checks.flatMap(faultsOf)) output.line(`\n${line}`);
+      const failed = checks.filter(({ ok }) => !ok).length;
+      if (failed > 0) throw new CliError(EXIT.failed, `${failed} of ${checks.length} agents can not work`);
+    });
+}
+
+async function check(environment: NodeJS.ProcessEnv): Promise<AgentCheck[]> {
+  // What only this command needs is loaded with it.
+  const { tryAgents } = await import('../../workers/try-agents.ts');
+  try {
+    return await tryAgents(environment);
+  } catch (error) {
+    throw usageError((error as Error).message);
+  }
+}
+
+function rowOf({ agent, backend, by, answers, tools }: AgentCheck): Cell[] {
+  return [
+    agent,
+    backend,
+    by === null || by.length <= 50 ? by : `${by.slice(0, 49)}…`,
+    shown(answers),
+    tools?.ok ? { drawn: `${styled('green', '✔')} ${tools.count}, ${duration(tools.ms)}` } : shown(tools),
+  ];
+}
+
+function shown(trial: Trial | null): Cell {
+  if (trial === null) return null;
+  return { drawn: trial.ok ? `${styled('green', '✔')} ${duration(trial.ms)}` : styled('red', '✘') };
+}
+
+function faultsOf({ agent, answers, tools }: AgentCheck): string[] {
+  return [answers, tools].flatMap((trial) =>
+    trial?.message ? [`${styled('bold', agent)}: ${trial.message}`] : [],
+  );
+}

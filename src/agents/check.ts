@@ -1,0 +1,132 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Agent } from './agent-settings.ts';
+import { connectToRemote } from './a2a-client.ts';
+import type { Catalogue } from './catalogue.ts';
+import { failureOf } from './model-failures.ts';
+import type { Models } from './models.ts';
+import { environmentOf } from './own-process.ts';
+import { secretsIn, withoutSecrets, type Environment } from './secrets.ts';
+import { workPlaceOf } from './work-place.ts';
+import { toolSetOf } from './tool-set.ts';
+import type { ToolServers } from './tool-servers.ts';
+
+/** One thing that was tried: how it went, how long it took, and what was wrong. */
+export type Trial = { ok: boolean; ms: number; message: string | null };
+
+/** Whether an agent could work now. Null: there is nothing to try. */
+export type AgentCheck = {
+  agent: string;
+  backend: ReturnType<typeof workPlaceOf>['backend'];
+  /** The model, the address or the program it works by; null for one that rehearses. */
+  by: string | null;
+  /** That its model, its address or its program answers; the program is not run. */
+  answers: Trial | null;
+  /** That the servers of its tools start and have what it may call; `count` are the tools it has. */
+  tools: (Trial & { count: number }) | null;
+  ok: boolean;
+};
+
+type Means = {
+  catalogue: Pick<Catalogue, 'agents'>;
+  models: Models;
+  servers: ToolServers;
+  environment: Environment;
+  /** Refuses what the address guard refuses. */
+  fetch: typeof globalThis.fetch;
+};
+
+/** One answer of a model, or the card of a remote agent, in milliseconds. */
+const ANSWER_MS = 30_000;
+
+/** Tries every agent of the catalogue, side by side, and each model only once. */
+export async function checkAgents(means: Means): Promise<AgentCheck[]> {
+  const models = new Map<string, Promise<Trial>>();
+  const modelAnswers = (name: string): Promise<Trial> => {
+    const known = models.get(name) ?? tryOut(() => askModel(means.models, name));
+    models.set(name, known);
+    return known;
+  };
+  return await Promise.all(
+    [...means.catalogue.agents.values()].map(async (agent) => {
+      const { backend, by } = workPlaceOf(agent);
+      const [answers, tools] = await Promise.all([
+        agent.model === null ? checkElsewhere(agent, means) : modelAnswers(agent.model),
+        checkTools(agent, means),
+      ]);
+      return {
+        agent: agent.name,
+        backend,
+        by,
+        answers,
+        tools,
+        ok: answers?.ok !== false && tools?.ok !== false,
+      };
+    }),
+  );
+}
+
+async function askModel(models: Models, name: string): Promise<void> {
+  try {
+    await models.get(name).doGenerate({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: 'Answer with the word: ready' }] }],
+      // Models that think before they speak need room for that.
+      maxOutputTokens: 256,
+      abortSignal: AbortSignal.timeout(ANSWER_MS),
+    });
+  } catch (error) {
+    throw new Error(models.withoutKeys(failureOf(error, name, Date.now()).message), { cause: error });
+  }
+}
+
+async function checkElsewhere({ a2a, command }: Agent, means: Means): Promise<Trial | null> {
+  const { environment } = means;
+  if (a2a) {
+    const secrets = secretsIn(Object.values(a2a.headersEnv), environment);
+    const trial = await tryOut(() => connectToRemote(a2a, means, AbortSignal.timeout(ANSWER_MS)));
+    return { ...trial, message: trial.message === null ? null : withoutSecrets(trial.message, secrets) };
+  }
+  if (!command) return null;
+  return await tryOut(async () => {
+    const { PATH = '' } = environmentOf(command.env, environment);
+    if (!isProgram(command.command, PATH)) throw new Error(`there is no program ${command.command}`);
+  });
+}
+
+async function checkTools({ tools }: Agent, { servers }: Means): Promise<AgentCheck['tools']> {
+  if (!tools?.some((tool) => tool.includes('/'))) return null;
+  const began = performance.now();
+  const found = await toolSetOf(tools, servers);
+  const message = found.faults.length === 0 ? null : found.faults.join('; ');
+  return { ok: message === null, ms: performance.now() - began, message, count: found.tools.length };
+}
+
+async function tryOut(work: () => Promise<unknown>): Promise<Trial> {
+  const began = performance.now();
+  try {
+    await work();
+    return { ok: true, ms: performance.now() - began, message: null };
+  } catch (error) {
+    return { ok: false, ms: performance.now() - began, message: reasonOf(error) };
+  }
+}
+
+function isProgram(command: string, path: string): boolean {
+  const places = command.includes('/')
+    ? [command]
+    : path.split(delimiter).map((folder) => join(folder, command));
+  return places.some((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return statSync(place).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  return (message === 'fetch failed' || message === '') && cause instanceof Error ? reasonOf(cause) : message;
+}

@@ -1,0 +1,72 @@
+import type { z } from 'zod';
+import type { Agent } from '../../agents/agent-settings.ts';
+import type { Catalogue } from '../../agents/catalogue.ts';
+import type { ToolServer } from '../../agents/server-settings.ts';
+import { workPlaceOf } from '../../agents/work-place.ts';
+import type { LastCall } from '../../database/last-calls.ts';
+import { DEFAULT_TOOLS } from '../../domain/own-tools.ts';
+import { TASK_TYPES } from '../../domain/task-run.ts';
+import type * as schema from './schema.ts';
+
+/** The name of an agent's work in the record of calls; null where it leaves none. */
+export function callName(agent: Agent): string | null {
+  const { backend } = workPlaceOf(agent);
+  return backend === 'rehearsal' ? null : (agent.model ?? `${backend}/${agent.name}`);
+}
+
+/**
+ * The catalogue as people may see it. Where things are and what is run is for admins; the values of variables are in
+ * none of it.
+ */
+export function presentCatalogue(
+  { agents, servers, teams, planner }: Catalogue,
+  calls: ReadonlyMap<string, LastCall>,
+  isAdmin: boolean,
+): z.infer<typeof schema.agentList> {
+  return {
+    data: [...agents.values()].map((agent) => presentAgent(agent, calls, isAdmin)),
+    servers: [...servers.values()].map((server) => presentServer(server, isAdmin)),
+    teams: Object.fromEntries(
+      TASK_TYPES.map((type) => [
+        type,
+        teams[type].map(({ name, agent, after, limits }) => ({
+          step: name,
+          agent,
+          after,
+          time_limit_ms: limits.timeLimitMs,
+        })),
+      ]),
+    ) as z.infer<typeof schema.agentList>['teams'],
+    planner: planner ? { model: planner.model, max_steps: planner.maxSteps } : null,
+  };
+}
+
+function presentAgent(agent: Agent, calls: ReadonlyMap<string, LastCall>, isAdmin: boolean) {
+  const { name, instructions, model, tools, limits, a2a, command } = agent;
+  const { backend } = workPlaceOf(agent);
+  return {
+    name,
+    instructions,
+    backend,
+    model,
+    tools: backend === 'model' ? [...(tools ?? DEFAULT_TOOLS)] : [],
+    limits: { ...limits },
+    address: isAdmin && a2a ? a2a.url : null,
+    command: isAdmin && command ? [command.command, ...command.args] : null,
+    last_call: calls.get(callName(agent) ?? '') ?? null,
+  };
+}
+
+function presentServer(server: ToolServer, isAdmin: boolean) {
+  const { name, kind: transport, timeLimitMs } = server;
+  const place =
+    server.kind === 'http'
+      ? { address: server.url, command: null }
+      : { address: null, command: [server.command, ...server.args] };
+  return {
+    name,
+    transport,
+    time_limit_ms: timeLimitMs,
+    ...(isAdmin ? place : { address: null, command: null }),
+  };
+}

@@ -1,0 +1,31 @@
+import { lastCalls } from '../../database/last-calls.ts';
+import { hasRole } from '../../domain/access.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Caller } from '../http/caller.ts';
+import { route, type Route } from '../http/route.ts';
+import { callName, presentCatalogue } from './presenter.ts';
+import { agentList } from './schema.ts';
+
+/** Who works on tasks (decisions 5): the catalogue that this process has read. */
+export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalogue' | 'database'>): Route[] {
+  const names = [...catalogue.agents.values()].map(callName).filter((name) => name !== null);
+  return [
+    route({
+      method: 'get',
+      path: '/api/v1/agents',
+      operationId: 'listAgents',
+      tag: 'agent',
+      summary: 'The agents, their tools and teams',
+      access: { kind: 'credential', scope: 'tasks:read' },
+      answers: { 200: { description: 'The whole catalogue', schema: agentList } },
+      async handle({ caller }) {
+        const calls = await lastCalls(database, names);
+        return { status: 200, body: presentCatalogue(catalogue, calls, isAdmin(caller)) };
+      },
+    }),
+  ];
+}
+
+function isAdmin(caller: Caller): boolean {
+  return caller.kind === 'person' && hasRole(caller.role, 'admin');
+}

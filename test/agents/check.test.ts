@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cliWith, type Cli } from '../cli/cli-process.ts';
+import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+
+const BIN = join(import.meta.dirname, '../../node_modules/.bin');
+const KEY = 'sk-a-key-that-nobody-sees';
+const TEAMS = ['feature', 'bug', 'spec', 'chore']
+  .map((type) => `  ${type}: [{ step: one, agent: ada }]`)
+  .join('\n');
+
+describe('`baton agents check`', function () {
+  this.timeout(60_000);
+  let model: ModelServer;
+  let scout: A2aAgent;
+  let cli: Cli;
+  let folder: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-check-'));
+    model = await startModelServer(() => ({ text: 'ready' }));
+    scout = await startA2aAgent({ streaming: true });
+    cli = cliWith({
+      OPENAI_COMPATIBLE_BASE_URL: model.url,
+      OPENAI_COMPATIBLE_API_KEY: KEY,
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+    });
+  });
+  after(async () => {
+    cli.cleanUp();
+    await Promise.all([model.close(), scout.close()]);
+    rmSync(folder, { recursive: true });
+  });
+
+  function catalogue(agents: string, servers = ''): string {
+    const path = join(folder, 'agents.yml');
+    writeFileSync(path, `servers: { ${servers} }\nagents:\n${agents}\nteams:\n${TEAMS}\n`);
+    return path;
+  }
+
+  it('tells of each agent whether its model answers and its tools start', async () => {
+    const file = catalogue(
+      `  ada: { instructions: a, model: openai-compatible/one, tools: [all/echo, all/get-s*] }
+  bob: { instructions: b, model: openai-compatible/one }
+  scout: { instructions: c, a2a: '${scout.url}' }
+  prog: { instructions: d, command: [node, x.mjs] }
+  idle: { instructions: e }`,
+      `all: { command: ${join(BIN, 'mcp-server-everything')} }`,
+    );
+    const { data } = await cli.json(['agents', 'check', '--file', file]);
+    assert.deepEqual(
+      data.map((one: { agent: string; backend: string; ok: boolean; tools: { count: number } | null }) => [
+        one.agent,
+        one.backend,
+        one.ok,
+        one.tools?.count ?? null,
+      ]),
+      [
+        ['ada', 'model', true, 3],
+        ['bob', 'model', true, null],
+        ['scout', 'a2a', true, null],
+        ['prog', 'command', true, null],
+        ['idle', 'rehearsal', true, null],
+      ],
+    );
+    assert.equal(model.asked.length, 1);
+    const shown = await cli.run(['agents', 'check', '--file', file]);
+    assert.equal(shown.code, 0);
+    assert.match(
+      shown.stdout,
+      /AGENT +BACKEND +BY +ANSWERS +TOOLS\nada +model +openai-compatible\/one +✔ \d+/,
+    );
+  });
+
+  it('ends with 1 and says what is wrong where one can not work, without a secret', async () => {
+    model.answering(() => ({ status: 401, message: `no such key: ${KEY}` }));
+    const file = catalogue(
+      `  ada: { instructions: a, model: openai-compatible/one, tools: [gone/read] }
+  bob: { instructions: b, model: openai/gpt }
+  scout: { instructions: c, a2a: '${scout.url}/other' }
+  inner: { instructions: c, a2a: 'http://10.0.0.1/' }
+  prog: { instructions: d, command: [no-such-program-here] }`,
+      'gone: { command: /nowhere/at-all }',
+    );
+    const done = await cli.run(['agents', 'check', '--file', file]);
+    assert.equal(done.code, 1);
+    assert.match(done.stdout, /ada: openai-compatible\/one .*401/);
+    assert.match(done.stdout, /ada: gone: the server does not start: there is no program \/nowhere\/at-all/);
+    assert.match(done.stdout, /bob: openai\/gpt can not be asked: OPENAI_API_KEY is not set/);
+    assert.match(done.stdout, /scout: Failed to fetch Agent Card .*404/);
+    assert.match(done.stdout, /inner: Nothing may be sent there: 10\.0\.0\.1/);
+    assert.match(done.stdout, /prog: there is no program no-such-program-here/);
+    assert.match(done.stderr, /5 of 5 agents can not work/);
+    assert.ok(!(done.stdout + done.stderr).includes(KEY));
+  });
+
+  it('says what is wrong with the catalogue', async () => {
+    const done = await cli.run([
+      'agents',
+      'check',
+      '--file',
+      catalogue('  ada: { instructions: a, tools: [x/y] }'),
+    ]);
+    assert.equal(done.code, 2);
+    assert.match(done.stderr, /agents\.ada\.tools: no server x for x\/y/);
+  });
+});

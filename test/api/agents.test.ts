@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { recordCall } from '../../src/database/agent-calls.ts';
+import { addPerson } from './people.ts';
+import { startWorld, type World } from './world.ts';
+
+const CATALOGUE = `
+servers:
+  fs: { command: file-server, args: [/srv/secret-place], env: [FS_TOKEN] }
+  web: { url: https://tools.example/mcp, headers_env: { Authorization: WEB_AUTH }, time_limit: 10 s }
+agents:
+  ada: { instructions: Build it., model: openai/gpt-5.2, tools: [fs/read_file, web/*, report_progress], limits: { model_calls: 7, cost_usd: 1.5 } }
+  scout: { instructions: Look around., a2a: { url: https://scout.example/a2a, headers_env: { Authorization: SCOUT_AUTH } } }
+  prog: { instructions: Count., command: [node, /opt/hidden/agent.mjs] }
+  idle: { instructions: Rehearse. }
+teams:
+  feature: [{ step: look, agent: scout }, { step: build, agent: ada, time_limit: 5 min }]
+  bug: [{ step: one, agent: ada }]
+  spec: [{ step: one, agent: prog }]
+  chore: [{ step: one, agent: idle }]
+`;
+
+describe('GET /api/v1/agents', function () {
+  this.timeout(30_000);
+  let world: World;
+  let folder: string;
+  let owner: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
+    const file = join(folder, 'agents.yml');
+    writeFileSync(file, CATALOGUE);
+    world = await startWorld({ environment: { AGENTS_FILE: file }, worker: false });
+    owner = await world.signIn();
+  });
+  after(async () => {
+    await world.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('shows who there is, what each works by, and the teams', async () => {
+    const { status, json } = await world.send('GET', '/api/v1/agents');
+    assert.equal(status, 200);
+    assert.deepEqual(
+      json.data.map(({ name, backend, model }: { name: string; backend: string; model: string | null }) => [
+        name,
+        backend,
+        model,
+      ]),
+      [
+        ['ada', 'model', 'openai/gpt-5.2'],
+        ['scout', 'a2a', null],
+        ['prog', 'command', null],
+        ['idle', 'rehearsal', null],
+      ],
+    );
+    assert.deepEqual(json.data[0].tools, ['fs/read_file', 'web/*', 'report_progress']);
+    assert.deepEqual(json.data[0].limits, { model_calls: 7, tokens: null, cost_usd: 1.5, on_limit: 'fail' });
+    assert.deepEqual(json.teams.feature[1], {
+      step: 'build',
+      agent: 'ada',
+      after: ['look'],
+      time_limit_ms: 300_000,
+    });
+    assert.equal(json.planner, null);
+  });
+
+  it('shows addresses and command lines to admins alone, and names of variables to nobody', async () => {
+    const member = await addPerson(world, owner, 'member');
+    for (const sent of [{}, { key: null, cookie: member }]) {
+      const { text, json } = await world.send('GET', '/api/v1/agents', sent);
+      assert.doesNotMatch(text, /example|hidden|secret-place|file-server|_AUTH|_TOKEN/);
+      assert.deepEqual(json.servers[0], {
+        name: 'fs',
+        transport: 'stdio',
+        time_limit_ms: 60_000,
+        address: null,
+        command: null,
+      });
+    }
+    const { text, json } = await world.send('GET', '/api/v1/agents', { key: null, cookie: owner });
+    assert.deepEqual(json.data[2].command, ['node', '/opt/hidden/agent.mjs']);
+    assert.equal(json.data[1].address, 'https://scout.example/a2a');
+    assert.equal(json.servers[1].address, 'https://tools.example/mcp');
+    assert.doesNotMatch(text, /_AUTH|_TOKEN/);
+  });
+
+  it('tells when each was asked last, and whether it answered', async () => {
+    const { json: task } = await world.submit();
+    const call = (name: string, number: number, failure: string | null, startedAt: Date) =>
+      recordCall(world.database, {
+        place: { executionId: task.execution_id, stepId: randomUUID(), attempt: 1, number },
+        kind: 'model',
+        name,
+        input: null,
+        output: null,
+        truncated: false,
+        usage: null,
+        failure,
+        startedAt,
+        duration_ms: 1,
+      });
+    await call('openai/gpt-5.2', 1, null, new Date('2026-01-01T10:00:00Z'));
+    await call('openai/gpt-5.2', 2, 'refused', new Date('2026-01-02T10:00:00Z'));
+    await call('a2a/scout', 3, null, new Date('2026-01-03T10:00:00Z'));
+    const { json } = await world.send('GET', '/api/v1/agents');
+    assert.deepEqual(
+      json.data.map(({ last_call }: { last_call: unknown }) => last_call),
+      [
+        { at: '2026-01-02T10:00:00.000Z', ok: false },
+        { at: '2026-01-03T10:00:00.000Z', ok: true },
+        null,
+        null,
+      ],
+    );
+  });
+
+  it('is for those who may read tasks', async () => {
+    assert.equal((await world.send('GET', '/api/v1/agents', { key: null })).status, 401);
+  });
+});
