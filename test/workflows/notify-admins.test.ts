@@ -151,6 +151,42 @@ describe('admins of a disabled webhook', function () {
     assert.equal(ids.size, 3);
   });
 
+  it('are mailed about a run that asks for a human, as is everybody who may take it over', async () => {
+    const [executionId, escalatedAt] = [randomUUIDv7(), new Date()];
+    const bob = { user_id: people.get('bob@example.com') ?? '' };
+    const ann = { user_id: people.get('ann@example.com') ?? '' };
+    await database.em.fork().nativeUpdate(Member, bob, { role: 'member' });
+    await database.em.fork().nativeUpdate(Member, ann, { role: 'viewer' });
+    for (const userId of people.values()) {
+      await database.em.fork().insert(Notification, {
+        id: randomUUIDv7(),
+        workspace_id: installation.workspace_id,
+        user_id: userId,
+        kind: 'task.escalated',
+        subject: `task:${executionId}`,
+        detail: {
+          title: 'Ship it',
+          project: 'First',
+          reason: 'Who may\nsign?',
+          step: 'deploy',
+          agent: 'developer',
+        },
+        created_at: escalatedAt,
+        read_at: null,
+        emailed_at: null,
+      });
+    }
+    const { mailNotices } = createNotifyActivities({ database, mailer, baseUrl: BASE_URL });
+    const input = { executionId, escalatedAt: escalatedAt.toISOString() };
+    assert.deepEqual(await new MockActivityEnvironment().run(mailNotices, input), { mailed: 2 });
+    assert.deepEqual(mailed(), [OWNER, 'bob@example.com'].toSorted());
+    const [mail] = server.mails;
+    assert.equal(mail?.header('Subject'), 'Task Ship it needs a human');
+    assert.match(mail?.text ?? '', /developer asked for one in the step deploy:\n\nWho may sign\?\n/);
+    assert.ok(mail?.text.includes(`${BASE_URL}/orchestration/${executionId}\n`));
+    for (const who of [ann, bob]) await database.em.fork().nativeUpdate(Member, who, { role: 'admin' });
+  });
+
   it('are mailed again about another disabling of the same webhook', async () => {
     const first = await disable();
     await notify(first);

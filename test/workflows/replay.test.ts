@@ -1,38 +1,48 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { TASK_TYPES } from '../../src/domain/task-run.ts';
-import { workflowBundle } from '../../workers/bundle.ts';
-import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
+import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
+import { eventually, startRuns, useRuntime, type Runs } from '../support/runs.ts';
+import { playModels } from './model-plays.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
+/** Of the workflows in which agents work for runs; they have a bundle of their own. */
+const AGENTS_FOLDER = join(FOLDER, 'agents');
 
 /**
  * Histories of workflows that ran on earlier versions: what they recorded must lead the code of today the same
  * way, or runs under way break at the next deploy. After a change that is meant to be incompatible, and guarded,
- * `RECORD_HISTORIES=1 npm test -- replay` records them anew; commit the new ones beside the old.
+ * `RECORD_HISTORIES=1 npm test -- replay` records them anew (`models`: those of agents with models alone); commit the new ones beside the old.
  */
 describe('recorded histories', function () {
   this.timeout(60_000);
 
   before(async () => {
     useRuntime(pino({ level: 'silent' }));
-    if (process.env['RECORD_HISTORIES']) await recordAll();
+    const wish = process.env['RECORD_HISTORIES'];
+    if (wish && wish !== 'models') await recordAll();
+    if (wish) await recordModels();
   });
 
-  for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.json'))) {
-    it(`${basename(name, '.json')} replays`, async () => {
-      const history = historyFromJSON(JSON.parse(readFileSync(join(FOLDER, name), 'utf8')));
-      const bundle = await workflowBundle(new DefaultLogger('ERROR'));
-      await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, history);
-    });
+  for (const folder of [FOLDER, AGENTS_FOLDER]) {
+    const ofAgents = folder === AGENTS_FOLDER;
+    for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
+      it(`${ofAgents ? 'agents/' : ''}${basename(name, '.json')} replays`, async () => {
+        const history = historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+        const bundle = await (ofAgents ? agentsBundle : workflowBundle)(new DefaultLogger('ERROR'));
+        await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, history);
+      });
+    }
   }
 
   it('cover every way a run can go', () => {
     assert.ok(readdirSync(FOLDER).length >= 8);
+    assert.ok(readdirSync(AGENTS_FOLDER).length >= 10);
   });
 });
 
@@ -85,14 +95,44 @@ async function recordAll(): Promise<void> {
   try {
     for (const [name, play] of Object.entries(PLAYS)) {
       const id = await play(runs);
-      const handle = runs.client.workflow.getHandle(id);
-      await handle.result().catch(() => {});
-      const json = historyToJSON(await handle.fetchHistory());
-      writeFileSync(join(FOLDER, `${name}.json`), withoutPlaces(json));
+      await runs.client.workflow
+        .getHandle(id)
+        .result()
+        .catch(() => {});
+      await record(runs, id, join(FOLDER, name));
     }
   } finally {
     await runs.close();
   }
+}
+
+/** Those of agents with models: the run's own history, and of the executions of its children each one. */
+async function recordModels(): Promise<void> {
+  mkdirSync(AGENTS_FOLDER, { recursive: true });
+  await playModels(async (name, id, runs) => {
+    await record(runs, id, join(FOLDER, name));
+    const children = await eventually('no execution is open any more', async () => {
+      const found = await executionsOf(runs, `${id}:`);
+      return found.length > 0 && found.every(({ status }) => status.name !== 'RUNNING') && found;
+    });
+    const inOrder = children.toSorted((one, other) => one.startTime.getTime() - other.startTime.getTime());
+    for (const [index, { workflowId, runId }] of inOrder.entries()) {
+      await record(runs, workflowId, join(AGENTS_FOLDER, `${name}-${index + 1}`), runId);
+    }
+  });
+}
+
+/** All executions of workflows whose ids begin so. */
+async function executionsOf(runs: Runs, beginning: string): Promise<WorkflowExecutionInfo[]> {
+  const found: WorkflowExecutionInfo[] = [];
+  const query = `WorkflowId STARTS_WITH '${beginning}'`;
+  for await (const execution of runs.client.workflow.list({ query })) found.push(execution);
+  return found;
+}
+
+async function record(runs: Runs, workflowId: string, path: string, runId?: string): Promise<void> {
+  const history = await runs.client.workflow.getHandle(workflowId, runId).fetchHistory();
+  writeFileSync(`${path}.json`, withoutPlaces(historyToJSON(history)));
 }
 
 /** The same history without the names of the machine, the process and the paths that recorded it. */

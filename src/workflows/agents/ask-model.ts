@@ -50,9 +50,7 @@ export async function askModel(session: Session): Promise<Turn> {
     });
     session.count({ input: result.usage.inputTokens ?? 0, output: result.usage.outputTokens ?? 0 });
     // Calls that can't be made have got an answer of the SDK's; all calls get ours.
-    session.conversation.add(
-      result.response.messages.filter(({ role }) => role === 'assistant'),
-    );
+    session.conversation.add(result.response.messages.filter(({ role }) => role === 'assistant'));
     return turnOf(result, brief.model);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
