@@ -165,7 +165,10 @@ function notice(seen: Seen, { payload }: StreamResponse, ears: AgentEars): void 
       if (!artifact) return;
       const before = append ? (seen.artifacts.get(artifact.artifactId) ?? '') : '';
       seen.artifacts.set(artifact.artifactId, before + textOf(artifact.parts));
+      return;
     }
+    case undefined:
+      return;
   }
 }
 

@@ -33,7 +33,7 @@ function textOfPart(part: unknown): string {
     case 'resource':
       return textOfResource(resource);
     case 'resource_link':
-      return `[resource ${String(name ?? '')} ${String(uri)}]`;
+      return `[resource ${typeof name === 'string' ? `${name} ` : ''}${String(uri)}]`;
     default:
       return `[${String(type)}: left out]`;
   }
@@ -43,7 +43,7 @@ function textOfResource(resource: unknown): string {
   if (resource === null || typeof resource !== 'object') return '';
   const { uri, text, blob, mimeType } = resource as Record<string, unknown>;
   if (typeof text === 'string') return `[resource ${String(uri)}]\n${text}`;
-  return `[resource ${String(uri)} ${String(mimeType ?? '')}, ${sizeOf(blob)}: left out]`;
+  return `[resource ${String(uri)} ${String(mimeType)}, ${sizeOf(blob)}: left out]`;
 }
 
 /** Of data in base64. */

@@ -11,7 +11,7 @@ export const OWN_TOOLS = [
 export type OwnToolName = (typeof OWN_TOOLS)[number];
 
 /** What an agent may call that names no tools. */
-export const DEFAULT_TOOLS: readonly OwnToolName[] = OWN_TOOLS;
+export const DEFAULT_TOOLS: readonly OwnToolName[] = [...OWN_TOOLS];
 
 const text = (description: string, maxLength: number) => ({
   type: 'string',

@@ -40,10 +40,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     const hostname = wanted.hostname.replace(/^\[(.*)\]$/, '$1');
     const secure = wanted.protocol === 'https:';
     const target = { hostname, port: Number(wanted.port || (secure ? 443 : 80)), secure };
-    open(target).then(
-      (socket) => callback(null, socket),
-      (error: Error) => callback(error, null),
-    );
+    void hand(open(target), callback);
   };
   async function open(target: { hostname: string; port: number; secure: boolean }): Promise<Socket> {
     const signal = AbortSignal.timeout(CONNECT_MS);
@@ -71,6 +68,17 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     }
   };
   return { fetch: guarded as unknown as typeof globalThis.fetch, close: () => dispatcher.destroy() };
+}
+
+/** undici speaks of a connection by a callback. */
+async function hand(opening: Promise<Socket>, callback: buildConnector.Callback): Promise<void> {
+  let socket: Socket;
+  try {
+    socket = await opening;
+  } catch (error) {
+    return callback(error as Error, null);
+  }
+  callback(null, socket);
 }
 
 /** What can be said at once, also where a connection is still open from before. */
