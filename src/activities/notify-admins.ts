@@ -1,7 +1,9 @@
 import { Context } from '@temporalio/activity';
 import type { Database } from '../database/connect.ts';
 import { mailNextNotice, type UnmailedNotice } from '../database/notices.ts';
+import type { Occasion } from '../domain/notice.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import { taskEscalatedMail } from '../mail/task-escalated.ts';
 import { webhookDisabledMail } from '../mail/webhook-disabled.ts';
 import type { NotifyInput } from '../workflows/delivery-messages.ts';
 import { keepBeating } from './heartbeat.ts';
@@ -21,22 +23,22 @@ type Means = {
 export function createNotifyActivities({ database, mailer, baseUrl, clock = () => new Date() }: Means) {
   return {
     /**
-     * Mails every admin who was not mailed about this disabling yet; answers how many it has mailed. Somebody whose
-     * mail is not taken keeps nobody else from theirs.
+     * Mails everybody who was not mailed about this yet; answers how many it has mailed. Somebody whose mail is not
+     * taken keeps nobody else from theirs.
      * @throws Error when one or more could not be mailed; a repeat tries only those
      */
-    async mailNotices({ webhookId, disabledAt }: NotifyInput): Promise<{ mailed: number }> {
+    async mailNotices(input: NotifyInput): Promise<{ mailed: number }> {
       if (mailer === null) return { mailed: 0 };
       const stopBeating = keepBeating();
       try {
-        return await mailAll({ webhookId, disabledAt: new Date(disabledAt) }, mailer);
+        return await mailAll(occasionOf(input), mailer);
       } finally {
         stopBeating();
       }
     },
   };
 
-  async function mailAll(disabling: { webhookId: string; disabledAt: Date }, sending: Mailer) {
+  async function mailAll(occasion: Occasion, sending: Mailer) {
     const { cancellationSignal } = Context.current();
     const troubles = new Map<string, string>();
     let mailed = 0;
@@ -46,13 +48,13 @@ export function createNotifyActivities({ database, mailer, baseUrl, clock = () =
       try {
         const isMore = await mailNextNotice(
           database,
-          { ...disabling, except: [...troubles.keys()] },
+          { ...occasion, except: [...troubles.keys()] },
           async (notice) => {
             current = notice.id;
             await sending.send({
               to: notice.email,
               id: notice.id,
-              ...mailOf(notice, disabling, baseUrl),
+              ...mailOf(notice, occasion, baseUrl),
             });
           },
           clock,
@@ -70,15 +72,28 @@ export function createNotifyActivities({ database, mailer, baseUrl, clock = () =
   }
 }
 
-function mailOf(
-  { detail, person, workspace }: UnmailedNotice,
-  { webhookId, disabledAt }: { webhookId: string; disabledAt: Date },
-  baseUrl: string,
-) {
-  const { name, reason } = detail;
-  const said = {
-    name: typeof name === 'string' ? name : webhookId,
-    reason: typeof reason === 'string' ? reason : 'too many attempts in a row failed',
+function occasionOf(input: NotifyInput): Occasion {
+  return 'webhookId' in input
+    ? { kind: 'webhook.disabled', id: input.webhookId, at: new Date(input.disabledAt) }
+    : { kind: 'task.escalated', id: input.executionId, at: new Date(input.escalatedAt) };
+}
+
+function mailOf(notice: UnmailedNotice, { kind, id, at }: Occasion, baseUrl: string) {
+  const { person, workspace, detail } = notice;
+  const said = (name: string) => (typeof detail[name] === 'string' ? detail[name] : null);
+  if (kind === 'webhook.disabled') {
+    const reason = said('reason') ?? 'too many attempts in a row failed';
+    const webhook = { webhookId: id, disabledAt: at, name: said('name') ?? id, reason };
+    return webhookDisabledMail({ ...webhook, person, workspace }, baseUrl);
+  }
+  const task = {
+    executionId: id,
+    escalatedAt: at,
+    title: said('title') ?? id,
+    project: said('project') ?? '',
+    reason: said('reason') ?? '',
+    step: said('step'),
+    agent: said('agent'),
   };
-  return webhookDisabledMail({ webhookId, disabledAt, person, workspace, ...said }, baseUrl);
+  return taskEscalatedMail({ ...task, person, workspace }, baseUrl);
 }

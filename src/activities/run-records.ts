@@ -3,6 +3,7 @@ import { planRun, type Planned, type Task } from '../agents/plan.ts';
 import { stepIdsOf } from '../agents/step-ids.ts';
 import { giveUpCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
+import { noteEscalation } from '../database/escalations.ts';
 import { recordChange } from '../database/feed.ts';
 import { storedPlan } from '../database/reruns.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
@@ -12,9 +13,13 @@ export type RunRecords = ReturnType<typeof createRunRecords>;
 /** The short database work of a run, called as local activities by the worker that runs the workflow. */
 export function createRunRecords({ database, catalogue }: { database: Database; catalogue: Catalogue }) {
   return {
-    /** Writes a change of a run; repeats write nothing. */
-    recordRun(change: RunChange): Promise<RecordOutcome> {
-      return recordChange(database, change);
+    /** Writes a change of a run, and leaves notices where it asks for a human; repeats write nothing. */
+    async recordRun(change: RunChange): Promise<RecordOutcome> {
+      const outcome = await recordChange(database, change);
+      const { view, executionId } = change;
+      const isOurs = outcome.outcome === 'recorded' && view?.state === 'escalated';
+      if (isOurs && view.escalation) await noteEscalation(database, executionId, view.escalation);
+      return outcome;
     },
 
     /** Writes that planning has begun, then chooses the team and writes the steps, or takes up the plan that lies ready. */

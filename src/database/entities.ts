@@ -370,7 +370,7 @@ export const Notification = defineEntity({
     id: p.uuid().primary(),
     workspace_id: p.uuid(),
     user_id: p.uuid(),
-    /** For example `webhook.disabled`. */
+    /** One of the kinds in src/domain/notice.ts. */
     kind: p.text(),
     /** For example `webhook:<id>`. */
     subject: p.text(),

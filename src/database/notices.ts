@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
+import { ROLES, hasRole } from '../domain/access.ts';
+import { NOTICES, subjectOf, type NoticeKind, type Occasion } from '../domain/notice.ts';
 import type { EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
 import { Notification } from './entities.ts';
@@ -56,23 +58,20 @@ export type UnmailedNotice = {
   detail: Record<string, unknown>;
 };
 
-/** The kind of notice that tells of a webhook disabled by its failures. */
-const WEBHOOK_DISABLED = 'webhook.disabled';
-
 /**
- * Hands the next notice of a disabling that was not mailed to `mail`, and notes that it was mailed once that
+ * Hands the next notice of an occasion that was not mailed to `mail`, and notes that it was mailed once that
  * resolves; answers false where none is left. The notice is locked meanwhile, so nobody else mails it too. Whoever
- * is no admin or owner any more is left out, as are the notices of `except`.
+ * has not the role for it any more is left out, as are the notices of `except`.
  * @throws what `mail` throws; the notice is unmailed then
  */
 export async function mailNextNotice(
   database: Database,
-  disabling: { webhookId: string; disabledAt: Date; except: readonly string[] },
+  occasion: Occasion & { except: readonly string[] },
   mail: (notice: UnmailedNotice) => Promise<void>,
   clock: () => Date,
 ): Promise<boolean> {
   return await database.em.fork().transactional(async (em) => {
-    const notice = await lockUnmailed(em, disabling);
+    const notice = await lockUnmailed(em, occasion);
     if (notice === null) return false;
     await mail(notice);
     await em.nativeUpdate(Notification, { id: notice.id }, { emailed_at: clock() });
@@ -82,17 +81,18 @@ export async function mailNextNotice(
 
 async function lockUnmailed(
   em: EntityManager,
-  { webhookId, disabledAt, except }: { webhookId: string; disabledAt: Date; except: readonly string[] },
+  { kind, id, at, except }: Occasion & { except: readonly string[] },
 ): Promise<UnmailedNotice | null> {
+  const roles = ROLES.filter((role) => hasRole(role, NOTICES[kind].least));
   const { rows } = await sql<UnmailedNotice>`
     select n.id, u.email, u.name as person, w.name as workspace, n.detail
     from notifications n
       join users u on u.id = n.user_id
       join workspaces w on w.id = n.workspace_id
       join members m on m.user_id = n.user_id and m.workspace_id = n.workspace_id
-    where n.created_at = ${disabledAt.toISOString()}::timestamptz
-      and n.kind = ${WEBHOOK_DISABLED} and n.subject = ${`webhook:${webhookId}`}
-      and n.emailed_at is null and m.role in ('admin', 'owner')
+    where n.created_at = ${at.toISOString()}::timestamptz
+      and n.kind = ${kind} and n.subject = ${subjectOf({ kind, id })}
+      and n.emailed_at is null and m.role = any(${roles}::text[])
       and n.id <> all(${[...except]}::uuid[])
     order by n.id limit 1
     for update of n skip locked
@@ -100,18 +100,19 @@ async function lockUnmailed(
   return rows[0] ?? null;
 }
 
-/** Disablings of this span about which somebody was not mailed. */
-export async function disablingsUnmailed(
+/** Occasions of this span about which somebody was not mailed. */
+export async function occasionsUnmailed(
   database: Database,
   { after, before }: { after: Date; before: Date },
-): Promise<{ webhookId: string; disabledAt: Date }[]> {
-  const { rows } = await sql<{ subject: string; created_at: string }>`
-    select distinct subject, created_at from notifications
+): Promise<Occasion[]> {
+  const { rows } = await sql<{ kind: NoticeKind; subject: string; created_at: string }>`
+    select distinct kind, subject, created_at from notifications
     where created_at > ${after.toISOString()}::timestamptz and created_at < ${before.toISOString()}::timestamptz
-      and kind = ${WEBHOOK_DISABLED} and emailed_at is null
+      and kind = any(${Object.keys(NOTICES)}::text[]) and emailed_at is null
   `.execute(statements(database));
-  return rows.map(({ subject, created_at }) => ({
-    webhookId: subject.replace('webhook:', ''),
-    disabledAt: new Date(created_at),
+  return rows.map(({ kind, subject, created_at }) => ({
+    kind,
+    id: subject.slice(subject.indexOf(':') + 1),
+    at: new Date(created_at),
   }));
 }

@@ -1,10 +1,10 @@
 import { MAX_WEBHOOK_NAME_LENGTH } from '../domain/limits.ts';
 
 /** Names are other people's texts: they must not make lines or headers of a mail. */
-export function oneLine(text: string): string {
+export function oneLine(text: string, most = MAX_WEBHOOK_NAME_LENGTH * 2): string {
   return text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
     .replace(/\.$/, '')
-    .slice(0, MAX_WEBHOOK_NAME_LENGTH * 2);
+    .slice(0, most);
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/connect.ts';
 import { backlogsForgotten, noteRetriesStarted, retriesNeverStarted } from '../database/dispatch.ts';
 import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
-import { disablingsUnmailed } from '../database/notices.ts';
+import { occasionsUnmailed } from '../database/notices.ts';
 import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 
 /** What takes up the work of webhooks that a process left between the database and Temporal when it died. */
@@ -17,7 +17,7 @@ export type DeliveryNeeds = {
 const AT_WORK_MS = 3_000;
 /** A backlog is drained within this time, or has a workflow that is at it. */
 const BACKLOG_MS = 15_000;
-/** How far back disablings are looked for whose admins nobody was told to mail. */
+/** How far back notices are looked for that nobody was told to mail. */
 const NOTICE_MS = 3_600_000;
 const BATCH = 500;
 
@@ -60,12 +60,16 @@ export async function drainForgotten({ database, deliveryControl, clock }: Deliv
   }
 }
 
-/** Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that. */
+/**
+ * Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that; and people about runs
+ * that ask for a human, which nobody else sees to.
+ */
 export async function notifyForgotten({ database, deliveryControl, clock }: DeliveryNeeds): Promise<void> {
   const span = { after: before(clock, NOTICE_MS), before: before(clock, AT_WORK_MS) };
   // Those that are being mailed, or are not to be, are started already: then this does nothing.
-  for (const { webhookId, disabledAt } of await disablingsUnmailed(database, span)) {
-    await deliveryControl.notify(webhookId, disabledAt);
+  for (const { kind, id, at } of await occasionsUnmailed(database, span)) {
+    if (kind === 'webhook.disabled') await deliveryControl.notify(id, at);
+    else await deliveryControl.notifyOfEscalation(id, at);
   }
 }
 

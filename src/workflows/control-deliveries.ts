@@ -136,5 +136,11 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       const input: NotifyInput = { webhookId, disabledAt: disabledAt.toISOString() };
       await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
     },
+
+    /** Has people mailed that a run asks for a human, once. @throws EngineUnavailable | EngineUncertain */
+    async notifyOfEscalation(executionId: string, escalatedAt: Date): Promise<void> {
+      const input: NotifyInput = { executionId, escalatedAt: escalatedAt.toISOString() };
+      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
+    },
   };
 }

@@ -19,8 +19,10 @@ export type BacklogInput = { webhookId: string };
 export type DeliveryInput = { deliveryId: string; generation: number };
 /** One attempt beside the schedule; `token` is the id of the wish for it, a UUID of version 7. */
 export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string };
-/** A webhook's disabling that admins are to be mailed about; `disabledAt` is ISO 8601. */
-export type NotifyInput = { webhookId: string; disabledAt: string };
+/** What people are to be mailed about: a webhook's disabling, a run that asks for a human. Times are ISO 8601. */
+export type NotifyInput =
+  | { webhookId: string; disabledAt: string }
+  | { executionId: string; escalatedAt: string };
 /** `settleSeconds`: how long attempts that are under way may take to be recorded. */
 export type MaintenanceInput = { settleSeconds: number };
 
@@ -29,7 +31,9 @@ export const backlogWorkflowId = (webhookId: string): string => `backlog:${webho
 export const deliveryWorkflowId = ({ deliveryId, generation }: DeliveryInput): string =>
   `delivery:${deliveryId}:${generation}`;
 export const attemptWorkflowId = (token: string): string => `attempt:${token}`;
-export const notifyWorkflowId = ({ webhookId, disabledAt }: NotifyInput): string =>
-  `notify:${webhookId}:${disabledAt}`;
+export const notifyWorkflowId = (input: NotifyInput): string =>
+  'webhookId' in input
+    ? `notify:${input.webhookId}:${input.disabledAt}`
+    : `notify:${input.executionId}:${input.escalatedAt}`;
 /** The Schedule that starts the maintenance; its executions are named by it and their time. */
 export const retentionScheduleId = (taskQueue: string): string => `${taskQueue}-retention`;

@@ -10,7 +10,7 @@ const { mailNotices } = proxyActivities<NotifyActivities>({
   retry: { initialInterval: '10 s', backoffCoefficient: 2, maximumInterval: '30 min' },
 });
 
-/** Mails the admins that their webhook was disabled; one workflow for each disabling. */
+/** Mails people what has happened: admins that a webhook was disabled, others that a run asks for a human. */
 export async function notifyAdmins(input: NotifyInput): Promise<{ mailed: number }> {
   return await mailNotices(input);
 }

@@ -14,8 +14,12 @@ const tag = 'notification';
 const notice = z
   .strictObject({
     id: uuidOut,
-    kind: z.string().describe('`webhook.disabled`: a webhook failed so often that nothing is sent to it'),
-    subject: z.string().describe('What it is about, for example `webhook:<id>`'),
+    kind: z
+      .string()
+      .describe(
+        '`webhook.disabled`: a webhook failed so often that nothing is sent to it; `task.escalated`: agents ask for a human',
+      ),
+    subject: z.string().describe('What it is about: `webhook:<id>` or `task:<execution id>`'),
     detail: z.record(z.string(), z.unknown()),
     created_at: timestamp,
     read_at: timestamp.nullable(),

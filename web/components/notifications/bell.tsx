@@ -54,7 +54,8 @@ export function Bell() {
           <Stack p="md" gap={4}>
             <Text size="sm">Nothing yet.</Text>
             <Text size="sm" c="dimmed">
-              Admins are told here when a webhook is disabled because it fails.
+              You are told here when agents ask for a human; admins also when a webhook is disabled because it
+              fails.
             </Text>
           </Stack>
         ) : (

@@ -8,7 +8,7 @@ import type { Notice } from './use-notices.ts';
 export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }) {
   const isUnread = notice.read_at === null;
   const { title, detail } = wordsOf(notice);
-  const webhookId = /^webhook:(.+)$/.exec(notice.subject)?.[1];
+  const [, about, id] = /^(webhook|task):(.+)$/.exec(notice.subject) ?? [];
   const words = (
     <>
       <span className={classes['mark']}>{isUnread ? <Dot tone="moving" /> : null}</span>
@@ -24,12 +24,21 @@ export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }
   );
   return (
     <li>
-      {webhookId === undefined ? (
+      {id === undefined ? (
         <div className={classes['notice']}>{words}</div>
+      ) : about === 'task' ? (
+        <Link
+          to="/orchestration/$executionId"
+          params={{ executionId: id }}
+          className={classes['notice']}
+          onClick={onGo}
+        >
+          {words}
+        </Link>
       ) : (
         <Link
           to="/settings/integrations/webhooks/$webhookId"
-          params={{ webhookId }}
+          params={{ webhookId: id }}
           className={classes['notice']}
           onClick={onGo}
         >
@@ -40,10 +49,12 @@ export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }
   );
 }
 
-function wordsOf({ kind, detail: { name, reason } }: Notice): { title: string; detail: string } {
+function wordsOf({ kind, detail: { name, title, reason } }: Notice): { title: string; detail: string } {
   const detail = typeof reason === 'string' ? reason : '';
-  const named = typeof name === 'string' ? `“${name}”` : 'A webhook';
-  return kind === 'webhook.disabled'
-    ? { title: `${named} was disabled: it failed too often`, detail }
-    : { title: kind, detail };
+  const named = (given: unknown, otherwise: string) => (typeof given === 'string' ? `“${given}”` : otherwise);
+  if (kind === 'webhook.disabled') {
+    return { title: `${named(name, 'A webhook')} was disabled: it failed too often`, detail };
+  }
+  if (kind === 'task.escalated') return { title: `${named(title, 'A task')} needs a human`, detail };
+  return { title: kind, detail };
 }

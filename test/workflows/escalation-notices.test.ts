@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { pino } from 'pino';
+import { Member, Notification, User } from '../../src/database/entities.ts';
+import { noteEscalation } from '../../src/database/escalations.ts';
+import type { Role } from '../../src/domain/access.ts';
+import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
+import type { DeliveryControl } from '../../src/workflows/control-deliveries.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
+
+const REASON = 'Two wishes contradict each other.';
+
+describe('a run that asks for a human', function () {
+  this.timeout(30_000);
+  let runs: Runs;
+  const people = new Map<Role, string>();
+  before(async () => {
+    runs = await startRuns();
+    for (const role of ['viewer', 'member', 'admin'] as const) people.set(role, await addPerson(role));
+    const owner = await runs.database.em.fork().findOneOrFail(User, { email: 'admin@example.com' });
+    people.set('owner', owner.id);
+  });
+  after(() => runs.close());
+
+  async function addPerson(role: Role): Promise<string> {
+    const [id, em, created_at] = [randomUUIDv7(), runs.database.em.fork(), new Date()];
+    await em.insert(User, {
+      id,
+      email: `the-${role}@example.com`,
+      name: role,
+      password_hash: null,
+      created_at,
+    });
+    const { workspace_id } = runs.installation;
+    await em.insert(Member, { workspace_id, user_id: id, role, created_at });
+    return id;
+  }
+
+  const noticesOf = (id: string) =>
+    runs.database.em.fork().find(Notification, { subject: `task:${id}` }, { orderBy: { id: 'asc' } });
+  async function escalated(): Promise<string> {
+    const id = await runs.submit({ rehearsal: { escalate: { step: 2, reason: REASON } } });
+    await runs.reaches(id, 'escalated');
+    await runs.client.workflow.getHandle(id).result();
+    return id;
+  }
+
+  it('is told to everybody who may take it over, once, with why and where', async () => {
+    const id = await escalated();
+    const notices = await noticesOf(id);
+    assert.deepEqual(
+      notices.map(({ user_id }) => user_id).toSorted(),
+      (['member', 'admin', 'owner'] as const).map((role) => people.get(role) ?? '').toSorted(),
+    );
+    const { escalation } = await runs.row(id);
+    const [notice] = notices;
+    assert.equal(notice?.kind, 'task.escalated');
+    assert.deepEqual(notice?.detail, {
+      execution_id: id,
+      reason: REASON,
+      step: 'implement',
+      agent: 'developer',
+      escalated_at: escalation?.at,
+      title: 'A test',
+      project: 'Test',
+    });
+    assert.ok(escalation);
+    await noteEscalation(runs.database, id, escalation);
+    assert.equal((await noticesOf(id)).length, 3, 'work that is repeated tells nobody twice');
+  });
+
+  it('is not told of runs that end otherwise', async () => {
+    const id = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
+    await runs.reaches(id, 'failed');
+    assert.deepEqual(await noticesOf(id), []);
+  });
+
+  it('has its mails sent by a workflow that the reconciler starts', async () => {
+    const id = await escalated();
+    const started: string[] = [];
+    const deliveryControl = {
+      notifyOfEscalation: async (executionId: string) => void started.push(executionId),
+    } as unknown as DeliveryControl;
+    const later = new Date(Date.now() + 10_000);
+    const needs = { database: runs.database, deliveryControl, log: pino({ level: 'silent' }) };
+    await notifyForgotten({ ...needs, clock: () => later });
+    assert.ok(started.includes(id));
+  });
+});
