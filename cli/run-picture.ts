@@ -118,7 +118,7 @@ export function noteOf(event: FeedEvent): string {
     case 'step.started':
       return `step ${step} started${(data.step?.attempt ?? 1) > 1 ? `, attempt ${data.step?.attempt}` : ''}`;
     case 'step.progress':
-      return `step ${step} ${data.percent === undefined ? 'goes on' : `${data.percent} %`}`;
+      return `step ${step} ${data.percent === undefined ? 'goes on' : `${data.percent} %`}${data.text ? `: ${data.text}` : ''}`;
     case 'step.completed':
       return `step ${step} completed in ${data.duration_ms ?? 0} ms: ${data.summary ?? ''}`;
     case 'step.failed':

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadCatalogue, parseCatalogue } from '../../src/agents/catalogue.ts';
 import { planRun } from '../../src/agents/plan.ts';
 import { TASK_TYPES } from '../../src/domain/task-run.ts';
-import { stepWaitMs } from '../../src/domain/plan.ts';
+import { backendOf, stepWaitMs } from '../../src/domain/plan.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const counting = () => {
@@ -54,6 +54,44 @@ describe('the catalogue of agents', () => {
     });
   }
 
+  it('gives an agent its own model, else the one of the installation, and its limits', () => {
+    const text = catalogueText('[{ step: a, agent: ada }, { step: b, agent: bob }]').replace(
+      'ada: { instructions: work }',
+      'ada: { instructions: work, limits: { model_calls: 3, on_limit: escalate } }, bob: { instructions: w, model: openai/gpt }',
+    );
+    const { agents } = parseCatalogue(text, 'test', 'anthropic/claude');
+    assert.deepEqual(
+      [agents.get('ada')?.model, agents.get('bob')?.model],
+      ['anthropic/claude', 'openai/gpt'],
+    );
+    const limits = { model_calls: 3, tokens: null, cost_usd: null, on_limit: 'escalate' };
+    assert.deepEqual(agents.get('ada')?.limits, limits);
+    assert.deepEqual(agents.get('bob')?.limits, { ...limits, model_calls: 50, on_limit: 'fail' });
+    assert.equal(parseCatalogue(text, 'test').agents.get('ada')?.model, null);
+  });
+
+  const MODEL_FAULTS: [string, string, RegExp][] = [
+    ['a model without a provider', 'model: gpt', /agents\.ada\.model: must be provider\/model/],
+    ['a provider that nobody knows', 'model: acme/gpt', /the provider one of openai, anthropic/],
+    ['a limit of nothing', 'limits: { model_calls: 0 }', /agents\.ada\.limits\.model_calls/],
+    ['a limit that nobody knows', 'limits: { patience: 3 }', /patience/],
+  ];
+  for (const [what, members, sentence] of MODEL_FAULTS) {
+    it(`refuses ${what}, and says where`, () => {
+      const text = catalogueText('[{ step: a, agent: ada }]').replace('instructions: work', `$&, ${members}`);
+      assert.throws(() => parseCatalogue(text, 'test'), sentence);
+    });
+  }
+
+  it('refuses a planner with more steps than a run may have, and prices of no model', () => {
+    const text = catalogueText('[{ step: a, agent: ada }]');
+    assert.throws(() => parseCatalogue(`${text}planner: { max_steps: 51 }\n`, 'test'), /planner\.max_steps/);
+    assert.throws(
+      () => parseCatalogue(`${text}prices: { gpt: { input: 1, output: 1 } }\n`, 'test'),
+      /prices/,
+    );
+  });
+
   it('refuses a file that is not there', () => {
     assert.throws(() => loadCatalogue('/nowhere/agents.yml'), /can not be read/);
   });
@@ -73,6 +111,27 @@ describe('planning', () => {
         ['id-3', 'step-3', 'developer', ['step-2']],
       ],
     );
+  });
+
+  it('lets models do what agents with models do, and calls the whole a rehearsal where one step is', () => {
+    const text = catalogueText('[{ step: a, agent: ada }, { step: b, agent: bob }]').replace(
+      'ada: { instructions: work }',
+      'ada: { instructions: work, model: openai/gpt }, bob: { instructions: work }',
+    );
+    const backends = (taskType: 'feature' | 'bug', defaultModel: string | null, rehearsal: object | null) => {
+      const planned = planRun(
+        parseCatalogue(text, 'test', defaultModel),
+        { taskType, rehearsal },
+        counting(),
+      );
+      assert.ok('plan' in planned);
+      const { plan } = planned;
+      return [plan.backend, ...plan.steps.map((step) => backendOf(plan, step))];
+    };
+    assert.deepEqual(backends('feature', null, null), ['rehearsal', 'model', 'rehearsal']);
+    assert.deepEqual(backends('feature', 'openai/gpt', null), ['model', 'model', 'model']);
+    assert.deepEqual(backends('bug', null, null), ['model', 'model']);
+    assert.deepEqual(backends('bug', 'openai/gpt', {}), ['rehearsal', 'rehearsal']);
   });
 
   it('has nothing to plan with when the rehearsal speaks of a step that is not there', () => {

@@ -69,6 +69,7 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
       output_tokens: server.tokens.output,
       model_calls: CALLS,
     });
+    assert.deepEqual(detail.usage, detail.steps[0].usage);
     const events = (await service.send('GET', `${path}/events`)).json.data as {
       type: string;
       data: { text?: string };

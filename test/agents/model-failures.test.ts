@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Reply } from '../support/model-server.ts';
+import { turnOf, type Reply } from '../support/model-server.ts';
 import { teamText, useModels } from './model-world.ts';
 
 /** Answers the first requests as given, then well. */
@@ -134,5 +134,54 @@ describe('what a model answers', function () {
     const { errors } = await world.runs.reaches(id, 'failed');
     assert.equal(errors[0]?.message, 'anthropic/test can not be asked: ANTHROPIC_API_KEY is not set');
     assert.equal(world.asked().length, 0);
+  });
+});
+
+describe('the providers of models', function () {
+  this.timeout(30_000);
+  const agents = teamText()
+    .replace('You are Ada.', 'You are Ada., model: openai/gpt-test')
+    .replace('You are Bob.', 'You are Bob., model: anthropic/claude-test');
+  const world = useModels({
+    agents,
+    environment: { OPENAI_API_KEY: 'sk-openai', ANTHROPIC_API_KEY: 'sk-anthropic' },
+  });
+
+  it('are each asked in their own protocol with their own key, tools and all', async () => {
+    const before = { ...world.server.tokens };
+    const id = await world.play(
+      (asked) =>
+        turnOf(asked) === 1
+          ? { text: 'First.', calls: [{ name: 'report_progress', arguments: { text: `by ${asked.model}` } }] }
+          : { text: `Done by ${asked.model}.` },
+      { taskType: 'feature' },
+    );
+    const { steps } = await world.runs.reaches(id, 'completed');
+    assert.deepEqual(
+      steps.map(({ summary, usage }) => [summary, usage?.model_calls]),
+      [
+        ['Done by gpt-test.', 2],
+        ['Done by claude-test.', 2],
+      ],
+    );
+    assert.deepEqual(
+      world.asked().map(({ path, authorization }) => [path, authorization]),
+      [
+        ['/v1/chat/completions', 'Bearer sk-openai'],
+        ['/v1/chat/completions', 'Bearer sk-openai'],
+        ['/v1/messages', 'sk-anthropic'],
+        ['/v1/messages', 'sk-anthropic'],
+      ],
+    );
+    assert.ok(world.asked().every(({ tools }) => tools.includes('escalate_to_human')));
+    const sum = steps.reduce((total, { usage }) => total + (usage?.input_tokens ?? 0), 0);
+    assert.equal(sum, world.server.tokens.input - before.input);
+  });
+
+  it('are told no streaming, and no call is sent twice by the library', async () => {
+    const id = await world.play(() => ({ text: 'Done.' }));
+    await world.runs.reaches(id, 'completed');
+    assert.equal(world.asked().length, 1);
+    assert.notEqual(world.asked()[0]?.body['stream'], true);
   });
 });

@@ -60,6 +60,7 @@ export function useModels(
         OPENAI_COMPATIBLE_BASE_URL: world.server.url,
         OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
         OPENAI_BASE_URL: world.server.url,
+        ANTHROPIC_BASE_URL: world.server.url,
         ...options.environment,
       },
     });

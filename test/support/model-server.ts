@@ -26,7 +26,10 @@ export type Reply =
   | { status: number; headers?: Record<string, string>; message?: string; code?: string }
   | { trouble: 'hang' | 'cut' | 'cut in the middle' | 'broken JSON' };
 
-/** A server on loopback that speaks the chat completions of OpenAI, and what a test asks of it. */
+/**
+ * A server on loopback that speaks the chat completions of OpenAI and, at `/messages`, the protocol of Anthropic; and what
+ * a test asks of it.
+ */
 export type ModelServer = {
   url: string;
   asked: AskedModel[];
@@ -109,18 +112,49 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     model.tokens.input += input;
     model.tokens.output += output;
     model.answered += 1;
-    send(response, 200, {
-      id: `chatcmpl-${asked.number}`,
-      object: 'chat.completion',
-      created: 1_780_000_000,
-      model: asked.model,
-      choices: [{ index: 0, ...choiceOf(reply, asked) }],
-      usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
-    });
+    const whole = asked.path.endsWith('/messages') ? anthropicAnswer : openAiAnswer;
+    send(response, 200, whole(reply, asked, [input, output]));
   }
 }
 
-function choiceOf(reply: Exclude<Reply, { status: number } | { trouble: string }>, asked: AskedModel) {
+type WholeReply = Exclude<Reply, { status: number } | { trouble: string }>;
+
+function openAiAnswer(reply: WholeReply, asked: AskedModel, [input, output]: [number, number]) {
+  return {
+    id: `chatcmpl-${asked.number}`,
+    object: 'chat.completion',
+    created: 1_780_000_000,
+    model: asked.model,
+    choices: [{ index: 0, ...choiceOf(reply, asked) }],
+    usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+  };
+}
+
+/** The same as Anthropic's messages have it. */
+function anthropicAnswer(reply: WholeReply, asked: AskedModel, [read, written]: [number, number]) {
+  const text = 'refusal' in reply ? reply.refusal : (reply.text ?? '');
+  const calls = 'calls' in reply ? reply.calls : [];
+  return {
+    id: `msg_${asked.number}`,
+    type: 'message',
+    role: 'assistant',
+    model: asked.model,
+    content: [
+      ...(text ? [{ type: 'text', text }] : []),
+      ...calls.map(({ name, arguments: input }, index) => ({
+        type: 'tool_use',
+        id: `toolu_${asked.number}_${index}`,
+        name,
+        input: input ?? {},
+      })),
+    ],
+    stop_reason: 'refusal' in reply ? 'refusal' : calls.length > 0 ? 'tool_use' : 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: read, output_tokens: written },
+  };
+}
+
+function choiceOf(reply: WholeReply, asked: AskedModel) {
   if ('refusal' in reply) {
     return { message: { role: 'assistant', content: null, refusal: reply.refusal }, finish_reason: 'stop' };
   }
@@ -161,13 +195,13 @@ function readAsked(
   body: Record<string, unknown>,
   number: number,
 ): AskedModel {
-  const tools = (body['tools'] ?? []) as { function?: { name?: string } }[];
+  const tools = (body['tools'] ?? []) as { name?: string; function?: { name?: string } }[];
   return {
     number,
     model: String(body['model']),
     messages: body['messages'] as AskedModel['messages'],
-    tools: tools.map((tool) => tool.function?.name ?? ''),
-    authorization: headers.authorization ?? null,
+    tools: tools.map((tool) => tool.function?.name ?? tool.name ?? ''),
+    authorization: headers.authorization ?? (headers['x-api-key'] as string | undefined) ?? null,
     path: url,
     body,
   };

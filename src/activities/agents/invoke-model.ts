@@ -2,9 +2,9 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import type { Prices } from '../../agents/agent-settings.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
-import { failureOf } from '../../agents/model-failures.ts';
+import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
-import { answerOfCall, recordCall } from '../../database/agent-calls.ts';
+import { answerOfCall, recordCall, type NewCall } from '../../database/agent-calls.ts';
 import type { Database } from '../../database/connect.ts';
 import { recordChange } from '../../database/feed.ts';
 import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/limits.ts';
@@ -13,8 +13,6 @@ import type { Usage } from '../../domain/task-run.ts';
 import { keepBeating } from '../heartbeat.ts';
 import { patiently } from './patiently.ts';
 import { untilAllowed } from './until-allowed.ts';
-
-export type ModelActivities = ReturnType<typeof createModelActivities>;
 
 type Means = { database: Database; models: Models; prices: Prices; clock: () => Date };
 type Asked = { modelId: string; options: LanguageModelV4CallOptions };
@@ -48,6 +46,7 @@ export function createModelActivities(means: Means) {
   };
 }
 
+/** Asks, and writes what became of it: an answer patiently, since it is paid for. */
 async function ask(
   means: Means,
   modelId: string,
@@ -58,52 +57,52 @@ async function ask(
   const late = AbortSignal.timeout(note.callTimeMs);
   const startedAt = means.clock();
   const began = performance.now();
-  const common = { place: note.place, kind: 'model' as const, name: modelId, startedAt };
-  const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES);
+  const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES).value;
+  const record = (ended: Pick<NewCall, 'output' | 'truncated' | 'usage' | 'failure'>) => {
+    const duration_ms = performance.now() - began;
+    const call = { place: note.place, kind: 'model' as const, name: modelId, input, startedAt, duration_ms };
+    return recordCall(means.database, { ...call, ...ended });
+  };
+  let answer: Answer;
   try {
     const abortSignal = AbortSignal.any([cancelled, late]);
-    const result = await means.models.get(modelId).doGenerate({ ...options, abortSignal });
-    const answer = answerOf(result);
-    const output = cutValue(answer, CALL_RECORD_BYTES);
-    await patiently(cancelled, async () => {
-      await recordCall(means.database, {
-        ...common,
-        input: input.value,
-        output: output.value,
-        truncated: output.truncated,
-        usage: usageOf(answer, means.prices[modelId]),
-        failure: null,
-        duration_ms: performance.now() - began,
-      });
-      await tell(means, answer, note);
-    });
-    return answer;
+    answer = answerOf(await means.models.get(modelId).doGenerate({ ...options, abortSignal }));
   } catch (error) {
     if (cancelled.aborted) throw error;
     const failure = late.aborted
-      ? {
-          kind: 'failed' as const,
-          message: `${modelId} did not answer within ${note.callTimeMs} ms`,
-          retryInMs: null,
-        }
+      ? lateAfter(note.callTimeMs, modelId)
       : failureOf(error, modelId, Date.now());
     const message = means.models.withoutKeys(failure.message);
-    const duration_ms = performance.now() - began;
-    const nothing = { output: null, truncated: false, usage: null };
-    await recordCall(means.database, {
-      ...common,
-      ...nothing,
-      input: input.value,
-      failure: message,
-      duration_ms,
-    });
-    if (failure.kind === 'refused') throw ApplicationFailure.nonRetryable(message, MODEL_FAILURES.refused);
-    throw ApplicationFailure.create({
-      message,
-      type: MODEL_FAILURES.failed,
-      ...(failure.retryInMs === null ? {} : { nextRetryDelay: failure.retryInMs }),
-    });
+    await record({ output: null, truncated: false, usage: null, failure: message }).catch(noRecord);
+    throw applicationFailure({ ...failure, message });
   }
+  const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
+  const usage = usageOf(answer, means.prices[modelId]);
+  await patiently(cancelled, async () => {
+    await record({ output, truncated, usage, failure: null });
+    await tell(means, answer, note);
+  }).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : noRecord()));
+  return answer;
+}
+
+/** @throws ApplicationFailure, without what the database says: that would stand in the history and among errors */
+function noRecord(): never {
+  throw ApplicationFailure.create({
+    message: 'the record of a model call could not be written',
+    type: MODEL_FAILURES.failed,
+  });
+}
+
+function lateAfter(ms: number, model: string): ModelFailure {
+  return { kind: 'failed', message: `${model} did not answer within ${ms} ms`, retryInMs: null };
+}
+
+function applicationFailure(failure: ModelFailure): ApplicationFailure {
+  const { kind, message } = failure;
+  if (kind === 'refused') return ApplicationFailure.nonRetryable(message, MODEL_FAILURES.refused);
+  const { retryInMs } = failure;
+  const delay = retryInMs === null ? {} : { nextRetryDelay: retryInMs };
+  return ApplicationFailure.create({ message, type: MODEL_FAILURES.failed, ...delay });
 }
 
 /** Tells what the model said in the run's feed; a repeat of it writes nothing. */
