@@ -14,7 +14,7 @@ import {
   type Prices,
 } from './agent-settings.ts';
 import { duration } from './durations.ts';
-import { serverOf, serverSchema, type ToolServer } from './server-settings.ts';
+import { serverName, serverOf, serverSchema, type ToolServer } from './server-settings.ts';
 import { allowListFaults } from './tool-policy.ts';
 
 /** The limits of one step, in milliseconds. */
@@ -66,7 +66,7 @@ const catalogueSchema = z.strictObject({
     >,
   ),
   prices: pricesSchema.default({}),
-  servers: z.record(name, serverSchema).default({}),
+  servers: z.record(serverName, serverSchema).default({}),
   planner: plannerSchema.optional(),
 });
 
@@ -95,9 +95,11 @@ export function loadCatalogue(path: string, defaultModel: string | null = null):
 export function parseCatalogue(text: string, source: string, defaultModel: string | null = null): Catalogue {
   const read = catalogueSchema.safeParse(parse(text));
   if (!read.success) {
-    const faults = read.error.issues.map(
-      (issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`,
-    );
+    const faults = read.error.issues.map((issue) => {
+      // What is wrong with a name stands one level deeper.
+      const message = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message;
+      return `${issue.path.join('.') || 'the file'}: ${message ?? issue.message}`;
+    });
     throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
   }
   const { agents, teams, defaults, prices, servers, planner } = read.data;

@@ -2,6 +2,11 @@ import { z } from 'zod';
 import { MAX_TOOL_TIME_LIMIT_MS, TOOL_TIME_LIMIT_MS } from '../domain/limits.ts';
 import { duration } from './durations.ts';
 
+/** The name of a server; it is a part of the names of its tools, which providers limit. */
+export const serverName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be lower-case letters, digits and dashes, 32 characters at most');
+
 const variable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable');

@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, Context, heartbeat } from '@temporalio/activity';
 import type { Agent } from '../../agents/agent-settings.ts';
 import type { AgentEars, AgentEnd, RemoteTask } from '../../agents/agent-end.ts';
 import { connectToRemote } from '../../agents/a2a-client.ts';
@@ -80,7 +80,12 @@ export function createRemoteAgentActivities(means: Means) {
           metadata: { execution_id: work.executionId, step: work.step.name, attempt: work.attempt },
           task: answer?.task ?? null,
         };
-        const heard = { ...ears, task: (one: RemoteTask) => void (task = one) };
+        const noteTask = (one: RemoteTask) => {
+          if (one.id === task?.id) return;
+          task = one;
+          heartbeat(task);
+        };
+        const heard = { ...ears, task: noteTask };
         const about = { tokens: agent.limits.tokens, ears: heard };
         const said = isUnderWay ? { message: null, task } : { message, task: message.task };
         return await workByRemote(remote, { ...about, ...said, isGivenUp }, signal);
