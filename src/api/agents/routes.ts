@@ -8,7 +8,6 @@ import { agentList } from './schema.ts';
 
 /** Who works on tasks (decisions 5): the catalogue that this process has read. */
 export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalogue' | 'database'>): Route[] {
-  const names = [...catalogue.agents.values()].map(callName).filter((name) => name !== null);
   return [
     route({
       method: 'get',
@@ -19,6 +18,7 @@ export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalog
       access: { kind: 'credential', scope: 'tasks:read' },
       answers: { 200: { description: 'The whole catalogue', schema: agentList } },
       async handle({ caller }) {
+        const names = [...catalogue.agents.values()].map(callName).filter((name) => name !== null);
         const calls = await lastCalls(database, names);
         return { status: 200, body: presentCatalogue(catalogue, calls, isAdmin(caller)) };
       },
