@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
+import type { Page, WebSocketRoute } from 'playwright-core';
 import type { World } from '../api/world.ts';
 import { atScreens, startScreens, type AtScreens, slowly } from './screens.ts';
 
@@ -73,11 +73,18 @@ describe('a run that one watches', () => {
 
   it('is there again after the network was lost', async () => {
     const { page } = at;
+    const channels: WebSocketRoute[] = [];
+    await page.routeWebSocket(/\/ws\?/, (socket) => {
+      socket.connectToServer();
+      channels.push(socket);
+    });
     const id = await submit(1_500);
     await at.go(`/orchestration/${id}`);
     await page.getByText('live', { exact: true }).waitFor();
     await page.context().setOffline(true);
+    for (const channel of channels) await channel.close();
     await world.reaches(id, 'completed');
+    assert.equal(await page.getByText('3 of 3 steps').count(), 0, 'nothing comes without a network');
     await page.context().setOffline(false);
     await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
     await assertWhole(page, id);

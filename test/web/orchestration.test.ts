@@ -66,6 +66,32 @@ describe('the orchestration screens', () => {
     await run.waitFor({ state: 'detached' });
   });
 
+  it('ask for a reason before they cancel a run, and keep it', async () => {
+    const { page } = at;
+    const id = await submit('Wrong branch', { step_ms: 60_000 });
+    await world.reaches(id, 'executing');
+    await at.go(`/orchestration/${id}`);
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel “Wrong branch”?' });
+    await dialog.getByText('The run ends for good').waitFor();
+    await assertAccessible(page, 'the question before cancelling');
+    await picture(page, 'run-cancel');
+    await dialog.getByRole('button', { name: 'Keep it as it is' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'executing');
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await dialog.getByLabel('Reason').fill('the branch is gone');
+    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('cancelled', { exact: true }).first().waitFor();
+    await world.reaches(id, 'cancelled');
+    await page.getByRole('tab', { name: /^Events/ }).click();
+    await page.getByText('executing → cancelled by owner@example.com: the branch is gone').waitFor();
+    for (const name of ['Cancel…', 'Pause…']) {
+      assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+    }
+  });
+
   it('show what failed first, with the step opened', async () => {
     const id = await submit('A step that fails', { unrecoverable: { step: 2 }, step_ms: 100 });
     await world.reaches(id, 'failed');

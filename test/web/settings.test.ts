@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { World } from '../api/world.ts';
+import { PASSWORD, type World } from '../api/world.ts';
 import { addPerson } from '../api/people.ts';
 import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 
@@ -88,6 +88,35 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Ada/ }).getByRole('button', { name: 'Remove…' }).click();
     await page.getByRole('button', { name: 'Remove the member' }).click();
     await page.getByRole('row', { name: /Ada/ }).waitFor({ state: 'detached' });
+  });
+
+  it('let somebody who has an account already accept by the password there is', async () => {
+    const email = 'grace@example.com';
+    const owner = world.as(await world.signIn());
+    const member = { email, role: 'viewer', name: 'Grace', password: PASSWORD };
+    const added = await world.send('POST', '/api/v1/members', { ...owner, body: member });
+    await world.send('DELETE', `/api/v1/members/${added.json.id}`, owner);
+    const invited = await world.send('POST', '/api/v1/invitations', {
+      ...owner,
+      body: { email, role: 'admin' },
+    });
+    const guest = await atScreens(world, { cookie: null });
+    const { page } = guest;
+    await guest.go(`/invitation${new URL(invited.json.url).hash}`);
+    await page.getByText('invites grace@example.com as admin.').waitFor();
+    assert.equal(await page.getByLabel('Your name').count(), 0);
+    await assertAccessible(page, 'the invitation of somebody known');
+    await page.getByLabel('Your password', { exact: true }).fill('not the password');
+    await page.getByRole('button', { name: 'Join' }).click();
+    await page.getByRole('alert').waitFor();
+    await assertAccessible(page, 'the invitation of somebody known, refused');
+    await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+    await page.getByRole('button', { name: 'Join' }).click();
+    await page.waitForURL('**/orchestration');
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('button', { name: 'New key' }).waitFor();
+    assert.deepEqual(guest.complaints(), []);
+    await guest.close();
   });
 
   it('say so where an invitation can not be used', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { World } from '../api/world.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { CLIENT, startOpenIdProvider, type TestProvider } from '../support/openid-provider.ts';
 import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('signing in at the screens', () => {
@@ -85,5 +86,72 @@ describe('signing in at the screens', () => {
     await page.waitForURL('**/sign-in');
     await other.waitForURL('**/sign-in?to=*');
     await other.close();
+  });
+});
+
+describe('signing in by an OpenID provider at the screens', () => {
+  slowly();
+  let provider: TestProvider;
+  let world: World;
+  let at: AtScreens;
+  before(async () => {
+    provider = await startOpenIdProvider();
+    world = await startWorld({
+      worker: false,
+      environment: {
+        OIDC_ISSUER: provider.issuer,
+        OIDC_CLIENT_ID: CLIENT.id,
+        OIDC_CLIENT_SECRET: CLIENT.secret,
+        OIDC_NAME: 'Acme',
+      },
+    });
+    provider.open(`${base()}/api/v1/openid/callback`);
+  });
+  after(async () => {
+    await world.close();
+    await provider.close();
+  });
+  beforeEach(async () => {
+    at = await atScreens(world, { cookie: null });
+  });
+  afterEach(async () => {
+    const complaints = at.complaints();
+    await at.close();
+    assert.deepEqual(complaints, []);
+  });
+
+  // The service takes itself for localhost; the provider sends back to no other name.
+  const base = () => world.api.url.replace('127.0.0.1', 'localhost');
+  const continueWithAcme = () => at.page.getByRole('link', { name: 'Continue with Acme' }).click();
+
+  it('leads to where one wanted to go, and is signing in like any other', async () => {
+    const { page } = at;
+    provider.signsIn('owner', { email: 'owner@example.com', email_verified: true, name: 'Olga' });
+    await page.goto(`${base()}/orchestration?state=failed,escalated`);
+    await page.waitForURL('**/sign-in?to=*');
+    await page.getByRole('link', { name: 'Continue with Acme' }).waitFor();
+    await assertAccessible(page, 'the sign-in page with an identity provider');
+    await picture(page, 'sign-in-openid');
+    await continueWithAcme();
+    await page.waitForURL(`${base()}/orchestration?state=failed,escalated`);
+    await page.getByRole('heading', { name: 'Orchestration' }).waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.waitForURL('**/sign-in');
+    const { json } = await world.send('GET', '/api/v1/audit-log?limit=20', world.as(await world.signIn()));
+    const started = json.data.findLast((entry: { action: string }) => entry.action === 'session.started');
+    assert.deepEqual(started.detail, { by: 'openid' });
+  });
+
+  it('says to who turns back that nothing happened, and to who is not invited that they are not', async () => {
+    const { page } = at;
+    provider.signsIn(null);
+    await page.goto(`${base()}/sign-in`);
+    await continueWithAcme();
+    await page.getByText('You were not signed in').waitFor();
+    provider.signsIn('stranger', { email: 'stranger@example.com', email_verified: true });
+    await continueWithAcme();
+    await page.getByText('You are not a member here.').waitFor();
+    await assertAccessible(page, 'the sign-in page with an identity provider and a refusal');
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import type { Page } from 'playwright-core';
+import type { Page, WebSocketRoute } from 'playwright-core';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import type { EventKind } from '../../src/domain/event-kinds.ts';
 import { startWorld, type World } from '../api/world.ts';
@@ -338,6 +338,37 @@ describe('the webhook screens', function () {
     await page.getByText('every few seconds').waitFor();
     await publish();
     await log().filter({ hasText: 'succeeded' }).waitFor();
+  });
+
+  it('are there again after the network was lost, with every delivery once', async () => {
+    const id = await webhook();
+    // A page of its own: what it complains of without a network is no fault.
+    const lost = await atScreens(world);
+    const deliveries = lost.page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
+    const channels: WebSocketRoute[] = [];
+    try {
+      await lost.page.routeWebSocket(/\/ws/, (socket) => {
+        socket.connectToServer();
+        channels.push(socket);
+      });
+      await lost.go(`${LIST}/${id}`);
+      await lost.page.getByText('live', { exact: true }).waitFor();
+      await publish();
+      await deliveries.filter({ hasText: 'succeeded' }).waitFor();
+      await lost.page.context().setOffline(true);
+      for (const channel of channels) await channel.close();
+      await lost.page.getByText('every few seconds').waitFor();
+      await publish();
+      await publish();
+      await receiver.receives(3);
+      await lost.page.context().setOffline(false);
+      await lost.page.getByText('live', { exact: true }).waitFor();
+      const succeeded = deliveries.filter({ hasText: 'succeeded' });
+      await eventually('all have succeeded', async () => (await succeeded.count()) === 3);
+      assert.equal(await deliveries.count(), 3);
+    } finally {
+      await lost.close();
+    }
   });
 
   it('keep the filters of the log in the address', async () => {
