@@ -22,6 +22,10 @@ export type Configuration = {
   taskQueue: string;
   sealingKeys: KeyRing;
   tokenKeys: KeyRing;
+  /** What payloads are encrypted with in Temporal; null: not at all. */
+  payloadKeys: KeyRing | null;
+  /** Lets Temporal's command line have payloads opened; null: only people in their browsers. */
+  codecToken: string | null;
   agentsFile: string;
   models: ModelSettings;
   /** Special address ranges that outgoing requests may reach nevertheless, in CIDR form. */
@@ -132,6 +136,11 @@ const environmentSchema = z.object({
     .default('baton'),
   BATON_SEALING_KEYS: keyRing,
   BATON_TOKEN_KEYS: keyRing,
+  BATON_PAYLOAD_KEYS: keyRing.optional(),
+  BATON_CODEC_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,500}$/, 'must be 32–500 visible ASCII characters')
+    .optional(),
   AGENTS_FILE: z.string().default('agents.yml'),
   DEFAULT_MODEL: modelName.optional(),
   OPENAI_API_KEY: z.string().optional(),
@@ -236,6 +245,8 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     taskQueue: values.BATON_TASK_QUEUE,
     sealingKeys: values.BATON_SEALING_KEYS,
     tokenKeys: values.BATON_TOKEN_KEYS,
+    payloadKeys: values.BATON_PAYLOAD_KEYS ?? null,
+    codecToken: values.BATON_CODEC_TOKEN ?? null,
     agentsFile: values.AGENTS_FILE,
     models: modelsOf(values),
     ...outboundOf(values),

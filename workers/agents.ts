@@ -1,3 +1,4 @@
+import type { DataConverter } from '@temporalio/common';
 import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createArtifactActivities } from '../src/activities/agents/artifacts.ts';
@@ -17,6 +18,7 @@ import { runningWorker, type RunningWorker } from './run-worker.ts';
 type Needs = {
   connection: NativeConnection;
   namespace: string;
+  dataConverter: DataConverter;
   /** The prefix of the task queues. */
   taskQueue: string;
   database: Database;
@@ -34,7 +36,7 @@ const AGENT_SLOTS = 100;
  * that agents with models need.
  */
 export async function startAgents(needs: Needs): Promise<RunningWorker> {
-  const { connection, namespace, taskQueue, database, catalogue } = needs;
+  const { connection, namespace, dataConverter, taskQueue, database, catalogue } = needs;
   const withModels = asksModels(catalogue) ? await createMeans(needs) : null;
   const remote = hasRemoteAgents(catalogue)
     ? createRemoteAgents({ ...needs, environment: process.env })
@@ -43,6 +45,7 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
     await Worker.create({
       connection,
       namespace,
+      dataConverter,
       taskQueue: taskQueues(taskQueue).agents,
       ...(withModels ? { workflowBundle: withModels.bundle } : {}),
       activities: {
@@ -67,12 +70,12 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
   };
 }
 
-async function createMeans({ database, catalogue, models: settings, outbound, log }: Needs) {
+async function createMeans({ dataConverter, database, catalogue, models: settings, outbound, log }: Needs) {
   const models = createModels(settings);
   const tools = createAgentTools({ database, catalogue, outbound, environment: process.env, log });
   const clock = () => new Date();
   return {
-    bundle: await agentsBundle(Runtime.instance().logger),
+    bundle: await agentsBundle(Runtime.instance().logger, dataConverter),
     activities: {
       ...createModelActivities({ database, models, prices: catalogue.prices, clock }),
       ...createPlanningActivities({ database, catalogue }),

@@ -2,7 +2,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProviderV4 } from '@ai-sdk/provider';
+import type { DataConverter } from '@temporalio/common';
 import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio/worker';
+
+/** Where a bundle lies. */
+type Bundle = { codePath: string };
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, '.local', 'cache');
@@ -19,8 +23,8 @@ const PREAMBLE = 'Error.stackTraceLimit = 1;\n';
  * The workflows of runs and deliveries as one file, made when their sources or packages have changed and kept in `.local/cache`. A
  * worker starts from it in a fifth of the time. Answers the file's path.
  */
-export async function workflowBundle(logger: Logger): Promise<{ codePath: string }> {
-  return await bundled('workflows', async () => ({
+export async function workflowBundle(logger: Logger, converter: DataConverter = {}): Promise<Bundle> {
+  return await bundled('workflows', converter, async () => ({
     workflowsPath: join(ROOT, 'src/workflows/index.ts'),
     logger,
   }));
@@ -30,8 +34,8 @@ export async function workflowBundle(logger: Logger): Promise<{ codePath: string
  * The same for the workflows of agents, which bring the AI SDK: four times as much code, so only workers that work
  * with models load it.
  */
-export async function agentsBundle(logger: Logger): Promise<{ codePath: string }> {
-  return await bundled('agents', async () => {
+export async function agentsBundle(logger: Logger, converter: DataConverter = {}): Promise<Bundle> {
+  return await bundled('agents', converter, async () => {
     // What the AI SDK expects of its surroundings is put in front of the bundle by this plugin.
     const { AiSdkPlugin } = await import('@temporalio/ai-sdk');
     const plugin = new AiSdkPlugin({ modelProvider: noModels });
@@ -41,10 +45,19 @@ export async function agentsBundle(logger: Logger): Promise<{ codePath: string }
 
 const noModels = { specificationVersion: 'v4' } as ProviderV4;
 
-async function bundled(name: string, optionsOf: () => Promise<BundleOptions>): Promise<{ codePath: string }> {
-  const codePath = join(CACHE, `${name}-${await fingerprint()}.js`);
+async function bundled(
+  name: string,
+  { failureConverterPath }: DataConverter,
+  optionsOf: () => Promise<BundleOptions>,
+): Promise<Bundle> {
+  // How failures are written is part of the code: a bundle for encrypted payloads is another one.
+  const variant = failureConverterPath === undefined ? name : `${name}-sealed`;
+  const codePath = join(CACHE, `${variant}-${await fingerprint()}.js`);
   if (await stat(codePath).catch(() => null)) return { codePath };
-  const { code } = await bundleWorkflowCode(await optionsOf());
+  const { code } = await bundleWorkflowCode({
+    ...(await optionsOf()),
+    ...(failureConverterPath === undefined ? {} : { failureConverterPath }),
+  });
   await mkdir(CACHE, { recursive: true });
   // Several workers may do this at once: each writes a file of its own, and the last rename stands.
   const draft = `${codePath}.${randomUUID()}`;

@@ -44,7 +44,8 @@ export async function startDeliveryWorker(
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   const sealing = createSealing(configuration.sealingKeys);
   await checkSealedSecrets(database, sealing);
-  const { connection, client, namespace } = engine ?? (await connectTemporal());
+  const temporal = engine ?? (await connectTemporal(configuration.payloadKeys));
+  const { connection, client, namespace, dataConverter = {} } = temporal;
   const engineTime = engine?.time ?? (async () => Date.now());
   const control = createDeliveryControl({ client, taskQueue });
   const sender = senderOf(configuration);
@@ -80,8 +81,9 @@ export async function startDeliveryWorker(
     await Worker.create({
       connection,
       namespace,
+      dataConverter,
       taskQueue: taskQueues(taskQueue).deliveries,
-      workflowBundle: await workflowBundle(Runtime.instance().logger),
+      workflowBundle: await workflowBundle(Runtime.instance().logger, dataConverter),
       activities: {
         ...createDispatchActivities({ database, book, attempt, control, engineTime }),
         ...createRetryActivities({ database, attempt, engineTime }),

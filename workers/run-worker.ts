@@ -1,3 +1,4 @@
+import type { DataConverter } from '@temporalio/common';
 import { type NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { createRunRecords } from '../src/activities/run-records.ts';
@@ -8,6 +9,7 @@ import { taskQueues } from '../src/workflows/messages.ts';
 type Needs = {
   connection: NativeConnection;
   namespace: string;
+  dataConverter: DataConverter;
   /** The prefix of the task queues. */
   taskQueue: string;
   database: Database;
@@ -28,10 +30,11 @@ export type RunningWorker = {
  * API process, which is what lets a start be taken up at once by the process that made it.
  */
 export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
-  const { connection, namespace, taskQueue, database, catalogue, bundle } = needs;
+  const { connection, namespace, dataConverter, taskQueue, database, catalogue, bundle } = needs;
   const worker = await Worker.create({
     connection,
     namespace,
+    dataConverter,
     taskQueue: taskQueues(taskQueue).runs,
     workflowBundle: bundle,
     activities: {

@@ -35,16 +35,15 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const database = await connectDatabase(databaseUrl);
   const sealing = createSealing(configuration.sealingKeys);
   await checkSealedSecrets(database, sealing);
-  const temporal = await connectTemporal();
-  const { connection, client, namespace } = temporal;
-  const bundle = await workflowBundle(Runtime.instance().logger);
+  const temporal = await connectTemporal(configuration.payloadKeys);
+  const { connection, client, namespace, dataConverter } = temporal;
+  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
-  const runs = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
+  const place = { connection, namespace, dataConverter, taskQueue };
+  const runs = await startRunWorker({ ...place, database, catalogue, bundle });
   const agents = await startAgents({
-    connection,
-    namespace,
-    taskQueue,
+    ...place,
     database,
     catalogue,
     models: configuration.models,
@@ -55,6 +54,7 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
     await Worker.create({
       connection,
       namespace,
+      dataConverter,
       taskQueue: queues.callbacks,
       activities: createCallbackActivities({
         database,

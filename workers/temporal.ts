@@ -1,21 +1,32 @@
 import { Client } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, type DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import type { KeyRing } from '../src/security/key-ring.ts';
 import { SEARCH_ATTRIBUTES } from '../src/workflows/messages.ts';
+import { dataConverterOf } from './data-converter.ts';
 
 /** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
-export type Engine = { connection: NativeConnection; client: Client; namespace: string };
+export type Engine = {
+  connection: NativeConnection;
+  client: Client;
+  namespace: string;
+  /** What clients and workers alike must be given. */
+  dataConverter?: DataConverter;
+};
 
 /**
- * Connects as Temporal's standard environment says (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key).
+ * Connects as Temporal's standard environment says (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key). What goes
+ * there is encrypted where there are keys for it.
  * @throws where Temporal is out of reach
  */
-export async function connectTemporal(): Promise<Engine> {
+export async function connectTemporal(payloadKeys: KeyRing | null = null): Promise<Required<Engine>> {
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
-  return { connection, client: new Client({ connection, namespace }), namespace };
+  const dataConverter = dataConverterOf(payloadKeys);
+  const client = new Client({ connection, namespace, dataConverter });
+  return { connection, client, namespace, dataConverter };
 }
 
 /**

@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { Dependencies } from './dependencies.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { auditLogRoutes } from './audit-log/routes.ts';
+import { createCodecServer } from './codec/server.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
 import { createDocsPages } from './docs/routes.ts';
 import { eventTypeRoutes } from './event-types/routes.ts';
@@ -60,6 +61,7 @@ export function createApp(deps: Dependencies): Koa {
   app.use(accessLog(deps.log));
   app.use(securityHeaders);
   app.use(errorAnswers(deps.log));
+  app.use(createCodecServer(deps));
   app.use(createDocsPages(deps, routes));
   app.use(createScreens({ folder: deps.screensFolder, baseUrl: deps.baseUrl }));
   app.use(router.routes);

@@ -1,3 +1,4 @@
+import type { PayloadCodec } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Catalogue } from '../agents/catalogue.ts';
 import type { Database } from '../database/connect.ts';
@@ -48,6 +49,8 @@ export type Dependencies = {
   passwordAttempts: PasswordAttempts;
   /** Null where no OpenID provider is configured. */
   openId: OpenIdMeans | null;
+  /** Of Temporal's payloads; null where they are not encrypted. Without a token only people may have them opened. */
+  codec: { payloads: PayloadCodec; token: string | null } | null;
   /** Null where no mail server is configured. */
   mailer: Mailer | null;
   gatherer: Gatherer;

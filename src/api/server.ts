@@ -16,6 +16,7 @@ import { forgetOldKeys } from '../database/idempotency.ts';
 import { createKnownKeys } from '../database/known-keys.ts';
 import { startNotifications } from '../database/notifications.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
+import { createPayloadCodec } from '../security/payload-codec.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
 import { createDeliveryControl } from '../workflows/control-deliveries.ts';
@@ -69,11 +70,12 @@ async function serve(
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   await checkSealedSecrets(database, createSealing(configuration.sealingKeys));
   const notifications = await startNotifications(databaseUrl, log);
-  const temporal = await connectTemporal();
-  const { connection, client, namespace } = temporal;
+  const temporal = await connectTemporal(configuration.payloadKeys);
+  const { connection, client, namespace, dataConverter } = temporal;
   const searchable = await knowsSearchAttributes(temporal, log);
-  const bundle = await workflowBundle(Runtime.instance().logger);
-  const worker = await startRunWorker({ connection, namespace, taskQueue, database, catalogue, bundle });
+  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
+  const place = { connection, namespace, dataConverter, taskQueue };
+  const worker = await startRunWorker({ ...place, database, catalogue, bundle });
   const stopping = new AbortController();
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
@@ -154,8 +156,13 @@ function settingsOf(configuration: Configuration, port: number, clock: () => Dat
     signInsPerMinute: configuration.signInsPerMinute,
     passwordAttempts: createPasswordAttempts(clock),
     openId: openIdOf(configuration, port, clock),
+    codec: codecOf(configuration),
     sourceAddresses: configuration.sourceAddresses,
   };
+}
+
+function codecOf({ payloadKeys, codecToken }: Configuration) {
+  return payloadKeys && { payloads: createPayloadCodec(payloadKeys), token: codecToken };
 }
 
 function openIdOf({ openId, outboundCaFile, baseUrl }: Configuration, port: number, clock: () => Date) {

@@ -24,6 +24,8 @@ export const MAX_QUESTION_LENGTH = 4_000;
 export const MAX_ARTIFACTS = 20;
 export const MAX_ARTIFACT_BYTES = 1_048_576;
 export const MAX_ARTIFACT_NAME_LENGTH = 200;
+/** A request of Temporal's tools to open payloads, in bytes; one payload has 2 MiB at most there. */
+export const MAX_CODEC_BODY_BYTES = 16 * 1_048_576;
 /** Steps of one run. */
 export const MAX_STEPS = 50;
 /** A run without its paused time, unless `agents.yml` says otherwise, in milliseconds. */

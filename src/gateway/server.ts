@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
+import { dataConverterOf } from '../../workers/data-converter.ts';
 import { runProcess, type Running } from '../../workers/process.ts';
 import { listen, urlOf, type Listening } from '../api/http/listen.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
@@ -43,7 +44,8 @@ async function serve(
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   // Where Temporal is away, viewers see what is stored.
   const connection = Connection.lazy(connectionOptions);
-  const client = new Client({ connection, namespace });
+  const dataConverter = dataConverterOf(configuration.payloadKeys);
+  const client = new Client({ connection, namespace, dataConverter });
   // It only asks here, so neither eager starts nor search attributes matter.
   const control = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
   const channel = createChannel({

@@ -102,7 +102,7 @@ export async function startRuns(
     adminEmail: 'admin@example.com',
   });
   const database = await connectDatabase(fresh.url);
-  const { client, connection } = await connectTemporal();
+  const { client, connection } = await connectTemporal(configuration.payloadKeys);
   const control = createTaskControl({
     client,
     taskQueue: configuration.taskQueue,

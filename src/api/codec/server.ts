@@ -1,0 +1,115 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { Context, Middleware } from 'koa';
+import getRawBody from 'raw-body';
+import { hasRole } from '../../domain/access.ts';
+import { MAX_CODEC_BODY_BYTES } from '../../domain/limits.ts';
+import { findLivingSession } from '../../database/sessions.ts';
+import { hashOfSecret } from '../../security/keys.ts';
+import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { Problem } from '../http/problem.ts';
+import { isPayloadList, toJson, toPayload, type JsonPayload } from './payloads.ts';
+
+type Means = Pick<Dependencies, 'database' | 'baseUrl' | 'temporalUi' | 'codec'>;
+
+const PATH = /^\/codec\/(decode|encode)$/;
+
+/**
+ * The codec server of Temporal's tools: `POST /codec/decode` and `/codec/encode` with `{ payloads }`, for the Web UI in
+ * the browser of a signed-in admin, and for the command line with the token. Nothing is there where payloads are not
+ * encrypted.
+ */
+export function createCodecServer({ codec, ...means }: Means): Middleware {
+  return async function serveCodec(context, next) {
+    const [, work] = PATH.exec(context.path) ?? [];
+    if (codec === null || work === undefined) return await next();
+    allowWebUi(context, means.temporalUi?.url ?? null);
+    if (context.method === 'OPTIONS') {
+      context.status = 204;
+      return;
+    }
+    if (context.method !== 'POST') {
+      throw new Problem('method_not_allowed', 'Allowed here: OPTIONS, POST.', {
+        headers: { Allow: 'OPTIONS, POST' },
+      });
+    }
+    await checkCaller(context, means, codec.token);
+    const payloads = await readPayloads(context);
+    const done =
+      work === 'encode' ? await codec.payloads.encode(payloads) : await opened(codec.payloads, payloads);
+    context.type = 'application/json';
+    context.body = JSON.stringify({ payloads: done.map(toJson) });
+  };
+}
+
+/** Lets pages of the Web UI, and no others, read the answers (Fetch Standard, CORS). */
+function allowWebUi(context: Context, uiUrl: string | null): void {
+  context.vary('Origin');
+  const origin = context.get('Origin');
+  if (uiUrl === null || origin === '' || origin !== new URL(uiUrl).origin) return;
+  context.set({
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Credentials': 'true',
+    'Access-Control-Allow-Methods': 'POST',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Namespace',
+    'Access-Control-Max-Age': '600',
+  });
+}
+
+/** @throws Problem `unauthenticated`, or `forbidden` for people who are no admins and for pages from elsewhere */
+async function checkCaller(
+  context: Context,
+  { database, baseUrl, temporalUi }: Omit<Means, 'codec'>,
+  token: string | null,
+): Promise<void> {
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(context.get('Authorization').trim()) ?? [];
+  if (bearer !== undefined && token !== null && isSame(bearer, token)) return;
+  const cookie = context.cookies.get(sessionCookieName(baseUrl));
+  const session = cookie ? await findLivingSession(database, hashOfSecret(cookie)) : null;
+  if (!session) {
+    throw new Problem('unauthenticated', 'Sign in to Baton as an admin in this browser, or send the token.', {
+      headers: { 'WWW-Authenticate': 'Bearer realm="baton codec"' },
+    });
+  }
+  const origin = context.get('Origin') || undefined;
+  const isWebUi = temporalUi !== null && origin === new URL(temporalUi.url).origin;
+  if (!isWebUi && !isOwnOrigin(baseUrl, origin)) {
+    throw new Problem(
+      'forbidden',
+      'This page may not use the session; is TEMPORAL_UI_URL the address of it?',
+    );
+  }
+  if (!hasRole(session.role, 'admin')) throw new Problem('forbidden', 'This needs the role admin or more.');
+}
+
+/** What can't be opened, for want of its key, is given back closed: the rest can be read nevertheless. */
+async function opened(codec: PayloadCodec, payloads: Payload[]): Promise<Payload[]> {
+  return await Promise.all(
+    payloads.map(async (payload) => {
+      const [plain = payload] = await codec.decode([payload]).catch(() => []);
+      return plain;
+    }),
+  );
+}
+
+async function readPayloads(context: Context): Promise<Payload[]> {
+  const text = await getRawBody(context.req, { limit: MAX_CODEC_BODY_BYTES, encoding: 'utf8' }).catch(() => {
+    throw new Problem('payload_too_large', `A body may have ${MAX_CODEC_BODY_BYTES} bytes at most.`, {
+      headers: { Connection: 'close' },
+    });
+  });
+  let body: { payloads?: unknown } | null;
+  try {
+    body = JSON.parse(text) as { payloads?: unknown } | null;
+  } catch {
+    throw new Problem('malformed_json', 'The body is not valid JSON.');
+  }
+  if (isPayloadList(body?.payloads)) return body.payloads.map((one: JsonPayload) => toPayload(one));
+  throw new Problem('bad_request', 'The body is no { "payloads": [{ "metadata", "data" }] } in base64.');
+}
+
+function isSame(given: string, token: string): boolean {
+  const [one, other] = [given, token].map((text) => createHash('sha256').update(text).digest());
+  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
+}

@@ -1,0 +1,82 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { KeyRing } from './key-ring.ts';
+
+/** How a payload that this codec has closed says so, in its own metadata. */
+const ENCODING = 'binary/encrypted';
+const CIPHER = 'AES-256-GCM';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A payload that can't be opened: its key is not configured, or it was changed on its way. */
+export class PayloadError extends Error {
+  override name = 'PayloadError';
+}
+
+/**
+ * Closes what goes to Temporal with the ring's first key, and opens it with any of them: inputs, results, signals,
+ * answers to queries, failures. A payload that came in clear, from before there was a key or from an operator, is taken
+ * as it is.
+ */
+export function createPayloadCodec(ring: KeyRing): PayloadCodec {
+  return {
+    encode: async (payloads) =>
+      payloads.map((payload) => (isClosed(payload) ? payload : close(ring, payload))),
+    decode: async (payloads) =>
+      payloads.map((payload) => (isClosed(payload) ? open(ring, payload) : payload)),
+  };
+}
+
+/** Whether a payload was closed by this codec. */
+export function isClosed({ metadata }: Payload): boolean {
+  return textOf(metadata?.['encoding']) === ENCODING;
+}
+
+function close({ first }: KeyRing, payload: Payload): Payload {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(Buffer.from(first.id));
+  const data = Buffer.concat([nonce, cipher.update(packed(payload)), cipher.final(), cipher.getAuthTag()]);
+  const metadata = { encoding: ENCODING, 'encryption-cipher': CIPHER, 'encryption-key-id': first.id };
+  const entries = Object.entries(metadata).map(([name, value]) => [name, Buffer.from(value)] as const);
+  return { metadata: Object.fromEntries(entries), data };
+}
+
+function open(ring: KeyRing, { metadata, data }: Payload): Payload {
+  const id = textOf(metadata?.['encryption-key-id']);
+  const key = ring.find(id);
+  if (!key) throw new PayloadError(`the payload key "${id}" is not configured (BATON_PAYLOAD_KEYS)`);
+  const bytes = Buffer.from(data ?? []);
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+      .setAAD(Buffer.from(id))
+      .setAuthTag(bytes.subarray(-TAG_BYTES));
+    return unpacked(
+      Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]),
+    );
+  } catch (error) {
+    throw new PayloadError(`a payload can not be opened with the key "${id}"`, { cause: error });
+  }
+}
+
+/** A payload as bytes: the length of its metadata, its metadata as JSON, its data. */
+function packed({ metadata, data }: Payload): Buffer {
+  const entries = Object.entries(metadata ?? {}).map(([name, value]) => [
+    name,
+    Buffer.from(value).toString('base64'),
+  ]);
+  const head = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(head.length);
+  return Buffer.concat([length, head, data ?? Buffer.alloc(0)]);
+}
+
+function unpacked(bytes: Buffer): Payload {
+  const end = 4 + bytes.readUInt32BE(0);
+  const head = JSON.parse(bytes.toString('utf8', 4, end)) as Record<string, string>;
+  const entries = Object.entries(head).map(([name, value]) => [name, Buffer.from(value, 'base64')] as const);
+  return { metadata: Object.fromEntries(entries), data: bytes.subarray(end) };
+}
+
+function textOf(bytes: Uint8Array | null | undefined): string {
+  return Buffer.from(bytes ?? []).toString('utf8');
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { isClosed } from '../../src/security/payload-codec.ts';
+import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
+import { services } from '../support/services.ts';
+import { addPerson } from './people.ts';
+import { startWorld, type Received, type World } from './world.ts';
+
+const UI = 'http://localhost:8233';
+const TOKEN = 'a-token-of-more-than-32-characters-for-the-cli';
+
+describe('the codec server', function () {
+  this.timeout(60_000);
+  let world: World;
+  let owner: string;
+  let connection: NativeConnection;
+  before(async () => {
+    connection = await NativeConnection.connect({ address: services().temporalAddress });
+    world = await startWorld({
+      environment: {
+        BATON_PAYLOAD_KEYS: `k1:${Buffer.alloc(32, 3).toString('base64')}`,
+        BATON_CODEC_TOKEN: TOKEN,
+        TEMPORAL_UI_URL: UI,
+      },
+    });
+    owner = await world.signIn();
+  });
+  after(async () => {
+    await world.close();
+    await connection.close();
+  });
+
+  const call = (work: string, payloads: unknown, headers: Record<string, string>): Promise<Received> =>
+    world.send('POST', `/codec/${work}`, { key: null, body: { payloads }, headers });
+  const byToken = { Authorization: `Bearer ${TOKEN}` };
+  const inTheUi = (cookie: string) => ({ Origin: UI, Cookie: cookie, 'X-Namespace': 'default' });
+
+  /** The input of a run, as Temporal holds it. */
+  async function heldInput(): Promise<JsonPayload[]> {
+    const { json } = await world.submit({ metadata: { rehearsal: { step_ms: 0, steps: 7 } } });
+    await world.reaches(json.execution_id, 'completed');
+    const { workflow } = new Client({ connection, namespace: services().namespace });
+    const { events } = await workflow.getHandle(json.execution_id).fetchHistory();
+    const held = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    assert.ok(held.length > 0 && held.every((payload) => isClosed(payload)));
+    return held.map((payload) => toJson(payload));
+  }
+  const readable = ({ json }: Received) =>
+    json.payloads.map((one: JsonPayload) => Buffer.from(one.data ?? '', 'base64').toString());
+
+  it('opens what Temporal holds, for an admin in the Web UI', async () => {
+    const held = await heldInput();
+    const received = await call('decode', held, inTheUi(owner));
+    assert.equal(received.status, 200);
+    assert.equal(received.headers.get('access-control-allow-origin'), UI);
+    assert.equal(received.headers.get('access-control-allow-credentials'), 'true');
+    assert.equal(JSON.parse(readable(received)[0]).rehearsal.steps, 7);
+  });
+
+  it('opens it for the command line with the token, and closes what that sends', async () => {
+    const held = await heldInput();
+    assert.equal(JSON.parse(readable(await call('decode', held, byToken))[0]).rehearsal.steps, 7);
+    const plain = {
+      metadata: { encoding: 'anNvbi9wbGFpbg==' },
+      data: Buffer.from('"go"').toString('base64'),
+    };
+    const { json } = await call('encode', [plain], byToken);
+    assert.ok(isClosed(toPayload(json.payloads[0])));
+    assert.deepEqual((await call('decode', json.payloads, byToken)).json.payloads, [plain]);
+  });
+
+  it('gives back closed what its keys do not open, and clear what was clear', async () => {
+    const [held] = await heldInput();
+    const foreign = {
+      ...held,
+      metadata: { ...held?.metadata, 'encryption-key-id': Buffer.from('k9').toString('base64') },
+    };
+    const clear = { metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: 'MQ==' };
+    const { json } = await call('decode', [foreign, clear], byToken);
+    assert.deepEqual(json.payloads, [foreign, clear]);
+  });
+
+  it('answers the preflight of the Web UI, and of no other page', async () => {
+    const ask = (origin: string) =>
+      world.send('OPTIONS', '/codec/decode', {
+        key: null,
+        headers: {
+          Origin: origin,
+          'Access-Control-Request-Method': 'POST',
+          'Access-Control-Request-Headers': 'content-type,x-namespace',
+        },
+      });
+    const allowed = await ask(UI);
+    assert.equal(allowed.status, 204);
+    assert.equal(allowed.headers.get('access-control-allow-origin'), UI);
+    assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /content-type/i);
+    assert.equal((await ask('https://evil.example.com')).headers.get('access-control-allow-origin'), null);
+  });
+
+  it('is for admins and for who has the token', async () => {
+    const held = await heldInput();
+    const member = await addPerson(world, owner, 'member');
+    const key = { 'X-API-Key': world.installation.api_key };
+    const refused: [what: string, headers: Record<string, string>, status: number][] = [
+      ['nobody', {}, 401],
+      ['a wrong token', { Authorization: `Bearer ${TOKEN}x` }, 401],
+      ['an API key', key, 401],
+      ['a session that is none', inTheUi('baton_session=wrong'), 401],
+      ['a member', inTheUi(member), 403],
+      ['a page from elsewhere', { ...inTheUi(owner), Origin: 'https://evil.example.com' }, 403],
+      ['no page at all', { Cookie: owner }, 403],
+    ];
+    for (const [what, headers, status] of refused) {
+      const received = await call('decode', held, headers);
+      assert.equal(received.status, status, what);
+      assert.doesNotMatch(received.text, /rehearsal/);
+    }
+    assert.ok(!world.logged().includes(TOKEN));
+  });
+
+  it('names what is wrong with a request', async () => {
+    const send = (raw: string) =>
+      world.send('POST', '/codec/decode', {
+        key: null,
+        raw,
+        headers: { ...byToken, 'Content-Type': 'application/json' },
+      });
+    assert.equal((await send('{')).json.code, 'malformed_json');
+    for (const raw of ['null', '{}', '{"payloads":[1]}', '{"payloads":[{"metadata":{"a":1}}]}']) {
+      assert.equal((await send(raw)).json.code, 'bad_request', raw);
+    }
+    assert.equal((await world.send('GET', '/codec/decode', { key: null })).status, 405);
+    assert.equal((await world.send('POST', '/codec/other', { key: null })).status, 404);
+  });
+
+  it('is not there where payloads are not encrypted', async () => {
+    const plain = await startWorld({ worker: false });
+    try {
+      assert.equal((await plain.send('POST', '/codec/decode', { key: null, body: {} })).status, 404);
+    } finally {
+      await plain.close();
+    }
+  });
+});

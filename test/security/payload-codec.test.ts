@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { createPayloadCodec } from '../../src/security/payload-codec.ts';
+
+const ringOf = (...ids: string[]) =>
+  parseKeyRing(ids.map((id) => `${id}:${Buffer.alloc(32, id).toString('base64')}`).join(','));
+const codecOf = (...ids: string[]) => createPayloadCodec(ringOf(...ids));
+const payloadOf = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
+const valueOf = (payload: Payload | undefined): unknown =>
+  payload && defaultPayloadConverter.fromPayload(payload);
+
+const VALUES = ['Größe', { list: [1, null, 'é😀'] }, undefined, null, new Uint8Array([0, 255, 10]), ''];
+
+describe('the codec of payloads', () => {
+  it('gives back what it was given, of every kind', async () => {
+    const codec = codecOf('k1');
+    for (const value of VALUES) {
+      const [closed] = await codec.encode([payloadOf(value)]);
+      assert.ok(closed);
+      assert.deepEqual(valueOf((await codec.decode([closed]))[0]), value);
+    }
+    assert.deepEqual(await codec.encode([]), []);
+  });
+
+  it('leaves nothing to read, and closes the same twice in two ways', async () => {
+    const codec = codecOf('k1');
+    const [one, two] = await codec.encode([payloadOf('a secret'), payloadOf('a secret')]);
+    for (const payload of [one, two]) {
+      const text = JSON.stringify(payload, (_, value) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+      );
+      assert.doesNotMatch(Buffer.from(payload?.data ?? []).toString('latin1') + text, /secret|json\/plain/);
+    }
+    assert.notDeepEqual(one?.data, two?.data);
+  });
+
+  it('says which key it took, and opens with any that it has', async () => {
+    const [old] = await codecOf('k1').encode([payloadOf('old')]);
+    assert.equal(Buffer.from(old?.metadata?.['encryption-key-id'] ?? []).toString(), 'k1');
+    const [opened] = await codecOf('k2', 'k1').decode(old ? [old] : []);
+    assert.equal(valueOf(opened), 'old');
+  });
+
+  it('takes what came in clear as it is', async () => {
+    const plain = payloadOf({ by: 'operator' });
+    assert.deepEqual(await codecOf('k1').decode([plain]), [plain]);
+  });
+
+  it('closes nothing a second time', async () => {
+    const codec = codecOf('k1');
+    const closed = await codec.encode([payloadOf('once')]);
+    assert.deepEqual(await codec.encode(closed), closed);
+  });
+
+  it('refuses what its keys do not open, naming the key and nothing more', async () => {
+    const closed = await codecOf('k1').encode([payloadOf('a secret')]);
+    await assert.rejects(codecOf('k2').decode(closed), {
+      name: 'PayloadError',
+      message: 'the payload key "k1" is not configured (BATON_PAYLOAD_KEYS)',
+    });
+    const [payload] = closed;
+    const changed = Buffer.from(payload?.data ?? []);
+    changed[20] = (changed[20] ?? 0) ^ 1;
+    const forged: Payload = { metadata: payload?.metadata ?? {}, data: changed };
+    await assert.rejects(codecOf('k1').decode([forged]), /can not be opened with the key "k1"/);
+    const cut: Payload = { metadata: payload?.metadata ?? {}, data: changed.subarray(0, 5) };
+    await assert.rejects(codecOf('k1').decode([cut]), { name: 'PayloadError' });
+  });
+});

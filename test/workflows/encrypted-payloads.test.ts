@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { Client } from '@temporalio/client';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { teamText } from '../agents/model-world.ts';
+
+const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
+const person = { by: 'user:ada@example.com' };
+
+/** Everything of a history that can be read, as one text. */
+async function readable(runs: Runs, workflowId: string): Promise<string> {
+  // A client without keys, as an operator's.
+  const client = new Client({ connection: runs.connection });
+  const history = await client.workflow.getHandle(workflowId).fetchHistory();
+  return textOf(history);
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  if (typeof value === 'string') return value;
+  if (value === null || typeof value !== 'object') return '';
+  return Object.values(value).map(textOf).join('\n');
+}
+
+/** A failure shows the place, and not the whole history. */
+function hides(text: string, word: RegExp): void {
+  const at = text.search(word);
+  assert.equal(at === -1 ? '' : text.slice(Math.max(0, at - 100), at + 60), '', String(word));
+}
+
+describe('payloads that are encrypted', function () {
+  this.timeout(60_000);
+
+  describe('of runs that are rehearsed', () => {
+    let runs: Runs;
+    before(async () => {
+      runs = await startRuns({ environment: { BATON_PAYLOAD_KEYS: keyOf('k1', 1) } });
+    });
+    after(() => runs.close());
+
+    it('leave nothing of the work to read in the history', async () => {
+      const ask = { step: 2, question: 'May I open the vault?' };
+      const id = await runs.submit({ rehearsal: { ask, fail: { step: 1, times: 1 }, step_ms: 300 } });
+      await eventually('it asks', async () => (await runs.row(id)).question !== null);
+      const view = await runs.control.view(id);
+      assert.equal(view?.question?.text, 'May I open the vault?', 'the query is answered');
+      await runs.control.continue(id, { ...person, reason: 'with the blue key' });
+      await runs.reaches(id, 'completed');
+      await runs.client.workflow.getHandle(id).result();
+      const text = await readable(runs, id);
+      assert.match(text, /binary\/encrypted/);
+      for (const word of [/vault/, /blue key/, /architect/, /rehearsed/i, /ada@example\.com/]) {
+        hides(text, word);
+      }
+    });
+
+    it('hide what failures say, and tell it to who has the keys', async () => {
+      const id = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
+      await runs.reaches(id, 'failed');
+      await assert.rejects(runs.client.workflow.getHandle(id).result(), (error: Error) => {
+        assert.match((error.cause as Error).message, /rehearsed to be unrecoverable/);
+        return true;
+      });
+      assert.doesNotMatch(await readable(runs, id), /unrecoverable/);
+    });
+
+    it('are opened by a worker whose newest key is another one', async () => {
+      const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 300 } });
+      await runs.reaches(id, 'executing');
+      await runs.control.pause(id, person);
+      await runs.reaches(id, 'paused');
+      runs.configuration.payloadKeys = parseKeyRing(`${keyOf('k2', 2)},${keyOf('k1', 1)}`);
+      await runs.restartWorker();
+      await runs.control.continue(id, person);
+      await runs.reaches(id, 'completed');
+    });
+  });
+
+  it('do not keep runs from going on that began in clear', async () => {
+    const runs = await startRuns();
+    try {
+      const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 300, fail: { step: 1, times: 1 } } });
+      await runs.reaches(id, 'executing');
+      await runs.control.pause(id, person);
+      await runs.reaches(id, 'paused');
+      runs.configuration.payloadKeys = parseKeyRing(keyOf('k1', 1));
+      await runs.restartWorker();
+      await runs.control.continue(id, person);
+      await runs.reaches(id, 'completed');
+      const text = await readable(runs, id);
+      assert.match(text, /"executionId"/);
+      assert.match(text, /binary\/encrypted/);
+    } finally {
+      await runs.close();
+    }
+  });
+
+  describe('of agents with models', () => {
+    let runs: Runs;
+    let server: ModelServer;
+    before(async () => {
+      server = await startModelServer((asked) =>
+        turnOf(asked) === 1
+          ? {
+              text: 'Let me look into the vault.',
+              calls: [
+                {
+                  name: 'save_artifact',
+                  arguments: { name: 'vault.md', media_type: 'text/markdown', content: 'gold in the vault' },
+                },
+              ],
+            }
+          : { text: 'The vault is empty.' },
+      );
+      runs = await startRuns({
+        agents: teamText(),
+        environment: {
+          BATON_PAYLOAD_KEYS: keyOf('k1', 1),
+          DEFAULT_MODEL: 'openai-compatible/test',
+          OPENAI_COMPATIBLE_BASE_URL: server.url,
+          OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+        },
+      });
+    });
+    after(async () => {
+      await runs.close();
+      await server.close();
+    });
+
+    it('leave neither prompts nor answers nor documents to read, in any of their histories', async () => {
+      const id = await runs.submit({ taskType: 'bug' });
+      const { steps, output } = await runs.reaches(id, 'completed');
+      assert.match(JSON.stringify(output), /The vault is empty/);
+      await runs.client.workflow.getHandle(id).result();
+      for (const workflowId of [id, `${id}:${steps[0]?.id}:1`]) {
+        const text = await readable(runs, workflowId);
+        assert.match(text, /binary\/encrypted/);
+        for (const word of [/vault/, /You are Ada/, /A test/]) {
+          hides(text, word);
+        }
+      }
+    });
+  });
+});
