@@ -38,7 +38,6 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     const row = page.getByRole('row', { name: /CI/ });
     await assertAccessible(page, 'the keys');
-    await picture(page, 'keys');
     await row.getByRole('button', { name: 'Replace…' }).click();
     await page.getByRole('button', { name: 'Make the new key' }).click();
     await page.getByText('it is shown this once').waitFor();
@@ -64,13 +63,11 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('region', { name: 'Invitations' }).getByText('ada@example.com').waitFor();
     await assertAccessible(page, 'the members');
-    await picture(page, 'members');
 
     const guest = await atScreens(world, { cookie: null });
     await guest.go(new URL(link).pathname + new URL(link).hash);
     await guest.page.getByRole('heading', { name: 'Join Test' }).waitFor();
     await assertAccessible(guest.page, 'the invitation');
-    await picture(guest.page, 'invitation');
     await guest.page.getByLabel('Your name').fill('Ada');
     await guest.page.getByLabel('A password', { exact: true }).fill('a long enough password');
     await guest.page.getByRole('button', { name: 'Join' }).click();
@@ -133,7 +130,6 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Make the project' }).click();
     await page.getByRole('row', { name: /Web shop/ }).waitFor();
     await assertAccessible(page, 'the projects');
-    await picture(page, 'projects');
     await page.getByRole('button', { name: 'New project' }).click();
     await page.getByLabel('Name').fill('Another');
     await page.getByLabel('Key').fill('WEBSHOP');
@@ -145,7 +141,18 @@ describe('the settings screens', () => {
     await at.go('/settings/source-addresses');
     await at.page.getByText('203.0.113.7/32').waitFor();
     await assertAccessible(at.page, 'the source addresses');
-    await picture(at.page, 'source-addresses');
+  });
+
+  it('show the agents, their teams, and what does their work', async () => {
+    const { page } = at;
+    await at.go('/settings/agents');
+    await page
+      .getByRole('row', { name: /architect/ })
+      .getByText('rehearsal: no model is asked')
+      .waitFor();
+    await page.getByText('design (architect) · implement (developer)').waitFor();
+    await assertAccessible(page, 'the agents');
+    await picture(page, 'agents');
   });
 
   it('list sessions, end them, and change the password', async () => {
@@ -154,7 +161,6 @@ describe('the settings screens', () => {
     await at.go('/settings/account');
     await page.getByText('this one').waitFor();
     await assertAccessible(page, 'the account');
-    await picture(page, 'account');
     await page.getByRole('button', { name: 'End all others' }).click();
     await page.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' });
     assert.equal(await page.getByRole('row').count(), 2);

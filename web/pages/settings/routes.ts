@@ -25,6 +25,12 @@ const sourceAddressesRoute = createRoute({
   component: lazyRouteComponent(() => import('./source-addresses.tsx'), 'SourceAddresses'),
 });
 
+const agentsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/agents',
+  component: lazyRouteComponent(() => import('./agents.tsx'), 'Agents'),
+});
+
 const accountRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/settings/account',
@@ -35,6 +41,7 @@ export const settingsRoutes = [
   keysRoute,
   membersRoute,
   projectsRoute,
+  agentsRoute,
   sourceAddressesRoute,
   accountRoute,
 ] as const;

@@ -1,0 +1,140 @@
+import { Code, Group, Stack, Text } from '@mantine/core';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { answered, api, type Schemas } from '../../api/client.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { Page } from '../../components/page.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { Status } from '../../components/status.tsx';
+import { RelativeTime } from '../../components/time.tsx';
+
+const LEAD =
+  'Who works on tasks, with which model and tools, and in which order. Whoever runs this service writes it down in agents.yml.';
+
+const agentsQuery = queryOptions({
+  queryKey: ['agents'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/agents', { signal })),
+  refetchInterval: 15_000,
+});
+
+type Catalogue = Schemas['AgentList'];
+type Agent = Schemas['Agent'];
+
+/** The catalogue of agents, and whether each one answered when it was asked last. */
+export function Agents() {
+  const query = useQuery(agentsQuery);
+  return (
+    <Page title="Agents" lead={LEAD}>
+      {query.isPending ? (
+        <ListSkeleton rows={5} />
+      ) : query.isError ? (
+        <ErrorState
+          title="The agents could not be loaded"
+          error={query.error}
+          onRetry={() => void query.refetch()}
+        />
+      ) : (
+        <Stack>
+          <DataTable label="Agents" columns={['Agent', 'Works by', 'Tools', 'Answers']}>
+            {query.data.data.map((agent) => (
+              <AgentRow key={agent.name} agent={agent} />
+            ))}
+          </DataTable>
+          <Teams catalogue={query.data} />
+          {query.data.servers.length > 0 ? <Servers servers={query.data.servers} /> : null}
+        </Stack>
+      )}
+    </Page>
+  );
+}
+
+function AgentRow({ agent }: { agent: Agent }) {
+  return (
+    <tr>
+      <td>
+        <strong>{agent.name}</strong>
+        <Text size="sm" c="dimmed" maw={420}>
+          {agent.instructions}
+        </Text>
+      </td>
+      <td>
+        {placeOf(agent)}
+        <Text size="sm" c="dimmed">
+          {limitsOf(agent)}
+        </Text>
+      </td>
+      <td>{agent.tools.length === 0 ? 'none' : agent.tools.join(', ')}</td>
+      <td>
+        <Answers agent={agent} />
+      </td>
+    </tr>
+  );
+}
+
+/** A rehearsal answers always, and costs nothing: there is nothing to be healthy. */
+function Answers({ agent: { backend, last_call: call } }: { agent: Agent }) {
+  if (backend === 'rehearsal') return <Status status="none">not needed</Status>;
+  if (call === null) return <Status status="none">not asked yet</Status>;
+  return (
+    <>
+      <Status status={call.ok ? 'succeeded' : 'failed'}>{call.ok ? 'answered' : 'failed'}</Status>{' '}
+      <RelativeTime at={call.at} />
+    </>
+  );
+}
+
+function placeOf({ backend, model, address, command }: Agent): string {
+  if (backend === 'model') return model ?? 'a model';
+  if (backend === 'a2a') return address === null ? 'an agent elsewhere (A2A)' : `A2A: ${address}`;
+  if (backend === 'command') return command === null ? 'a program' : command.join(' ');
+  return 'rehearsal: no model is asked';
+}
+
+function limitsOf({ backend, limits }: Agent): string {
+  if (backend === 'rehearsal') return '';
+  const parts = [`${limits.model_calls} calls`];
+  if (limits.tokens !== null) parts.push(`${limits.tokens.toLocaleString()} tokens`);
+  if (limits.cost_usd !== null) parts.push(`$${limits.cost_usd}`);
+  return `At most ${parts.join(', ')} in one attempt, then it ${limits.on_limit === 'fail' ? 'fails' : 'asks a human'}`;
+}
+
+function Teams({ catalogue: { teams, planner } }: { catalogue: Catalogue }) {
+  return (
+    <Panel title="Teams">
+      <Stack gap="sm">
+        {Object.entries(teams).map(([type, steps]) => (
+          <Group key={type} gap="xs">
+            <Text fw={600} w={80}>
+              {type}
+            </Text>
+            <Text size="sm">{steps.map(({ step, agent }) => `${step} (${agent})`).join(' · ')}</Text>
+          </Group>
+        ))}
+        <Text size="sm" c="dimmed">
+          {planner === null
+            ? 'Runs take these steps as they stand.'
+            : `${planner.model ?? 'A model'} plans the steps of each run within its team, at most ${planner.max_steps}.`}
+        </Text>
+      </Stack>
+    </Panel>
+  );
+}
+
+function Servers({ servers }: { servers: Catalogue['servers'] }) {
+  return (
+    <Panel title="Servers of tools (MCP)">
+      <Stack gap="xs">
+        {servers.map(({ name, transport, address, command }) => (
+          <Group key={name} gap="xs">
+            <Text fw={600}>{name}</Text>
+            <Text size="sm" c="dimmed">
+              {transport}
+            </Text>
+            {address === null && command === null ? null : <Code>{address ?? command?.join(' ')}</Code>}
+          </Group>
+        ))}
+      </Stack>
+    </Panel>
+  );
+}
