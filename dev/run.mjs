@@ -3,7 +3,7 @@
  * newer), uses nothing that must be installed, sees to the dependencies, and hands over to the Node among them.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -58,6 +58,52 @@ function sayWhy(output) {
     return "The package registry is out of reach. Connect this machine to the internet (or set npm's registry), then start again.";
   }
   return 'npm ci failed; what it said stands above.';
+}
+
+/**
+ * Installs what is missing, one command at a time: two that do it at once would empty the folder under each other. The
+ * lock of a command that has died counts for nothing.
+ */
+async function installAlone() {
+  const lock = join(checkout, '.local', 'installing');
+  tryTo(() => mkdirSync(dirname(lock), { recursive: true }));
+  for (let waited = 0; ; waited += 1) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      // Where no lock can be written, the installation will say what is wrong.
+      if (error.code !== 'EEXIST') break;
+      if (!isHeld(lock)) {
+        tryTo(() => rmSync(lock, { force: true }));
+        continue;
+      }
+      if (waited === 0) console.log('  … another command is installing the dependencies; waiting for it');
+      await new Promise((done) => setTimeout(done, 500));
+    }
+  }
+  if (wantsInstall()) await install();
+  tryTo(() => rmSync(lock, { force: true }));
+}
+
+function textOf(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Whether the process that made the lock lives. One that was made this moment may still be without its number. */
+function isHeld(lock) {
+  const pid = Number(textOf(lock));
+  try {
+    if (!(pid > 0)) return statSync(lock).mtimeMs > Date.now() - 5_000;
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
 }
 
 /** `npm ci` with a line that shows it is alive. */
@@ -138,6 +184,6 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
   giveUp(`This is Node.js ${process.versions.node}; version 20 or newer is needed (https://nodejs.org).`);
 }
 if (!Object.hasOwn(PROGRAMS, word ?? '')) giveUp(`Say which: ${Object.keys(PROGRAMS).join(', ')}.`);
-if (wantsInstall()) await install();
+if (wantsInstall()) await installAlone();
 const [program, ...before] = PROGRAMS[word];
 handOver([join(checkout, program), ...before, ...words]);
