@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { recordCall } from '../../src/database/agent-calls.ts';
 import type { World } from '../api/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
@@ -108,6 +109,41 @@ describe('the orchestration screens', () => {
     await at.page.getByRole('heading', { name: 'A human is needed: Which currency?' }).waitFor();
     await assertAccessible(at.page, 'an escalated run');
     await picture(at.page, 'run-escalated');
+  });
+
+  it('show what agents have left behind, for download, and every call that they made', async () => {
+    const { page } = at;
+    const text = 'It works.\n';
+    const artifact = { step: 1, name: 'notes on orders.md', media_type: 'text/markdown', text };
+    const id = await submit('Leaves a document', { artifact });
+    const { json } = await world.reaches(id, 'completed');
+    await recordCall(world.database, {
+      place: { executionId: id, stepId: json.steps[0].id, attempt: 1, number: 1 },
+      kind: 'model',
+      name: 'openai/gpt-x',
+      input: { messages: [{ role: 'user', content: 'Which currency?' }] },
+      output: { text: 'Euro' },
+      truncated: false,
+      usage: { input_tokens: 1_200, output_tokens: 34, cost_usd: 0.0123 },
+      failure: null,
+      startedAt: new Date(),
+      duration_ms: 812,
+    });
+    await at.go(`/orchestration/${id}`);
+    await page.getByText('1 model call, 1,200 tokens in, 34 out, $0.0123').waitFor();
+    await page.getByRole('tab', { name: 'Documents' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'notes on orders.md' }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), 'notes on orders.md');
+    await assertAccessible(page, 'the documents of a run');
+    await picture(page, 'run-documents');
+    await page.getByRole('tab', { name: /^Calls/ }).click();
+    await page.getByRole('button', { name: /openai\/gpt-x/ }).click();
+    await page.getByText('"Euro"').waitFor();
+    await assertAccessible(page, 'the calls of a run');
+    await picture(page, 'run-calls');
   });
 
   it('list runs, live, with filters in the address', async () => {

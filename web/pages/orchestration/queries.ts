@@ -48,6 +48,32 @@ export function callbacksQuery(executionId: string) {
   });
 }
 
+/** How often what agents leave behind is looked at while they work. */
+export const LOOK_AT_WORK_MS = 3_000;
+
+/** The documents that the agents of a run have left behind. */
+export function artifactsQuery(executionId: string) {
+  return queryOptions({
+    queryKey: ['run', executionId, 'artifacts'],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET('/api/v1/tasks/{execution_id}/artifacts', {
+          params: { path: { execution_id: executionId } },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** The calls of models and tools of a run, in the order they began. */
+export function callsQuery(executionId: string) {
+  return pagedQuery<Schemas['AgentCall']>(['run', executionId, 'calls'], async (cursor, signal) => {
+    const query = { limit: AT_ONCE, ...(cursor && { cursor }) };
+    const params = { path: { execution_id: executionId }, query };
+    return await answered(api.GET('/api/v1/tasks/{execution_id}/calls', { params, signal }));
+  });
+}
+
 /** True where nothing will happen to a run any more. */
 export function isOver(run: Pick<Run, 'state' | 'callback'>): boolean {
   return isTerminal(run.state) && run.callback.status !== 'pending';

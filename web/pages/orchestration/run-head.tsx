@@ -13,7 +13,7 @@ import type { FollowStatus } from '../../live/follow.ts';
 import type { Run } from './queries.ts';
 import { RunActions } from './run-actions.tsx';
 import classes from './run-view.module.css';
-import { progressWords, whoIs } from './words.ts';
+import { progressWords, usageWords, whoIs } from './words.ts';
 
 const LIVE_WORDS: Readonly<Record<FollowStatus, string>> = {
   connecting: 'connecting …',
@@ -102,6 +102,12 @@ function Facts({ run }: { run: Run }) {
           <dd>
             <Duration ms={run.paused_ms} />
           </dd>
+        </div>
+      ) : null}
+      {run.usage ? (
+        <div>
+          <dt>Models</dt>
+          <dd>{usageWords(run.usage)}</dd>
         </div>
       ) : null}
       <div>

@@ -3,13 +3,15 @@ import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/feed-events.ts';
 import { JsonView } from '../../components/json-view.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { Calls } from './calls.tsx';
 import { Callbacks } from './callbacks.tsx';
+import { Documents } from './documents.tsx';
 import { EventLines } from './event-lines.tsx';
 import { Errors, Messages } from './messages.tsx';
 import type { Run } from './queries.ts';
 import { RequestTab } from './request-tab.tsx';
 
-type Tab = 'messages' | 'output' | 'errors' | 'callback' | 'events' | 'request';
+type Tab = 'messages' | 'output' | 'documents' | 'calls' | 'errors' | 'callback' | 'events' | 'request';
 
 /** The long parts of a run; first the one that answers what one came for. */
 export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
@@ -22,6 +24,8 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
         <Tabs.List mb="sm">
           <Tabs.Tab value="messages">Messages{countOf(messages.length)}</Tabs.Tab>
           <Tabs.Tab value="output">Output</Tabs.Tab>
+          <Tabs.Tab value="documents">Documents</Tabs.Tab>
+          <Tabs.Tab value="calls">Calls{countOf(run.usage?.model_calls ?? 0)}</Tabs.Tab>
           <Tabs.Tab value="errors">Errors{countOf(run.errors.length)}</Tabs.Tab>
           <Tabs.Tab value="callback">Callback</Tabs.Tab>
           <Tabs.Tab value="events">Events{countOf(events.length)}</Tabs.Tab>
@@ -32,6 +36,12 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
         </Tabs.Panel>
         <Tabs.Panel value="output">
           {run.output ? <JsonView value={run.output} label="the output" /> : 'There is no output yet.'}
+        </Tabs.Panel>
+        <Tabs.Panel value="documents">
+          <Documents run={run} />
+        </Tabs.Panel>
+        <Tabs.Panel value="calls">
+          <Calls run={run} />
         </Tabs.Panel>
         <Tabs.Panel value="errors">
           <Errors errors={run.errors} />

@@ -2,6 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { utc } from '../../format/time.ts';
 import type { Step } from './queries.ts';
 import classes from './timeline.module.css';
+import { usageWords } from './words.ts';
 
 /** What a step left behind: what went wrong first, then what it did. */
 export function StepDetail({ step }: { step: Step }) {
@@ -25,9 +26,6 @@ function factsOf(step: Step): string[] {
   const facts = [`${step.status}, by ${step.agent}`];
   if (step.started_at) facts.push(`began ${utc(step.started_at)}`);
   if (step.completed_at) facts.push(`ended ${utc(step.completed_at)}`);
-  if (step.usage) {
-    const { input_tokens, output_tokens } = step.usage;
-    facts.push(`${input_tokens.toLocaleString('en')} tokens in, ${output_tokens.toLocaleString('en')} out`);
-  }
+  if (step.usage) facts.push(usageWords(step.usage));
   return facts;
 }

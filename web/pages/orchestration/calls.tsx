@@ -1,0 +1,79 @@
+import { Accordion, Stack, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import type { Schemas } from '../../api/client.ts';
+import { JsonView } from '../../components/json-view.tsx';
+import { PagedSection } from '../../components/paged-section.tsx';
+import { Status } from '../../components/status.tsx';
+import { RelativeTime } from '../../components/time.tsx';
+import { inWords } from '../../format/time.ts';
+import { callsQuery, isOver, LOOK_AT_WORK_MS, type Run } from './queries.ts';
+import { usageWords } from './words.ts';
+
+/** Every call of a model or a tool, with what was asked and answered. */
+export function Calls({ run }: { run: Run }) {
+  const query = useInfiniteQuery({
+    ...callsQuery(run.execution_id),
+    refetchInterval: isOver(run) ? false : LOOK_AT_WORK_MS,
+  });
+  return (
+    <Stack gap="sm">
+      {run.usage ? <Text size="sm">{usageWords(run.usage)} in all</Text> : null}
+      <PagedSection
+        query={query}
+        failure="The calls could not be loaded"
+        empty={<Text c="dimmed">No model and no tool was called.</Text>}
+      >
+        {(calls) => (
+          <Accordion variant="separated" chevronPosition="left">
+            {calls.map((call) => (
+              <CallItem key={placeOf(call)} call={call} />
+            ))}
+          </Accordion>
+        )}
+      </PagedSection>
+    </Stack>
+  );
+}
+
+type Call = Schemas['AgentCall'];
+
+/** Without a space, since ids of the page are made of it. */
+function placeOf({ step, attempt, number }: Call): string {
+  return `${step ?? ''}-${attempt}-${number}`;
+}
+
+function CallItem({ call }: { call: Call }) {
+  const { step, agent, attempt, name, failure, usage, duration_ms, started_at, truncated } = call;
+  return (
+    <Accordion.Item value={placeOf(call)}>
+      <Accordion.Control>
+        <Text size="sm">
+          <Status status={failure === null ? 'succeeded' : 'failed'}>{name}</Status>{' '}
+          {step === null
+            ? 'planning'
+            : `${step} · ${agent ?? ''}${attempt > 1 ? `, attempt ${attempt}` : ''}`}{' '}
+          · {inWords(duration_ms)}
+          {usage ? ` · ${usageWords(usage)}` : ''} · <RelativeTime at={started_at} />
+        </Text>
+      </Accordion.Control>
+      <Accordion.Panel>
+        <Stack gap="xs">
+          {failure === null ? null : <Text size="sm">{failure}</Text>}
+          {truncated ? (
+            <Text size="xs" c="dimmed">
+              What is long is cut in this record.
+            </Text>
+          ) : null}
+          <Text size="sm" fw={600}>
+            Asked
+          </Text>
+          <JsonView value={call.input} label={`what call ${call.number} asked`} />
+          <Text size="sm" fw={600}>
+            Answered
+          </Text>
+          <JsonView value={call.output} label={`what call ${call.number} was answered`} />
+        </Stack>
+      </Accordion.Panel>
+    </Accordion.Item>
+  );
+}

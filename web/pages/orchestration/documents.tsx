@@ -1,0 +1,51 @@
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { DataTable } from '../../components/data-table.tsx';
+import { ListSkeleton } from '../../components/page-states.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { RelativeTime } from '../../components/time.tsx';
+import { sizeInWords } from '../../format/size.ts';
+import { artifactsQuery, isOver, LOOK_AT_WORK_MS, type Run } from './queries.ts';
+
+/** What the agents have left behind as documents; each is downloaded, none is shown here. */
+export function Documents({ run }: { run: Run }) {
+  const query = useQuery({
+    ...artifactsQuery(run.execution_id),
+    refetchInterval: isOver(run) ? false : LOOK_AT_WORK_MS,
+  });
+  if (query.isError) {
+    return (
+      <ErrorState
+        title="The documents could not be loaded"
+        error={query.error}
+        onRetry={() => void query.refetch()}
+      />
+    );
+  }
+  if (query.isPending) return <ListSkeleton rows={2} />;
+  const { data } = query.data;
+  if (data.length === 0) return <Text c="dimmed">The agents have left no documents behind.</Text>;
+  return (
+    <DataTable label="Documents" columns={['Name', 'Type', 'Size', 'By', 'Kept']}>
+      {data.map(({ name, media_type, size, step, agent, created_at, url }) => (
+        <tr key={name}>
+          <td>
+            {/* The address that is answered may be another name of this one. */}
+            <a href={new URL(url).pathname} download={name}>
+              {name}
+            </a>
+          </td>
+          <td>{media_type}</td>
+          <td>{sizeInWords(size)}</td>
+          <td>
+            {agent}
+            {step ? ` in ${step}` : ''}
+          </td>
+          <td>
+            <RelativeTime at={created_at} />
+          </td>
+        </tr>
+      ))}
+    </DataTable>
+  );
+}
