@@ -1,5 +1,6 @@
 import type { Catalogue } from '../agents/catalogue.ts';
 import { planRun, type Planned, type Task } from '../agents/plan.ts';
+import { takeUpPlan } from '../agents/plan-again.ts';
 import { stepIdsOf } from '../agents/step-ids.ts';
 import { giveUpCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
@@ -26,7 +27,7 @@ export function createRunRecords({ database, catalogue }: { database: Database; 
     async planRun(news: RunChange, task: Task): Promise<{ recorded: RecordOutcome; planned: Planned }> {
       const recorded = await recordChange(database, news);
       const plan = task.hasPlan ? await storedPlan(database, news.executionId) : null;
-      if (plan) return { recorded, planned: { plan } };
+      if (plan) return { recorded, planned: takeUpPlan(catalogue, task, plan) };
       return { recorded, planned: planRun(catalogue, task, stepIdsOf(news.executionId)) };
     },
 

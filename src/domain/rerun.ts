@@ -30,11 +30,22 @@ export function takeUp(plan: Plan, steps: readonly Step[], from: string | null):
   return { from: first, kept: names.filter((name) => !again.has(name)) };
 }
 
+/** How far the steps of a run have come; one that ended before they began has those that it was to keep. */
+export function stepsReached(plan: StoredPlan, steps: readonly Step[]): readonly Step[] {
+  return steps.length > 0 ? steps : (plan.kept ?? []);
+}
+
+/** What the steps of a run have left behind, by their names. */
+export type Leftovers = {
+  results: readonly { step: string; text: string }[];
+  artifacts: readonly RunArtifact[];
+};
+
 /** The same plan for another run, under new ids, with the steps that it keeps as they ended. */
 export function planAgain(
   plan: StoredPlan,
   steps: readonly Step[],
-  { kept, output }: { kept: readonly string[]; output: Record<string, unknown> | null },
+  { kept, results, artifacts }: Leftovers & { kept: readonly string[] },
   newId: () => string,
 ): StoredPlan {
   const { kept: _, left: __, ...rest } = plan;
@@ -43,20 +54,12 @@ export function planAgain(
     const step = steps.find((done) => done.name === name);
     return step && kept.includes(name) ? [{ ...step, id, kept: true as const }] : [];
   });
-  return { ...rest, steps: planned, kept: taken, left: leftBy(taken, output) };
-}
-
-/** What the output of a run says of these steps. */
-function leftBy(steps: readonly Step[], output: Record<string, unknown> | null): Left {
-  const { steps: done = [], artifacts = [] } = (output ?? {}) as {
-    steps?: { name: string; result?: string }[];
-    artifacts?: RunArtifact[];
-  };
-  return {
-    results: steps.flatMap(({ id, name }) => {
-      const text = done.find((one) => one.name === name)?.result;
+  const left = {
+    results: taken.flatMap(({ id, name }) => {
+      const text = results.find(({ step }) => step === name)?.text;
       return text === undefined ? [] : [{ id, text }];
     }),
-    artifacts: artifacts.filter(({ step }) => steps.some(({ name }) => name === step)),
+    artifacts: artifacts.filter(({ step }) => taken.some(({ name }) => name === step)),
   };
+  return { ...rest, steps: planned, kept: taken, left };
 }

@@ -46,10 +46,10 @@ function stepsThat(...statuses: StepStatus[]): Step[] {
   }));
 }
 
-const OUTPUT = {
-  steps: [
-    { name: 'design', result: 'two tables' },
-    { name: 'implement', result: 'done' },
+const LEFT = {
+  results: [
+    { step: 'design', text: 'two tables' },
+    { step: 'implement', text: 'done' },
   ],
   artifacts: [
     { name: 'design.md', media_type: 'text/markdown', size: 3, step: 'design', agent: 'developer' },
@@ -89,12 +89,7 @@ describe('taking up a run', () => {
 
   it('gives all steps new ids, and the kept ones as they ended under theirs', () => {
     let number = 0;
-    const again = planAgain(
-      plan,
-      ALL_DONE,
-      { kept: ['design'], output: OUTPUT },
-      () => `new-${(number += 1)}`,
-    );
+    const again = planAgain(plan, ALL_DONE, { kept: ['design'], ...LEFT }, () => `new-${(number += 1)}`);
     assert.deepEqual(
       again.steps.map(({ id, name }) => [id, name]),
       [
@@ -109,7 +104,7 @@ describe('taking up a run', () => {
     assert.deepEqual(again.steps[4]?.after, ['test', 'review']);
     assert.deepEqual(again.left, {
       results: [{ id: 'new-1', text: 'two tables' }],
-      artifacts: [OUTPUT.artifacts[0]],
+      artifacts: [LEFT.artifacts[0]],
     });
   });
 });

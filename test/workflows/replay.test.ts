@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
+import { stepIdsOf } from '../../src/agents/step-ids.ts';
+import { storedPlan } from '../../src/database/reruns.ts';
+import { insertRun } from '../../src/database/task-runs.ts';
+import { planAgain } from '../../src/domain/rerun.ts';
 import { TASK_TYPES } from '../../src/domain/task-run.ts';
 import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
 import { eventually, startRuns, useRuntime, type Runs } from '../support/runs.ts';
@@ -157,6 +162,39 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
   failed: (runs) => runs.submit({ rehearsal: { unrecoverable: { step: 3 }, step_ms: 300 } }),
   escalated: (runs) => runs.submit({ rehearsal: { escalate: { step: 2, reason: 'why?' } } }),
   'planning-failed': (runs) => runs.submit({ rehearsal: { steps: 1, fail: { step: 2, times: 1 } } }),
+  async asked(runs) {
+    const id = await runs.submit({ rehearsal: { steps: 2, ask: { step: 2, question: 'May I?' } } });
+    await runs.reaches(id, 'paused');
+    await runs.control.continue(id, { ...me, reason: 'yes' });
+    await runs.reaches(id, 'completed');
+    return id;
+  },
+  async 'taken-up'(runs) {
+    const first = await runs.submit({ rehearsal: { steps: 3 } });
+    const { steps } = await runs.reaches(first, 'completed');
+    const plan = await storedPlan(runs.database, first);
+    if (!plan) throw new Error('a run without a plan');
+    const id = randomUUIDv7();
+    const kept = { kept: ['step-1'], results: [], artifacts: [] };
+    const row = await runs.row(first);
+    const started = { id, created_at: new Date(), plan: planAgain(plan, steps, kept, stepIdsOf(id)) };
+    const { workspace_id, project_id, created_by, title, task_type, metadata, callback_secret } = row;
+    const members = { workspace_id, project_id, created_by, title, task_type, metadata, callback_secret };
+    await insertRun(runs.database, { ...members, description: null, callback_url: null, ...started });
+    await runs.control.start({
+      id,
+      workspaceId: workspace_id,
+      projectId: project_id,
+      title,
+      taskType: task_type,
+      rehearsal: { steps: 3 },
+      hasCallback: false,
+      hasPlan: true,
+      createdAt: started.created_at,
+    });
+    await runs.reaches(id, 'completed');
+    return id;
+  },
   async paused(runs) {
     const id = await runs.submit({ rehearsal: { start_ms: 200, plan_ms: 200, step_ms: 300, steps: 2 } });
     for (const state of ['initializing', 'planning', 'executing'] as const) {

@@ -1,9 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { cutText } from '../../agents/cut.ts';
 import { stepIdsOf } from '../../agents/step-ids.ts';
+import { listArtifacts } from '../../database/artifacts.ts';
 import { isForeignKeyMissing } from '../../database/outage.ts';
-import { copyLeftovers, storedPlan } from '../../database/reruns.ts';
+import { copyLeftovers, storedPlan, type TakenStep } from '../../database/reruns.ts';
+import { stepResults } from '../../database/step-results.ts';
 import type { TaskRunRow } from '../../database/task-runs.ts';
-import { planAgain, takeUp, type StoredPlan } from '../../domain/rerun.ts';
+import { OUTPUT_RESULT_BYTES } from '../../domain/limits.ts';
+import { planAgain, stepsReached, takeUp, type StoredPlan, type TakingUp } from '../../domain/rerun.ts';
+import type { Step } from '../../domain/task-run.ts';
 import { isTerminal } from '../../domain/task-states.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -30,18 +35,31 @@ export async function rerunTask(
 ): Promise<Answer> {
   const earlier = await openRun(deps, caller, id);
   if (!isTerminal(earlier.state)) {
-    throw new Problem(
-      'invalid_state',
-      `The run is ${earlier.state}; only one that has ended can be run again.`,
-    );
+    const detail = `The run is ${earlier.state}; only one that has ended can be run again.`;
+    throw new Problem('invalid_state', detail);
   }
   const newId = claim ? idOfClaim(claim) : randomUUIDv7();
-  const ready = readyPlan(await storedPlan(deps.database, earlier.id), earlier, fromStep, newId);
+  const plan = await storedPlan(deps.database, earlier.id);
+  const reached = plan ? stepsReached(plan, earlier.steps) : [];
+  const takingUp = takingUpOf(plan, reached, fromStep);
+  const ready: Partial<Ready> =
+    plan && takingUp
+      ? {
+          plan: planAgain(
+            plan,
+            reached,
+            await leftoversOf(deps, earlier.id, reached, takingUp.kept),
+            stepIdsOf(newId),
+          ),
+          rerun_from: takingUp.from,
+        }
+      : {};
   const run = runLike(earlier, { id: newId, created_by: caller.actor, created_at: deps.clock(), ...ready });
+  const copied = { from: earlier.id, to: newId, steps: stepsTaken(reached, ready.plan?.kept ?? []) };
   try {
-    const beforeStart = () => copyLeftovers(deps.database, leftoversOf(earlier, newId, ready));
+    const beforeStart = () => copyLeftovers(deps.database, copied);
     const taken = await takeIn(deps, { run, secret: newSecret(), claim, beforeStart });
-    const body = { ...taken, rerun_of: earlier.id, rerun_from: ready?.rerun_from ?? null };
+    const body = { ...taken, rerun_of: earlier.id, rerun_from: ready.rerun_from ?? null };
     return { status: 201, headers: { Location: taken.status_url }, body };
   } catch (error) {
     // Erased between the look at it and now.
@@ -50,35 +68,49 @@ export async function rerunTask(
   }
 }
 
-function readyPlan(
+/** Null where there is nothing to take up: the run is planned anew. */
+function takingUpOf(
   plan: StoredPlan | null,
-  { steps, output }: TaskRunRow,
+  reached: readonly Step[],
   fromStep: string | null,
-  newId: string,
-): Ready | null {
+): TakingUp | null {
   if (plan === null && fromStep === null) return null;
-  const taken = plan && takeUp(plan, steps, fromStep);
-  if (!plan || !taken) {
-    const names = plan?.steps.map(({ name }) => name).join(', ');
-    const message = names
-      ? `must be one of the run's steps: ${names}`
-      : 'can not be named: the run has no plan';
-    throw new Problem('validation_failed', 'The run has no such step.', {
-      errors: [{ pointer: '/from_step', code: 'not_allowed', message }],
-    });
-  }
-  return {
-    plan: planAgain(plan, steps, { kept: taken.kept, output: output ?? null }, stepIdsOf(newId)),
-    rerun_from: taken.from,
-  };
+  const taken = plan && takeUp(plan, reached, fromStep);
+  if (taken) return taken;
+  const names = plan?.steps.map(({ name }) => name).join(', ');
+  const message = names
+    ? `must be one of the run's steps: ${names}`
+    : 'can not be named: the run has no plan';
+  throw new Problem('validation_failed', 'The run has no such step.', {
+    errors: [{ pointer: '/from_step', code: 'not_allowed', message }],
+  });
 }
 
-function leftoversOf(earlier: TaskRunRow, newId: string, ready: Ready | null) {
-  const steps = (ready?.plan.kept ?? []).flatMap(({ id, name }) => {
-    const there = earlier.steps.find((step) => step.name === name);
+/** What the steps that are kept have left behind, as the output of the new run will tell of it. */
+async function leftoversOf(
+  { database }: Dependencies,
+  executionId: string,
+  reached: readonly Step[],
+  kept: string[],
+) {
+  const [results, documents] = await Promise.all([
+    stepResults(database, executionId, kept),
+    listArtifacts(database, executionId),
+  ]);
+  const artifacts = documents.map(({ name, media_type, size, step_id, agent }) => {
+    const step = reached.find(({ id }) => id === step_id)?.name ?? '';
+    return { name, media_type, size, step, agent };
+  });
+  const cut = results.map(({ step, text }) => ({ step, text: cutText(text, OUTPUT_RESULT_BYTES).text }));
+  return { kept, results: cut, artifacts };
+}
+
+/** The steps that are taken over, by their ids there and here. */
+function stepsTaken(reached: readonly Step[], kept: readonly Step[]): TakenStep[] {
+  return kept.flatMap(({ id, name }) => {
+    const there = reached.find((step) => step.name === name);
     return there ? [{ name, earlierId: there.id, id }] : [];
   });
-  return { from: earlier.id, to: newId, steps };
 }
 
 /** What was submitted, once more. */

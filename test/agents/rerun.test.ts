@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseCatalogue } from '../../src/agents/catalogue.ts';
+import { takeUpPlan } from '../../src/agents/plan-again.ts';
+import type { StoredPlan } from '../../src/domain/rerun.ts';
+import type { Step } from '../../src/domain/task-run.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { saidIn, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import { teamText } from './model-world.ts';
+
+describe('running a task of models again', function () {
+  this.timeout(60_000);
+  let server: ModelServer;
+  let world: World;
+  let isBroken = true;
+  const folder = mkdtempSync(join(tmpdir(), 'baton-rerun-'));
+  before(async () => {
+    server = await startModelServer((asked) => {
+      if (saidIn(asked).includes('Your step now: "build"')) {
+        return isBroken ? { status: 400, message: 'not today' } : { text: 'Built.' };
+      }
+      return turnOf(asked) === 1
+        ? {
+            text: '',
+            calls: [
+              { name: 'save_artifact', arguments: { name: 'd.md', media_type: 'text/plain', content: 'x' } },
+            ],
+          }
+        : { text: 'Use two tables.' };
+    });
+    const agents = join(folder, 'agents.yml');
+    writeFileSync(agents, teamText());
+    world = await startWorld({
+      environment: {
+        AGENTS_FILE: agents,
+        DEFAULT_MODEL: 'openai-compatible/test',
+        OPENAI_COMPATIBLE_BASE_URL: server.url,
+        OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+      },
+    });
+  });
+  after(async () => {
+    await world.close();
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('pays for no finished step again, and hands its result and documents to the next', async () => {
+    const { json } = await world.submit({ task_type: 'feature' });
+    const { json: failed } = await world.reaches(json.execution_id, 'failed');
+    assert.deepEqual(
+      failed.steps.map(({ status }: Step) => status),
+      ['completed', 'failed'],
+    );
+    isBroken = false;
+    const before = server.asked.length;
+    const { json: again } = await world.send('POST', `/api/v1/tasks/${json.execution_id}/rerun`);
+    assert.equal(again.rerun_from, 'build');
+    await world.send('DELETE', `/api/v1/tasks/${json.execution_id}`);
+    const { json: done } = await world.reaches(again.execution_id, 'completed');
+    const asked = server.asked.slice(before);
+    assert.equal(asked.length, 1, 'design was not done again');
+    assert.ok(asked[0]);
+    assert.match(saidIn(asked[0]), /Use two tables\./);
+    assert.deepEqual(
+      done.output.steps.map(({ name, result }: Record<string, unknown>) => [name, result]),
+      [
+        ['design', 'Use two tables.'],
+        ['build', 'Built.'],
+      ],
+    );
+    assert.equal(done.output.artifacts[0].step, 'design');
+    assert.equal(done.usage.model_calls, 1, 'what kept steps took is not counted again');
+    assert.ok(done.steps[0].usage.model_calls >= 2);
+  });
+});
+
+describe('a plan that is taken up', () => {
+  const catalogue = (model: string) => parseCatalogue(teamText({ more: '' }), 'test', model);
+  const step = (name: string, agent: string) => ({
+    id: name,
+    name,
+    agent,
+    after: [],
+    time_limit_ms: 1_000,
+    retry: { maximum_attempts: 1, initial_interval_ms: 1, backoff_coefficient: 1, maximum_interval_ms: 1 },
+  });
+  const stored = (...steps: ReturnType<typeof step>[]): StoredPlan => ({
+    backend: 'rehearsal',
+    run_time_limit_ms: 1,
+    steps,
+    kept: [{ id: 'design' } as Step],
+  });
+  const task = { taskType: 'feature', rehearsal: null } as const;
+
+  it('has its work done by what the catalogue says today, and tells of kept steps who did them then', () => {
+    const taken = takeUpPlan(
+      catalogue('openai/gpt-x'),
+      task,
+      stored(step('design', 'ada'), step('build', 'bob')),
+    );
+    assert.ok('plan' in taken);
+    assert.deepEqual(
+      taken.plan.steps.map(({ name, backend }) => [name, backend]),
+      [
+        ['design', 'rehearsal'],
+        ['build', 'model'],
+      ],
+    );
+    assert.equal(taken.plan.backend, 'rehearsal', 'as long as one step was one');
+  });
+
+  it('is none where an agent is gone that there is work for', () => {
+    const gone = takeUpPlan(
+      catalogue('openai/gpt-x'),
+      task,
+      stored(step('design', 'zoe'), step('build', 'tom')),
+    );
+    assert.deepEqual(gone, { error: 'agents.yml has no agent tom any more, who does build' });
+  });
+});
