@@ -12,7 +12,10 @@ export function takeUpPlan(catalogue: Catalogue, task: Task, stored: StoredPlan)
   const missing = stored.steps.find(({ id, agent }) => !isKept(id) && !catalogue.agents.has(agent));
   if (missing)
     return { error: `agents.yml has no agent ${missing.agent} any more, who does ${missing.name}` };
-  const bare = stored.steps.map(({ backend: _, ...step }) => step);
+  const bare = stored.steps.map((step): PlannedStep => {
+    const { backend: _, ...rest } = step;
+    return rest;
+  });
   const today = planOf(catalogue, task, bare);
   const steps = bare.map((step, index): PlannedStep => {
     const [then, now] = [stored.steps[index], today.steps[index]];
