@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { FeedEvent, FeedEventType } from '../../src/domain/feed-events.ts';
 import type { Step } from '../../src/domain/task-run.ts';
 import { parseSearch, stringifySearch, wordsOf } from '../../web/app/search.ts';
+import { browserOf } from '../../web/format/browser.ts';
 import { inWords, relativeTo, utc } from '../../web/format/time.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
 import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
@@ -33,6 +34,24 @@ describe('times on screens', () => {
     assert.equal(at(-3 * MINUTE), '3 min. ago');
     assert.equal(at(2 * HOUR), 'in 2 hr.');
     assert.equal(utc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
+  });
+});
+
+describe('a browser', () => {
+  it('is told by its own name, not by those of whom it takes after', () => {
+    const chrome = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36';
+    const table: [string | null, string][] = [
+      ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
+      [`Mozilla/5.0 (Linux; Android 15) ${chrome}`, 'Chrome on Android'],
+      [`Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${chrome} Edg/140.0`, 'Edge on Windows'],
+      [
+        'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1',
+        'Safari on iPhone',
+      ],
+      ['baton/1.0 (node)', 'baton/1.0 (node)'],
+      [null, 'unknown'],
+    ];
+    for (const [words, name] of table) assert.equal(browserOf(words), name);
   });
 });
 

@@ -7,6 +7,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { PagedSection } from '../../../components/paged-section.tsx';
 import { sentenceOf } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
+import { browserOf } from '../../../format/browser.ts';
 
 type Session = Schemas['Session'];
 
@@ -85,14 +86,4 @@ function useEnd() {
       notifications.show({ color: 'red', title: 'The session goes on', message: sentenceOf(error) }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
   });
-}
-
-/** `Firefox on Linux`, as far as the words of a browser about itself can be trusted. */
-function browserOf(userAgent: string | null): string {
-  if (!userAgent) return 'unknown';
-  const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
-  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1];
-  if (!browser) return userAgent.slice(0, 40);
-  const name = { Edg: 'Edge', OPR: 'Opera' }[browser] ?? browser;
-  return system ? `${name} on ${system}` : name;
 }
