@@ -57,50 +57,66 @@ function parse(text: string): unknown {
   }
 }
 
-function Value({ value, level }: { value: unknown; level: number }): ReactNode {
+type ValueProps = { value: unknown; level: number; name?: string | null };
+
+function Value({ value, level, name = null }: ValueProps): ReactNode {
   if (Array.isArray(value)) {
     const rows = value.map((inner, index) => [null, inner, String(index)] as const);
-    return <Fold rows={rows} level={level} brackets="[]" what={plural(value.length, 'entry', 'entries')} />;
+    const what = plural(value.length, 'entry', 'entries');
+    return <Fold name={name} rows={rows} level={level} brackets="[]" what={what} />;
   }
   if (value !== null && typeof value === 'object') {
-    const entries = Object.entries(value).map(([name, inner]) => [name, inner, name] as const);
-    return (
-      <Fold rows={entries} level={level} brackets="{}" what={plural(entries.length, 'member', 'members')} />
-    );
+    const rows = Object.entries(value).map(([member, inner]) => [member, inner, member] as const);
+    const what = plural(rows.length, 'member', 'members');
+    return <Fold name={name} rows={rows} level={level} brackets="{}" what={what} />;
   }
-  const kind =
-    value === null
-      ? 'word'
-      : typeof value === 'string'
-        ? 'text'
-        : typeof value === 'number'
-          ? 'number'
-          : 'word';
-  return <span className={classes[`is-${kind}`]}>{JSON.stringify(value)}</span>;
+  return (
+    <>
+      <Key name={name} />
+      <span className={classes[`is-${kindOf(value)}`]}>{JSON.stringify(value)}</span>
+    </>
+  );
+}
+
+function kindOf(value: unknown): 'text' | 'number' | 'word' {
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'number' ? 'number' : 'word';
+}
+
+function Key({ name }: { name: string | null }): ReactNode {
+  return name === null ? null : <span className={classes['is-key']}>{JSON.stringify(name)}: </span>;
 }
 
 type FoldProps = {
+  name: string | null;
   rows: readonly (readonly [string | null, unknown, string])[];
   level: number;
   brackets: string;
   what: string;
 };
 
-function Fold({ rows, level, brackets, what }: FoldProps) {
+function Fold({ name, rows, level, brackets, what }: FoldProps) {
   const [open = '', close = ''] = brackets;
-  if (rows.length === 0) return brackets;
+  if (rows.length === 0) {
+    return (
+      <>
+        <Key name={name} />
+        {brackets}
+      </>
+    );
+  }
   return (
     <details className={classes['fold']} open={level < OPEN_LEVELS && rows.length <= FOLD_BEHIND}>
       <summary>
+        <Key name={name} />
         {open}
         <span className={classes['count']}> {what} </span>
         <span className={classes['closed']}>{close}</span>
       </summary>
       <div className={classes['rows']}>
-        {rows.map(([name, inner, key]) => (
+        {rows.map(([member, inner, key]) => (
           <div key={key}>
-            {name === null ? null : <span className={classes['is-key']}>{JSON.stringify(name)}: </span>}
-            <Value value={inner} level={level + 1} />
+            <Value name={member} value={inner} level={level + 1} />
           </div>
         ))}
       </div>

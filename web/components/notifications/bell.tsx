@@ -26,6 +26,7 @@ export function Bell() {
         size={16}
         offset={6}
         color="red.8"
+        classNames={{ indicator: classes['count'] ?? '' }}
       >
         <Popover.Target>
           <ActionIcon

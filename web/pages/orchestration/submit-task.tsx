@@ -5,6 +5,7 @@ import {
   Modal,
   SegmentedControl,
   Select,
+  SimpleGrid,
   Stack,
   Text,
   Textarea,
@@ -116,7 +117,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
           maxRows={14}
           {...form.getInputProps('description')}
         />
-        <Group grow align="flex-start">
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           <Select
             label="Project"
             required
@@ -135,7 +136,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
               {...form.getInputProps('task_type')}
             />
           </Stack>
-        </Group>
+        </SimpleGrid>
         <TextInput
           label="Callback URL"
           description="Begins with https://; the signed result is sent there when the run has ended"

@@ -54,7 +54,7 @@ function AgentRow({ agent }: { agent: Agent }) {
     <tr>
       <td>
         <strong>{agent.name}</strong>
-        <Text size="sm" c="dimmed" maw={420}>
+        <Text size="sm" c="dimmed" maw={420} miw={220}>
           {agent.instructions}
         </Text>
       </td>
