@@ -11,8 +11,26 @@ export const OWNER = 'owner@example.com';
 /** Screenshots are made where this names a folder. */
 const SHOTS = process.env['BATON_SCREENSHOTS'];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+/** Settles once what moves has come to rest; what moves for ever is not waited for. */
+const SETTLED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
+  Promise.allSettled(
+    document
+      .getAnimations()
+      .filter((animation) => Number.isFinite(animation.effect.getComputedTiming().endTime))
+      .map((animation) => animation.finished),
+  ),
+)`;
 /** A browser writes every refused request into its console; a refusal that is answered to is no complaint. */
 const REFUSAL = /Failed to load resource: the server responded with a status of 4\d\d/;
+
+/** What reaches beyond the edge, and how wide the page is. */
+const REACHING = `(() => {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  const reaching = [...document.querySelectorAll('main *, aside *')].filter(
+    (element) => element.getBoundingClientRect().right > clientWidth + 1,
+  );
+  return { wide: reaching.slice(0, 3).map((element) => element.outerHTML.slice(0, 160)), width: scrollWidth };
+})()`;
 
 /** A browser's page at the screens of a world. */
 export type AtScreens = {
@@ -85,11 +103,21 @@ export async function assertAccessible(page: Page, what: string): Promise<void> 
   await shown(page, 'light');
 }
 
+/** Holds a screen as wide as a phone: nothing reaches beyond the edge. */
+export async function assertFitsPhone(page: Page): Promise<void> {
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  const { wide, width } = await page.evaluate<{ wide: string[]; width: number }>(REACHING);
+  assert.ok(width <= 390, `${width} pixels wide: ${wide.join('\n')}`);
+  if (size) await page.setViewportSize(size);
+}
+
 /** Shows a page in light or dark, and waits until it looks so. */
 async function shown(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await page.evaluate(SETTLED);
 }
 
 /** Keeps pictures of a screen, light, dark and as on a phone, where pictures are wanted. */

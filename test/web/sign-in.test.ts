@@ -27,7 +27,6 @@ describe('signing in at the screens', () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     assert.equal(await page.getByText('Your session has ended').count(), 0);
     await assertAccessible(page, 'the sign-in page');
-    await picture(page, 'sign-in');
     await at.signIn();
     await page.waitForURL('**/orchestration?state=failed,escalated');
     await page.getByRole('heading', { name: 'Orchestration' }).waitFor();
@@ -81,7 +80,6 @@ describe('signing in at the screens', () => {
     await other.goto(`${world.api.url}/settings/projects`);
     await other.getByText('FIRST', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: /^Account of/ }).click();
-    await picture(page, 'person-menu');
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.waitForURL('**/sign-in');
     await other.waitForURL('**/sign-in?to=*');

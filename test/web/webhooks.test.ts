@@ -9,7 +9,7 @@ import { eventually } from '../support/runs.ts';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
 import { addPerson } from '../api/people.ts';
-import { assertAccessible, atScreens, picture, type AtScreens } from './screens.ts';
+import { assertAccessible, assertFitsPhone, atScreens, picture, type AtScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 
 const LIST = '/settings/integrations/webhooks';
@@ -21,7 +21,11 @@ describe('the webhook screens', function () {
   let at: AtScreens;
   let page: Page;
   before(async () => {
-    world = await startWorld({ worker: false, deliveryWorker: true });
+    world = await startWorld({
+      worker: false,
+      deliveryWorker: true,
+      environment: { SIGN_INS_PER_MINUTE: '1000' },
+    });
   });
   after(async () => await world.close());
   beforeEach(async () => {
@@ -472,30 +476,11 @@ describe('the webhook screens', function () {
   });
 });
 
-/** On a phone nothing reaches beyond the edge of the screen. */
-async function assertFitsPhone(page: Page): Promise<void> {
-  const size = page.viewportSize();
-  await page.setViewportSize({ width: 390, height: 844 });
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-  const { wide, width } = await page.evaluate<{ wide: string[]; width: number }>(REACHING);
-  assert.ok(width <= 390, `${width} pixels wide: ${wide.join('\n')}`);
-  if (size) await page.setViewportSize(size);
-}
-
 /** Types into a field as a person does: by a click into it. */
 async function type(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label).click();
   await page.keyboard.type(text);
 }
-
-/** What reaches beyond the edge, and how wide the page is. */
-const REACHING = `(() => {
-  const { scrollWidth, clientWidth } = document.documentElement;
-  const reaching = [...document.querySelectorAll('main *, aside *')].filter(
-    (element) => element.getBoundingClientRect().right > clientWidth + 1,
-  );
-  return { wide: reaching.slice(0, 3).map((element) => element.outerHTML.slice(0, 160)), width: scrollWidth };
-})()`;
 
 /** Counts what a person does, over all pages of a tab. */
 const COUNTING = `(() => {

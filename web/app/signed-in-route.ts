@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import { isSignedOut } from '../api/problem.ts';
 import { sessionQuery } from '../api/session.ts';
+import { PageFailedAlone } from '../components/page-states.tsx';
 import { Shell } from '../shell/shell.tsx';
 import { rootRoute } from './root-route.ts';
 
@@ -17,4 +18,5 @@ export const signedInRoute = createRoute({
     }
   },
   component: Shell,
+  errorComponent: PageFailedAlone,
 });

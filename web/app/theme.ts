@@ -41,6 +41,9 @@ export const theme = createTheme({
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.125rem' } } },
   defaultRadius: 'md',
   components: {
+    // Its first item takes the focus, as people expect of a menu; what takes it otherwise is nothing a menu may hold.
+    // And it stays within the landmark that its button is in.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false, withinPortal: false } },
     // It lies in a dialog, and would be taken for the page's own.
     ModalHeader: { defaultProps: { role: 'none' } },
   },

@@ -1,4 +1,4 @@
-import { Anchor, Skeleton, Stack } from '@mantine/core';
+import { Anchor, Box, Skeleton, Stack } from '@mantine/core';
 import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { EmptyState, ErrorState } from './states.tsx';
 import { Page } from './page.tsx';
@@ -29,6 +29,24 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
     void router.invalidate();
   };
   return <ErrorState order={1} title="This page could not be shown" error={error} onRetry={retry} />;
+}
+
+/** `NothingHere` where nothing stands around it. */
+export function NothingHereAlone() {
+  return (
+    <Box component="main" p="md">
+      <NothingHere />
+    </Box>
+  );
+}
+
+/** `PageFailed` where nothing stands around it. */
+export function PageFailedAlone(props: ErrorComponentProps) {
+  return (
+    <Box component="main" p="md">
+      <PageFailed {...props} />
+    </Box>
+  );
 }
 
 /** While a page or who is signed in is being fetched. */

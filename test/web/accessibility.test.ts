@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Locator, Page } from 'playwright-core';
+import { startFurnished, type Furnished } from './furnished.ts';
+import { assertAccessible, assertFitsPhone, atScreens, picture, slowly } from './screens.ts';
+
+/** One thing that people see: an address, or what opens there. */
+type Screen = {
+  what: string;
+  /** As the routes say it. */
+  address: string;
+  /** Where that is in the furnished workspace; the address itself by default. */
+  path?: (at: Furnished) => string | Promise<string>;
+  /** What is seen once it is there. */
+  shows: (page: Page) => Locator;
+  /** What is opened before it is looked at. */
+  open?: (page: Page) => Promise<unknown>;
+  signedOut?: true;
+  /** The name of its pictures. */
+  picture?: string;
+};
+
+const heading = (name: string | RegExp) => (page: Page) => page.getByRole('heading', { name });
+const text = (words: string | RegExp) => (page: Page) => page.getByText(words).first();
+const RUN = '/orchestration/$executionId';
+const WEBHOOKS = '/settings/integrations/webhooks';
+const tab = (name: RegExp) => (page: Page) => page.getByRole('tab', { name }).click();
+const runOf = (state: keyof Furnished['runs']) => (at: Furnished) => `/orchestration/${at.runs[state]}`;
+
+const SCREENS: readonly Screen[] = [
+  { what: 'signing in', address: '/sign-in', shows: heading('Sign in'), signedOut: true, picture: 'sign-in' },
+  {
+    what: 'an invitation',
+    address: '/invitation',
+    path: (at) => `/invitation#${at.invitation}`,
+    shows: heading('Join Acme'),
+    signedOut: true,
+    picture: 'invitation',
+  },
+  {
+    what: 'an invitation that is none',
+    address: '/invitation',
+    path: () => '/invitation#nothing',
+    shows: text('There is no such invitation'),
+    signedOut: true,
+  },
+  { what: 'all runs', address: '/orchestration', shows: text('Speed up the search'), picture: 'runs' },
+  {
+    what: 'a run beside the list',
+    address: '/orchestration',
+    path: (at) => `/orchestration?run=${at.runs.completed}`,
+    shows: (page) => page.getByRole('complementary', { name: 'Run' }).getByText('3 of 3 steps').first(),
+    picture: 'run-beside-list',
+  },
+  {
+    what: 'the form of a task',
+    address: '/orchestration',
+    shows: text('Speed up the search'),
+    async open(page) {
+      await page.getByRole('button', { name: 'Submit a task' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Title').fill('Add CSV export to orders');
+      await dialog.getByLabel('Description').fill('Buyers want their orders in a table.');
+      await dialog.getByLabel('Callback URL').fill('https://ci.acme.example/told');
+    },
+    picture: 'submit',
+  },
+  {
+    what: 'the notifications',
+    address: '/orchestration',
+    shows: (page) => page.getByRole('button', { name: /^Notifications, \d+ unread/ }),
+    async open(page) {
+      await page.getByRole('button', { name: /^Notifications/ }).click();
+      await page.getByText('needs a human').first().waitFor();
+    },
+    picture: 'bell',
+  },
+  {
+    what: 'the menu of a person',
+    address: '/orchestration',
+    shows: text('Speed up the search'),
+    open: (page) => page.getByRole('button', { name: /^Account of/ }).click(),
+  },
+  {
+    what: 'a run under way',
+    address: RUN,
+    path: async (at) =>
+      `/orchestration/${await at.submit('Add CSV export to orders', { step_ms: 2_500, progress_events: 4 })}`,
+    shows: text('2 of 5'),
+    picture: 'run-executing',
+  },
+  {
+    what: 'a paused run',
+    address: RUN,
+    path: runOf('paused'),
+    shows: text('Paused by'),
+    picture: 'run-paused',
+  },
+  {
+    what: 'a run that asks',
+    address: RUN,
+    path: runOf('asking'),
+    shows: heading(/asks: May I/),
+    picture: 'run-asks',
+  },
+  {
+    what: 'a failed run',
+    address: RUN,
+    path: runOf('failed'),
+    shows: heading(/^The step .* failed/),
+    picture: 'run-failed',
+  },
+  {
+    what: 'an escalated run',
+    address: RUN,
+    path: runOf('escalated'),
+    shows: heading(/^A human is needed/),
+    picture: 'run-escalated',
+  },
+  {
+    what: 'a cancelled run',
+    address: RUN,
+    path: runOf('cancelled'),
+    shows: heading('Try the other payment provider'),
+  },
+  {
+    what: 'a completed run',
+    address: RUN,
+    path: runOf('completed'),
+    shows: text('3 of 3 steps'),
+    picture: 'run-completed',
+  },
+  ...['Messages', 'Output', 'Documents', 'Calls', 'Errors', 'Callback', 'Events', 'Request'].map(
+    (name): Screen => ({
+      what: `a run’s ${name.toLowerCase()}`,
+      address: RUN,
+      path: runOf('completed'),
+      shows: heading('Describe the checkout'),
+      open: tab(new RegExp(`^${name}`)),
+    }),
+  ),
+  {
+    what: 'a run that is none',
+    address: RUN,
+    path: () => '/orchestration/00000000-0000-7000-8000-000000000000',
+    shows: text('could not be loaded'),
+  },
+  { what: 'all webhooks', address: WEBHOOKS, shows: text('Billing sync') },
+  { what: 'the form of a webhook', address: `${WEBHOOKS}/new`, shows: (page) => page.getByLabel('URL') },
+  {
+    what: 'the form of a webhook there is',
+    address: `${WEBHOOKS}/$webhookId/edit`,
+    path: (at) => `${WEBHOOKS}/${at.webhook}/edit`,
+    shows: (page) => page.getByLabel('URL'),
+  },
+  {
+    what: 'a webhook',
+    address: `${WEBHOOKS}/$webhookId`,
+    path: (at) => `${WEBHOOKS}/${at.webhook}`,
+    shows: (page) => page.getByRole('list', { name: 'Deliveries' }),
+  },
+  {
+    what: 'a disabled webhook',
+    address: `${WEBHOOKS}/$webhookId`,
+    path: (at) => `${WEBHOOKS}/${at.disabledWebhook}`,
+    shows: text('Disabled: nothing is sent'),
+  },
+  {
+    what: 'the sending of a test',
+    address: `${WEBHOOKS}/$webhookId`,
+    path: (at) => `${WEBHOOKS}/${at.webhook}?test=yes`,
+    shows: (page) => page.getByRole('region', { name: 'Request to be sent' }),
+  },
+  {
+    what: 'a delivery beside the log',
+    address: `${WEBHOOKS}/$webhookId`,
+    path: (at) => `${WEBHOOKS}/${at.webhook}?delivery=${at.delivery}`,
+    shows: text('The endpoint took it'),
+  },
+  {
+    what: 'a delivery',
+    address: `${WEBHOOKS}/$webhookId/deliveries/$deliveryId`,
+    path: (at) => `${WEBHOOKS}/${at.webhook}/deliveries/${at.delivery}`,
+    shows: text('The endpoint took it'),
+  },
+  {
+    what: 'the API keys',
+    address: '/settings/api-keys',
+    shows: text('Shop backend'),
+    picture: 'api-keys',
+  },
+  {
+    what: 'the members',
+    address: '/settings/members',
+    shows: text('linus@example.com'),
+    picture: 'members',
+  },
+  { what: 'the agents', address: '/settings/agents', shows: heading('Teams'), picture: 'agents' },
+  { what: 'the projects', address: '/settings/projects', shows: text('Warehouse'), picture: 'projects' },
+  {
+    what: 'the source addresses',
+    address: '/settings/source-addresses',
+    shows: text('203.0.113.7/32'),
+    picture: 'source-addresses',
+  },
+  { what: 'one’s account', address: '/settings/account', shows: text('this one'), picture: 'account' },
+  {
+    what: 'an address below a run that is nobody’s',
+    address: '/no-such-place',
+    path: (at) => `/orchestration/${at.runs.completed}/nothing`,
+    shows: heading('There is nothing here'),
+  },
+  {
+    what: 'an address that is nobody’s',
+    address: '/no-such-place',
+    shows: heading('There is nothing here'),
+  },
+];
+
+describe('every screen, light and dark, is accessible and fits a phone:', () => {
+  slowly();
+  let at: Furnished;
+  before(async function furnish() {
+    this.timeout(60_000);
+    at = await startFurnished();
+  });
+  after(async () => await at.close());
+
+  it('none of the addresses is left out', () => {
+    const listed = new Set(SCREENS.map(({ address }) => address));
+    listed.delete('/no-such-place');
+    assert.deepEqual([...listed].toSorted(), addressesOfPages().toSorted());
+  });
+
+  for (const screen of SCREENS) {
+    it(screen.what, async () => {
+      const screens = await atScreens(at.world, { cookie: screen.signedOut ? null : at.cookie });
+      const { page } = screens;
+      try {
+        const path = (await screen.path?.(at)) ?? screen.address;
+        await screens.go(path);
+        await screen.shows(page).waitFor();
+        await screen.open?.(page);
+        if (screen.picture) await picture(page, screen.picture);
+        await assertAccessible(page, screen.what);
+        await assertFitsPhone(page);
+        assert.deepEqual(screens.complaints(), []);
+      } finally {
+        await screens.close();
+      }
+    });
+  }
+});
+
+/** The addresses that the pages of the screens declare; what is not a page of its own leads on to one of these. */
+function addressesOfPages(): string[] {
+  const folder = fileURLToPath(new URL('../../web/pages', import.meta.url));
+  return globSync(`${folder}/*/{route,routes}.ts`).flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/^ +path: '([^']+)'/gm)].map(([, path = '']) => path),
+  );
+}
