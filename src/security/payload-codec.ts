@@ -47,7 +47,9 @@ function open(ring: KeyRing, { metadata, data }: Payload): Payload {
   if (!key) throw new PayloadError(`the payload key "${id}" is not configured (BATON_PAYLOAD_KEYS)`);
   const bytes = Buffer.from(data ?? []);
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
       .setAAD(Buffer.from(id))
       .setAuthTag(bytes.subarray(-TAG_BYTES));
     return unpacked(
