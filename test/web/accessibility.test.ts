@@ -102,6 +102,7 @@ const SCREENS: readonly Screen[] = [
     address: RUN,
     path: runOf('asking'),
     shows: heading(/asks: May I/),
+    open: tab(/^Messages \(1\)/),
     picture: 'run-asks',
   },
   {
