@@ -32,11 +32,11 @@ export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<Read
 export async function detailOf(deps: Dependencies, { row, view }: Reading) {
   const told = row.callback_url !== null && isTerminal(view.state);
   // Only an ended run can have been taken up by others.
-  const [usage, attempts, reruns] = await Promise.all([
+  const [usage, attempts, reruns, labelOf] = await Promise.all([
     usageOfRun(deps.database, row.id),
     told ? callbackAttempts(deps.database, row.id) : [],
     isTerminal(view.state) ? rerunsOf(deps.database, row.id) : [],
+    labelsOf(deps.database, [row.created_by]),
   ]);
-  const labelOf = await labelsOf(deps.database, [row.created_by]);
   return presentDetail(row, view, { usage, attempts, reruns }, { baseUrl: deps.baseUrl, labelOf });
 }
