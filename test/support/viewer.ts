@@ -59,7 +59,8 @@ export function startViewer(plan: ViewerPlan): Viewer {
     });
     connections += 1;
     current = following;
-    await Promise.race([broken.promise, following.ended]);
+    // Whoever was told to stop while this connection came about has nobody left who would end it.
+    if (!isClosed) await Promise.race([broken.promise, following.ended]);
     isGivenUp = true;
     await following.disconnect().catch(() => {});
   }
