@@ -1,20 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../database/connect.ts';
+import { readinessOf } from '../database/readiness.ts';
 import type { Notifications } from '../database/notifications.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Channel } from './channel.ts';
-
-const ANSWER_WITHIN_MS = 1_500;
 
 type Means = { database: Database; notifications: Notifications; control: TaskControl; channel: Channel };
 
 /** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's. */
 export function createHealthAnswers({ database, notifications, control, channel }: Means) {
   async function ready() {
-    const [postgres, temporal] = await Promise.all([
-      checked('PostgreSQL', database.em.fork().execute('select 1')),
-      checked('Temporal', control.ready()),
-    ]);
+    const { postgres, temporal } = await readinessOf(database, control.ready);
     const heard = notifications.isHearing()
       ? postgres
       : { status: 'failing', reason: 'PostgreSQL can not be listened to.' };
@@ -44,19 +40,4 @@ export function createHealthAnswers({ database, notifications, control, channel 
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify(body));
-}
-
-async function checked(name: string, attempt: Promise<unknown>) {
-  const { promise, resolve } = Promise.withResolvers<'late'>();
-  const timer = setTimeout(resolve, ANSWER_WITHIN_MS, 'late');
-  try {
-    const late = (await Promise.race([attempt, promise])) === 'late';
-    return late
-      ? { status: 'failing', reason: `${name} did not answer within ${ANSWER_WITHIN_MS} ms.` }
-      : { status: 'ok', reason: null };
-  } catch {
-    return { status: 'failing', reason: `${name} is out of reach.` };
-  } finally {
-    clearTimeout(timer);
-  }
 }

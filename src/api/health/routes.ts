@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { readinessOf } from '../../database/readiness.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-
-const ANSWER_WITHIN_MS = 1_500;
 
 const live = z.strictObject({ status: z.literal('live') }).meta({ id: 'Live' });
 const check = z.strictObject({ status: z.enum(['ok', 'failing']), reason: z.string().nullable() });
@@ -13,8 +12,6 @@ const ready = z
     checks: z.strictObject({ postgres: check, temporal: check }),
   })
   .meta({ id: 'Ready' });
-
-type Check = z.output<typeof check>;
 
 /** For whoever watches the process: `live` says that it runs, `ready` that it can work. */
 export function healthRoutes(deps: Dependencies): Route[] {
@@ -43,10 +40,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
         503: { description: 'It can not', schema: ready },
       },
       async handle() {
-        const [postgres, temporal] = await Promise.all([
-          checked('PostgreSQL', deps.database.em.fork().execute('select 1')),
-          checked('Temporal', deps.control.ready()),
-        ]);
+        const { postgres, temporal } = await readinessOf(deps.database, deps.control.ready);
         const isReady = postgres.status === 'ok' && temporal.status === 'ok' && !deps.stopping.aborted;
         const body = { status: isReady ? 'ready' : 'not_ready', checks: { postgres, temporal } };
         return { status: isReady ? 200 : 503, body };
@@ -88,20 +82,3 @@ const channelNumbers = z
       .describe('Connections that were refused or ended by the service, by reason'),
   })
   .meta({ id: 'ChannelNumbers' });
-
-async function checked(name: string, attempt: Promise<unknown>): Promise<Check> {
-  const { promise, resolve } = Promise.withResolvers<'late'>();
-  const timer = setTimeout(resolve, ANSWER_WITHIN_MS, 'late');
-  try {
-    const outcome = await Promise.race([attempt, promise]);
-    const late = {
-      status: 'failing',
-      reason: `${name} did not answer within ${ANSWER_WITHIN_MS} ms.`,
-    } as const;
-    return outcome === 'late' ? late : { status: 'ok', reason: null };
-  } catch {
-    return { status: 'failing', reason: `${name} is out of reach.` };
-  } finally {
-    clearTimeout(timer);
-  }
-}
