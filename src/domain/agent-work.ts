@@ -43,6 +43,16 @@ export type ToolActivities = {
 /** The price of a model, in US dollars for a million tokens. */
 export type Price = { input: number; output: number };
 
+/** What one call of a model took; it has a cost where there is a price. */
+export function usageOfCall(tokens: { input: number; output: number }, price: Price | null): Usage {
+  return {
+    input_tokens: tokens.input,
+    output_tokens: tokens.output,
+    model_calls: 1,
+    ...(price ? { cost_usd: (tokens.input * price.input + tokens.output * price.output) / 1_000_000 } : {}),
+  };
+}
+
 /** A call as it stands in the record. Times are ISO 8601. */
 export type AgentCall = {
   step_id: string;

@@ -7,6 +7,7 @@ import type { Models } from '../../agents/models.ts';
 import { answerOfCall, recordCall, type NewCall } from '../../database/agent-calls.ts';
 import type { Database } from '../../database/connect.ts';
 import { recordChange } from '../../database/feed.ts';
+import { usageOfCall, type Price } from '../../domain/agent-work.ts';
 import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/limits.ts';
 import { CALL_NOTE, MODEL_FAILURES, type ModelCallNote } from '../../domain/model-call.ts';
 import type { Usage } from '../../domain/task-run.ts';
@@ -140,15 +141,9 @@ function answerOf({ content, finishReason, usage, warnings }: LanguageModelV4Gen
   return { content, finishReason, usage: counted, warnings };
 }
 
-function usageOf({ usage }: Answer, price: Prices[string] | undefined): Usage {
-  const input = usage.inputTokens.total ?? 0;
-  const output = usage.outputTokens.total ?? 0;
-  return {
-    input_tokens: input,
-    output_tokens: output,
-    model_calls: 1,
-    ...(price ? { cost_usd: (input * price.input + output * price.output) / 1_000_000 } : {}),
-  };
+function usageOf({ usage }: Answer, price: Price | undefined): Usage {
+  const tokens = { input: usage.inputTokens.total ?? 0, output: usage.outputTokens.total ?? 0 };
+  return usageOfCall(tokens, price ?? null);
 }
 
 /** What a call says that the one before it did not: the record need not hold the whole conversation with each. */

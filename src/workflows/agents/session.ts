@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
 import type { StepBrief } from '../../activities/agents/steps.ts';
-import type { CallPlace, ToolDescription } from '../../domain/agent-work.ts';
+import { usageOfCall, type CallPlace, type ToolDescription } from '../../domain/agent-work.ts';
 import type { ArtifactNote } from '../../domain/artifact.ts';
 import type { AgentWork } from '../../domain/step-work.ts';
 import { addUsage, type Usage } from '../../domain/task-run.ts';
@@ -67,13 +67,7 @@ export class Session {
 
   /** Counts what a model call took. */
   count(tokens: { input: number; output: number }): void {
-    const { price } = this.opened.brief;
-    this.usage = addUsage(this.usage, {
-      input_tokens: tokens.input,
-      output_tokens: tokens.output,
-      model_calls: 1,
-      ...(price ? { cost_usd: (tokens.input * price.input + tokens.output * price.output) / 1_000_000 } : {}),
-    });
+    this.usage = addUsage(this.usage, usageOfCall(tokens, this.opened.brief.price));
   }
 
   /** The limit of the agent that is reached, in words; null where it may go on. */
