@@ -22,19 +22,20 @@ const PREFIX = 'baton-test-';
 
 /**
  * Brings up PostgreSQL and Temporal for one run, apart from everything else on this machine. `durable` asks for
- * PostgreSQL's production settings, which measurements want and tests don't.
+ * PostgreSQL's production settings, which measurements want and tests don't; `prefix` tells several of them apart.
  */
 export async function startTestServices(
   progress: Progress,
-  options: { durable: boolean },
+  options: { durable: boolean; prefix?: string },
 ): Promise<{ services: ServicesForTests; stop(): Promise<void> }> {
   sweep();
   // The process id in the name lets a later run see that nobody uses it any more.
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   chmodSync(folder, 0o711); // PostgreSQL may run as another user
   const cleanUp = () => rmSync(folder, { recursive: true, force: true });
+  const titled = (title: string) => (options.prefix === undefined ? title : `${options.prefix}: ${title}`);
   const starting = [
-    progress.step('PostgreSQL', () =>
+    progress.step(titled('PostgreSQL'), () =>
       startPostgres({
         dataDir: join(folder, 'postgres'),
         logFile: join(folder, 'postgres.log'),
@@ -43,7 +44,7 @@ export async function startTestServices(
         say: progress.say,
       }),
     ),
-    progress.step('Temporal', () =>
+    progress.step(titled('Temporal'), () =>
       startTemporal({
         dbFile: join(folder, 'temporal.db'),
         logFile: join(folder, 'temporal.log'),

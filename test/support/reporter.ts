@@ -19,9 +19,14 @@ export default class CountingReporter extends Mocha.reporters.Spec {
   }
 }
 
-function failOnLeak(line: string): void {
+/** The kinds of what keeps this process alive. */
+export function openResources(): string {
   const open = [...new Set(process.getActiveResourcesInfo())].filter((name) => name !== 'TTYWrap');
-  console.log(`\nThe tests ended but left something open: ${open.join(', ') || 'unnamed'}\n${line}`);
+  return open.join(', ') || 'unnamed';
+}
+
+function failOnLeak(line: string): void {
+  console.log(`\nThe tests ended but left something open: ${openResources()}\n${line}`);
   process.on('exit', () => {
     process.exitCode = 1;
   });
