@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SCOPES, WORKSPACE_SCOPES, type Scope } from './access.ts';
-import { shownAs, text, uuid } from './schema-parts.ts';
+import { givenTime, text, uuid } from './schema-parts.ts';
 
 /** What a key may do where nothing is said. */
 export const DEFAULT_SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write'];
@@ -17,10 +17,6 @@ export const keyPlan = z
     name: text({ least: 1, most: 200 }),
     project_id: uuid,
     scopes: scopes.optional().describe(`${DEFAULT_SCOPES.join(', ')} by default`),
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .transform((value) => new Date(value))
-      .meta(shownAs({ type: 'string', format: 'date-time' }))
-      .optional(),
+    expires_at: givenTime.optional(),
   })
   .meta({ id: 'KeyPlan' });

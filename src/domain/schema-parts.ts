@@ -50,6 +50,19 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
     .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most });
 }
 
+/** Times that are kept: those that every place they go to can hold (PostgreSQL has no year 0, a UUID none before 1970). */
+const FIRST_TIME = 0;
+const LAST_TIME = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
+
+/**
+ * A time that somebody gives, ISO 8601 with its zone, to compare others with. One before 1970 or behind 9999 says the
+ * same as the first or the last of these years.
+ */
+export const givenTime = z.iso
+  .datetime({ offset: true })
+  .transform((value) => new Date(Math.min(Math.max(Date.parse(value), FIRST_TIME), LAST_TIME)))
+  .meta(shownAs({ type: 'string', format: 'date-time' }));
+
 /** Any UUID, in lower case whatever it came in. */
 export const uuid = z
   .guid()

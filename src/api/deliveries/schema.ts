@@ -3,16 +3,7 @@ import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/delivery.ts';
 import { listedDelivery } from '../../domain/delivery-view.ts';
 import { EVENT_KINDS } from '../../domain/event-kinds.ts';
 import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
-import {
-  listParameter,
-  pageOf,
-  pageParameters,
-  shownAs,
-  text,
-  timeParameter,
-  timestamp,
-  uuid,
-} from '../http/fields.ts';
+import { listParameter, pageOf, pageParameters, text, givenTime, timestamp, uuid } from '../http/fields.ts';
 
 const MAX_SEARCH_LENGTH = 200;
 
@@ -72,8 +63,8 @@ export const listParameters = z.strictObject({
   ...pageParameters,
   status: listParameter(DELIVERY_STATUSES).optional(),
   event: listParameter(EVENT_KINDS).optional(),
-  created_after: timeParameter.optional().describe('Made then or later'),
-  created_before: timeParameter.optional().describe('Made earlier'),
+  created_after: givenTime.optional().describe('Made then or later'),
+  created_before: givenTime.optional().describe('Made earlier'),
   text: text({ least: 1, most: MAX_SEARCH_LENGTH })
     .optional()
     .describe(
@@ -83,11 +74,6 @@ export const listParameters = z.strictObject({
 
 export const retry = z
   .strictObject({
-    at: z.iso
-      .datetime({ offset: true })
-      .transform((value) => new Date(value))
-      .meta(shownAs({ type: 'string', format: 'date-time' }))
-      .optional()
-      .describe('30 days ahead at most; now where it is not given or past'),
+    at: givenTime.optional().describe('30 days ahead at most; now where it is not given or past'),
   })
   .meta({ id: 'DeliveryRetry' });

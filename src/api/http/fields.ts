@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/limits.ts';
 import { memberProblem, shownAs, uuid } from '../../domain/schema-parts.ts';
 
-export { memberProblem, shownAs, text, timestamp, uuid, uuidOut } from '../../domain/schema-parts.ts';
-
-/** A time in a query. */
-export const timeParameter = z.iso
-  .datetime({ offset: true })
-  .transform((value) => new Date(value))
-  .meta(shownAs({ type: 'string', format: 'date-time' }));
+export {
+  givenTime,
+  memberProblem,
+  shownAs,
+  text,
+  timestamp,
+  uuid,
+  uuidOut,
+} from '../../domain/schema-parts.ts';
 
 /** A whole number in a query. */
 export function integerParameter(least: number, most: number) {

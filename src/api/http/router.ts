@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import type { Context, Middleware } from 'koa';
+import type { Context, Middleware, Next } from 'koa';
 import { hasRole } from '../../domain/access.ts';
 import { refused, type Authenticate } from './authentication.ts';
 import { readJson, type JsonBody } from './body.ts';
@@ -26,8 +26,11 @@ type Means = {
 /** Makes middleware of declared routes: each reads as admit → check → handle → send. */
 export function createRouter(means: Means): { routes: Middleware; fallback: Middleware } {
   const router = new Router({ sensitive: true });
+  const fixed = new Set(means.routes.filter(({ params }) => !params).map(({ path }) => path));
   for (const route of means.routes) {
-    router[route.method](koaPath(route.path), async (context: Context) => {
+    router[route.method](koaPath(route.path), async (context: Context, next: Next) => {
+      // An address that is declared as it stands names nothing, whatever else would fit its form.
+      if (route.params && fixed.has(context.path)) return await next();
       (context.state as RequestState).route = route.path;
       const caller = await admit(means, route, context);
       const call = await callOf(means, route, context, caller);
@@ -37,7 +40,7 @@ export function createRouter(means: Means): { routes: Middleware; fallback: Midd
       send(context, call, answer);
     });
   }
-  return { routes: router.routes() as Middleware, fallback: fallbackOf(router) };
+  return { routes: router.routes() as Middleware, fallback: fallbackOf(router, fixed) };
 }
 
 /** Who calls, once the limits and the route's demands are met. */
@@ -182,9 +185,12 @@ function signalOf(context: Context, stopping: AbortSignal): AbortSignal {
 }
 
 /** Answers what no route took: 405 with `Allow` where the path is known, 404 elsewhere. */
-function fallbackOf(router: Router): Middleware {
+function fallbackOf(router: Router, fixed: ReadonlySet<string>): Middleware {
   return async function answerUnrouted(context) {
-    const methods = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
+    const { path } = context;
+    const fitting = router.match(path, context.method).path;
+    const layers = fixed.has(path) ? fitting.filter((layer) => layer.path === path) : fitting;
+    const methods = layers.flatMap((layer) => layer.methods);
     if (methods.length === 0) throw new Problem('not_found', 'There is nothing at this address.');
     const allow = [...new Set(methods), 'OPTIONS'].toSorted().join(', ');
     if (context.method !== 'OPTIONS') {

@@ -3,6 +3,7 @@ import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/limits.ts'
 import { escalation, progress, question, runError, step, usage } from '../../domain/run-schemas.ts';
 import { TASK_TYPES } from '../../domain/task-run.ts';
 import { TASK_STATES } from '../../domain/task-states.ts';
+import { isStorableJson } from '../../domain/text.ts';
 import { feedEvent } from '../../domain/feed-schemas.ts';
 import {
   integerParameter,
@@ -10,7 +11,8 @@ import {
   pageOf,
   pageParameters,
   text,
-  timeParameter,
+  givenTime,
+  memberProblem,
   timestamp,
   uuid,
   uuidOut,
@@ -140,16 +142,21 @@ const knownListParameters = z.strictObject({
   ...pageParameters,
   state: listParameter(TASK_STATES).optional(),
   task_type: listParameter(TASK_TYPES).optional(),
-  created_after: timeParameter.optional().describe('Submitted then or later'),
-  created_before: timeParameter.optional().describe('Submitted earlier'),
+  created_after: givenTime.optional().describe('Submitted then or later'),
+  created_before: givenTime.optional().describe('Submitted earlier'),
   project_id: uuid.optional().describe('For people, who see all projects of their workspace'),
 });
 /** Beside the named ones, `metadata.<name>=<value>` compares a top-level member of the metadata by its text. */
 export const listParameters = knownListParameters.catchall(z.string()).superRefine(
   (query, context) => {
-    for (const name of Object.keys(query)) {
-      if (Object.hasOwn(knownListParameters.shape, name) || /^metadata\..+/.test(name)) continue;
-      context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
+    for (const [name, value] of Object.entries(query)) {
+      if (Object.hasOwn(knownListParameters.shape, name)) continue;
+      if (!/^metadata\..+/s.test(name)) {
+        context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
+      } else if (!isStorableJson([name, value])) {
+        const message = 'holds a NUL character or half of a surrogate pair, which no metadata has';
+        context.addIssue({ ...memberProblem('not_storable', message), path: [name] });
+      }
     }
   },
   // Also when other parameters are wrong: all that is wrong is named at once.

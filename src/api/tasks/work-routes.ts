@@ -75,7 +75,7 @@ function artifact(deps: Dependencies): Route {
     answers: {
       200: {
         description: 'Its bytes',
-        mediaTypes: ['application/octet-stream'],
+        mediaTypes: ['*/*'],
         headers: { 'Content-Disposition': 'Its name' },
       },
     },

@@ -6,7 +6,7 @@ import { secret } from '../../domain/webhook-plan.ts';
 import { webhookView } from '../../domain/webhook-view.ts';
 import { attempt, attemptRequest } from '../deliveries/schema.ts';
 import { checkData } from '../events/schema.ts';
-import { overlapHours, pageOf, pageParameters, shownAs, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import { overlapHours, pageOf, pageParameters, givenTime, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MAX_PREVIEW = 100;
@@ -105,11 +105,7 @@ export const DEFAULT_RECOVERY: readonly Recoverable[] = ['held', 'failed'];
 
 export const recovery = z
   .strictObject({
-    since: z.iso
-      .datetime({ offset: true })
-      .transform((value) => new Date(value))
-      .meta(shownAs({ type: 'string', format: 'date-time' }))
-      .describe('Deliveries made then or later'),
+    since: givenTime.describe('Deliveries made then or later'),
     statuses: z
       .array(z.enum(RECOVERABLE))
       .min(1)

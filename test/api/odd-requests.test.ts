@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { assertProblem } from './problems.ts';
+import { startWorld, type Sent, type World } from './world.ts';
+
+/** Requests in the right form that say what nobody usually says. */
+describe('an odd request', () => {
+  let world: World;
+  let owner: Sent;
+  let webhook: string;
+  before(async () => {
+    world = await startWorld({ worker: false });
+    owner = world.as(await world.signIn());
+    const body = { name: 'One', url: 'http://127.0.0.1:9/', events: [{ event: 'issue.created' }] };
+    webhook = (await world.send('POST', '/api/v1/webhooks', { ...owner, body })).json.id;
+  });
+  after(async () => await world.close());
+
+  it('may ask for times before and behind all that can be kept', async () => {
+    const times = ['0000-01-01T00:00:00Z', '0212-07-26T12:28:10.9792+17:56', '9999-12-31T23:59:59-20:00'];
+    for (const path of ['/api/v1/tasks', `/api/v1/webhooks/${webhook}/deliveries`]) {
+      for (const name of ['created_after', 'created_before']) {
+        for (const time of times) {
+          const { status } = await world.send('GET', `${path}?${name}=${encodeURIComponent(time)}`, owner);
+          assert.equal(status, 200, `${path} ${name} ${time}`);
+        }
+      }
+    }
+    for (const since of times) {
+      const body = { since, count_only: true, statuses: ['skipped', 'held'] };
+      const path = `/api/v1/webhooks/${webhook}/recover`;
+      assert.equal((await world.send('POST', path, { ...owner, body })).status, 200, since);
+    }
+  });
+
+  it('is refused where it looks for metadata that none can have', async () => {
+    for (const query of ['metadata.a=%00', 'metadata.%00=a']) {
+      assertProblem(await world.send('GET', `/api/v1/tasks?${query}`), 400, 'bad_request');
+    }
+  });
+
+  it('with a method that an address has not hears so, also where a name could stand instead', async () => {
+    for (const [method, path] of [
+      ['PATCH', '/api/v1/webhooks/preview'],
+      ['GET', '/api/v1/webhooks/preview'],
+      ['DELETE', '/api/v1/invitations/join'],
+    ] as const) {
+      const refused = await world.send(method, path, owner);
+      assertProblem(refused, 405, 'method_not_allowed');
+      assert.equal(refused.headers.get('allow'), 'OPTIONS, POST');
+    }
+  });
+});
