@@ -20,6 +20,8 @@ export type Configuration = {
   temporalUiUrl: string | null;
   /** The beginning of all task queue names. */
   taskQueue: string;
+  /** Which version of the code the workers of this process are; null: versions are not used. */
+  version: WorkersVersion | null;
   sealingKeys: KeyRing;
   tokenKeys: KeyRing;
   /** What payloads are encrypted with in Temporal; null: not at all. */
@@ -34,6 +36,7 @@ export type Configuration = {
   outboundProxy: string | null;
   /** How mail is sent; null: not at all. */
   mail: { smtpUrl: string; from: string } | null;
+  /** Never where versions are used: Temporal would have each API process run what it started itself. */
   eagerStart: boolean;
   logLevel: LogLevel;
   /** How long an ended run, its events and its audit log are kept, in days. */
@@ -61,6 +64,9 @@ export type Configuration = {
   /** Where people may sign in beside here; null: nowhere. */
   openId: OpenIdConfiguration | null;
 };
+
+/** A version of the code, as Temporal's Worker Versioning knows it: a build within a deployment. */
+export type WorkersVersion = { deployment: string; build: string };
 
 /** What trying out agents needs. */
 export type AgentSettings = Pick<
@@ -124,6 +130,10 @@ const keyRing = z
 /** An address alone, or behind a name in angle brackets; on one line. */
 const MAIL_ADDRESS = /^(?:[^\s<>@,]+@[^\s<>@,]+|[^<>@,\p{Cc}]+ <[^\s<>@,]+@[^\s<>@,]+>)$/u;
 
+/** Temporal takes a dot for the end of a deployment's name. */
+const DEPLOYMENT_FORM = /^[A-Za-z0-9_-]{1,100}$/;
+const DEPLOYMENT_WORDS = '1–100 letters, digits, dashes or underscores';
+
 const environmentSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
@@ -134,6 +144,11 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be 1–100 letters, digits, dots, dashes or underscores')
     .default('baton'),
+  BATON_BUILD_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,200}$/, 'must be 1–200 letters, digits, dots, dashes or underscores')
+    .optional(),
+  BATON_DEPLOYMENT: z.string().regex(DEPLOYMENT_FORM, `must be ${DEPLOYMENT_WORDS}`).optional(),
   BATON_SEALING_KEYS: keyRing,
   BATON_TOKEN_KEYS: keyRing,
   BATON_PAYLOAD_KEYS: keyRing.optional(),
@@ -195,6 +210,8 @@ const environmentSchema = z.object({
   OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
 });
 
+const deploymentSchema = environmentSchema.pick({ BATON_DEPLOYMENT: true, BATON_TASK_QUEUE: true });
+
 const agentEnvironmentSchema = environmentSchema.pick({
   AGENTS_FILE: true,
   DEFAULT_MODEL: true,
@@ -227,6 +244,14 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   return { agentsFile: values.AGENTS_FILE, models: modelsOf(values), ...outboundOf(values) };
 }
 
+/**
+ * Reads the name under which Temporal knows the workers' versions, where the rest may be missing.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readDeployment(environment: Readonly<Record<string, string | undefined>>): string {
+  return deploymentOf(readBy(deploymentSchema, environment));
+}
+
 function readBy<T>(schema: z.ZodType<T>, environment: Readonly<Record<string, string | undefined>>): T {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const read = schema.safeParse(given);
@@ -243,6 +268,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     databaseUrl: values.DATABASE_URL,
     temporalUiUrl: values.TEMPORAL_UI_URL?.replace(/\/+$/, '') ?? null,
     taskQueue: values.BATON_TASK_QUEUE,
+    version: versionOf(values),
     sealingKeys: values.BATON_SEALING_KEYS,
     tokenKeys: values.BATON_TOKEN_KEYS,
     payloadKeys: values.BATON_PAYLOAD_KEYS ?? null,
@@ -251,7 +277,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     models: modelsOf(values),
     ...outboundOf(values),
     mail: mailOf(values),
-    eagerStart: values.EAGER_START === 'true',
+    eagerStart: values.EAGER_START === 'true' && values.BATON_BUILD_ID === undefined,
     logLevel: values.LOG_LEVEL,
     runsKeptDays: values.RUNS_KEPT_DAYS,
     keptDays: {
@@ -277,6 +303,22 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     identityProvider: identityProviderOf(values),
     openId: openIdOf(values),
   };
+}
+
+function versionOf(values: z.infer<typeof environmentSchema>): WorkersVersion | null {
+  const { BATON_BUILD_ID: build } = values;
+  return build === undefined ? null : { deployment: deploymentOf(values), build };
+}
+
+function deploymentOf({
+  BATON_DEPLOYMENT: given,
+  BATON_TASK_QUEUE: queue,
+}: z.infer<typeof deploymentSchema>) {
+  const deployment = given ?? queue;
+  if (DEPLOYMENT_FORM.test(deployment)) return deployment;
+  throw new ConfigurationError(
+    `BATON_DEPLOYMENT is missing: BATON_TASK_QUEUE, which names the deployment otherwise, is not ${DEPLOYMENT_WORDS}.`,
+  );
 }
 
 function outboundOf(values: z.infer<typeof agentEnvironmentSchema>) {

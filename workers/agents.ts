@@ -8,12 +8,13 @@ import { createStepActivities } from '../src/activities/agents/steps.ts';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { asksModels, hasRemoteAgents, type Catalogue } from '../src/agents/catalogue.ts';
 import { createModels } from '../src/agents/models.ts';
-import type { ModelSettings } from '../src/configuration.ts';
+import type { ModelSettings, WorkersVersion } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
 import { createAgentTools, createRemoteAgents, type OutboundSettings } from './agent-tools.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { agentsBundle } from './bundle.ts';
 import { runningWorker, type RunningWorker } from './run-worker.ts';
+import { versionOptions } from './versioning.ts';
 
 type Needs = {
   connection: NativeConnection;
@@ -21,6 +22,7 @@ type Needs = {
   dataConverter: DataConverter;
   /** The prefix of the task queues. */
   taskQueue: string;
+  version: WorkersVersion | null;
   database: Database;
   catalogue: Catalogue;
   models: ModelSettings;
@@ -36,7 +38,7 @@ const AGENT_SLOTS = 100;
  * that agents with models need.
  */
 export async function startAgents(needs: Needs): Promise<RunningWorker> {
-  const { connection, namespace, dataConverter, taskQueue, database, catalogue } = needs;
+  const { connection, namespace, dataConverter, taskQueue, version, database, catalogue } = needs;
   const withModels = asksModels(catalogue) ? await createMeans(needs) : null;
   const remote = hasRemoteAgents(catalogue)
     ? createRemoteAgents({ ...needs, environment: process.env })
@@ -47,6 +49,7 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
       namespace,
       dataConverter,
       taskQueue: taskQueues(taskQueue).agents,
+      ...versionOptions(version),
       ...(withModels ? { workflowBundle: withModels.bundle } : {}),
       activities: {
         ...createRehearsalActivities({ database }),

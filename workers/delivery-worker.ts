@@ -20,6 +20,7 @@ import { checkSealedSecrets } from './sealed-secrets.ts';
 import { senderOf } from './sender.ts';
 import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
 import { createUpkeep, scheduleRetention } from './upkeep.ts';
+import { versionOptions } from './versioning.ts';
 
 /** A delivery worker that works until it is closed. */
 export type DeliveryWorker = { close(): Promise<void>; stopped: Promise<unknown> };
@@ -83,6 +84,7 @@ export async function startDeliveryWorker(
       namespace,
       dataConverter,
       taskQueue: taskQueues(taskQueue).deliveries,
+      ...versionOptions(configuration.version),
       workflowBundle: await workflowBundle(Runtime.instance().logger, dataConverter),
       activities: {
         ...createDispatchActivities({ database, book, attempt, control, engineTime }),

@@ -3,8 +3,10 @@ import { type NativeConnection, Worker, type WorkflowBundleWithSourceMap } from 
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { createRunRecords } from '../src/activities/run-records.ts';
 import type { Catalogue } from '../src/agents/catalogue.ts';
+import type { WorkersVersion } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
+import { versionOptions } from './versioning.ts';
 
 type Needs = {
   connection: NativeConnection;
@@ -12,6 +14,7 @@ type Needs = {
   dataConverter: DataConverter;
   /** The prefix of the task queues. */
   taskQueue: string;
+  version: WorkersVersion | null;
   database: Database;
   catalogue: Catalogue;
   bundle: { codePath: string } | WorkflowBundleWithSourceMap;
@@ -30,12 +33,13 @@ export type RunningWorker = {
  * API process, which is what lets a start be taken up at once by the process that made it.
  */
 export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
-  const { connection, namespace, dataConverter, taskQueue, database, catalogue, bundle } = needs;
+  const { connection, namespace, dataConverter, taskQueue, version, database, catalogue, bundle } = needs;
   const worker = await Worker.create({
     connection,
     namespace,
     dataConverter,
     taskQueue: taskQueues(taskQueue).runs,
+    ...versionOptions(version),
     workflowBundle: bundle,
     activities: {
       ...createRunRecords({ database, catalogue }),

@@ -18,6 +18,7 @@ import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
 import { senderOf } from './sender.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from './temporal.ts';
+import { versionOptions } from './versioning.ts';
 
 /** A task worker that works until it is closed. */
 export type TaskWorker = { close(): Promise<void>; stopped: Promise<unknown> };
@@ -30,7 +31,7 @@ const CALLBACK_SLOTS = 50;
  * @throws where the database or Temporal is out of reach
  */
 export async function startTaskWorker(configuration: Configuration, log: Logger): Promise<TaskWorker> {
-  const { databaseUrl, taskQueue } = configuration;
+  const { databaseUrl, taskQueue, version } = configuration;
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const database = await connectDatabase(databaseUrl);
   const sealing = createSealing(configuration.sealingKeys);
@@ -40,7 +41,7 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
-  const place = { connection, namespace, dataConverter, taskQueue };
+  const place = { connection, namespace, dataConverter, taskQueue, version };
   const runs = await startRunWorker({ ...place, database, catalogue, bundle });
   const agents = await startAgents({
     ...place,
@@ -56,6 +57,7 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
       namespace,
       dataConverter,
       taskQueue: queues.callbacks,
+      ...versionOptions(version),
       activities: createCallbackActivities({
         database,
         sender,

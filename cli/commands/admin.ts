@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { readPassword } from '../ask.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
 import { createOutput, fields } from '../output.ts';
+import { addVersionCommands } from './admin-versions.ts';
 
 type SetupOptions = {
   workspace: string;
@@ -12,9 +13,12 @@ type SetupOptions = {
   passwordStdin?: true;
 };
 
-/** `baton admin …`: the only commands that open the database. */
+/** `baton admin …`: the only commands that open the database, or speak to Temporal. */
 export function addAdminCommands(program: Command): void {
-  const admin = program.command('admin').description('First set-up of an installation (opens DATABASE_URL)');
+  const admin = program
+    .command('admin')
+    .description('Set-up and care of an installation (opens DATABASE_URL, or Temporal)');
+  addVersionCommands(admin);
   admin
     .command('migrate')
     .description('Bring the database to the newest schema')

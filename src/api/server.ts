@@ -64,7 +64,7 @@ async function serve(
   log: Logger,
   extras: Pick<Dependencies, 'onAnswer'>,
 ): Promise<ApiProcess> {
-  const { databaseUrl, taskQueue, eagerStart } = configuration;
+  const { databaseUrl, taskQueue, eagerStart, version } = configuration;
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
@@ -74,7 +74,7 @@ async function serve(
   const { connection, client, namespace, dataConverter } = temporal;
   const searchable = await knowsSearchAttributes(temporal, log);
   const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
-  const place = { connection, namespace, dataConverter, taskQueue };
+  const place = { connection, namespace, dataConverter, taskQueue, version };
   const worker = await startRunWorker({ ...place, database, catalogue, bundle });
   const stopping = new AbortController();
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });

@@ -4,11 +4,13 @@ import {
   defineSignal,
   proxyActivities,
   setHandler,
+  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RetryActivities } from '../activities/deliveries/retries.ts';
 import { ATTEMPTS_AT_ONCE } from '../domain/limits.ts';
 import { BACKLOG_SIGNAL, type BacklogInput } from './delivery-messages.ts';
+import { moveOn } from './move-on.ts';
 
 const { drainBacklog } = proxyActivities<RetryActivities>({
   heartbeatTimeout: '8 s',
@@ -37,3 +39,5 @@ export async function endpointBacklog({ webhookId }: BacklogInput): Promise<void
     if (isTold && workflowInfo().continueAsNewSuggested) await continueAsNew({ webhookId });
   }
 }
+
+setWorkflowOptions(moveOn, endpointBacklog);

@@ -1,6 +1,7 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { NotifyActivities } from '../activities/notify-admins.ts';
 import type { NotifyInput } from './delivery-messages.ts';
+import { moveOn } from './move-on.ts';
 
 const { mailNotices } = proxyActivities<NotifyActivities>({
   heartbeatTimeout: '8 s',
@@ -14,3 +15,5 @@ const { mailNotices } = proxyActivities<NotifyActivities>({
 export async function notifyAdmins(input: NotifyInput): Promise<{ mailed: number }> {
   return await mailNotices(input);
 }
+
+setWorkflowOptions(moveOn, notifyAdmins);

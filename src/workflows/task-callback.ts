@@ -1,7 +1,14 @@
-import { ActivityFailure, proxyActivities, proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  proxyActivities,
+  proxyLocalActivities,
+  setWorkflowOptions,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { CallbackActivities } from '../activities/send-callback.ts';
 import type { RunRecords } from '../activities/run-records.ts';
 import { queuesBeside } from './messages.ts';
+import { moveOn } from './move-on.ts';
 
 const { giveUpCallback } = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '10 s',
@@ -35,3 +42,5 @@ export async function sendCallbackOf(executionId: string): Promise<void> {
 export async function taskCallback(input: { executionId: string }): Promise<void> {
   await sendCallbackOf(input.executionId);
 }
+
+setWorkflowOptions(moveOn, taskCallback);

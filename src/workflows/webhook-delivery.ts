@@ -1,6 +1,12 @@
-import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  proxyActivities,
+  setWorkflowOptions,
+} from '@temporalio/workflow';
 import type { RetryActivities } from '../activities/deliveries/retries.ts';
 import type { AttemptInput, DeliveryInput } from './delivery-messages.ts';
+import { moveOn } from './move-on.ts';
 
 // The schedule travels with each failure as its `nextRetryDelay`; this policy serves what is not the receiver's
 // doing: a database that is away, a worker that died. Failures are counted by their records.
@@ -21,6 +27,8 @@ export async function webhookDelivery(delivery: DeliveryInput): Promise<{ outcom
     throw error;
   }
 }
+
+setWorkflowOptions(moveOn, webhookDelivery);
 
 /** One attempt beside the schedule: by hand, or a test. */
 export async function webhookAttempt(input: AttemptInput): Promise<void> {

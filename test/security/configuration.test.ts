@@ -36,6 +36,23 @@ describe('the configuration', () => {
     assert.equal(configuration.identityProvider?.projectClaim, 'project_id');
   });
 
+  it('takes a version of the workers, whose starts are never eager', () => {
+    const { version, eagerStart } = readConfiguration({
+      ...NEEDED,
+      BATON_BUILD_ID: '1.4.2',
+      EAGER_START: 'true',
+    });
+    assert.deepEqual(version, { deployment: 'baton', build: '1.4.2' });
+    assert.equal(eagerStart, false);
+    const named = { ...NEEDED, BATON_BUILD_ID: 'a1b2c3', BATON_DEPLOYMENT: 'staging' };
+    assert.deepEqual(readConfiguration(named).version, { deployment: 'staging', build: 'a1b2c3' });
+    assert.equal(readConfiguration(NEEDED).version, null);
+    const dotted = { ...NEEDED, BATON_BUILD_ID: '2', BATON_TASK_QUEUE: 'baton.staging' };
+    assert.throws(() => readConfiguration(dotted), /BATON_DEPLOYMENT is missing/);
+    assert.throws(() => readConfiguration({ ...NEEDED, BATON_BUILD_ID: 'a b' }), /BATON_BUILD_ID must be/);
+    assert.throws(() => readConfiguration({ ...named, BATON_DEPLOYMENT: 'a.b' }), /BATON_DEPLOYMENT must be/);
+  });
+
   it('takes a mail server together with a sender, and neither alone', () => {
     const SMTP_URL = 'smtps://user:pass@mail.example.com';
     for (const MAIL_FROM of [

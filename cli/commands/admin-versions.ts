@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { VersionControl, VersionView } from '../../src/workflows/control-versions.ts';
+import { CliError, EXIT, usageError } from '../exit-codes.ts';
+import { createOutput, table } from '../output.ts';
+
+const WAIT_SECONDS = 60;
+
+/** `baton admin versions` and `baton admin use-version`: which version of the workers gets new work. */
+export function addVersionCommands(admin: Command): void {
+  admin
+    .command('versions')
+    .description("List the workers' versions that Temporal knows, and how much of each has not ended")
+    .action(async (_options: object, command: Command) => {
+      const versions = await withVersions((control) => control.list());
+      const output = outputOf(command);
+      output.document({ data: versions });
+      output.line(table(['BUILD', 'STATUS', 'NEW WORK', 'NOT ENDED'], versions.map(rowOf)));
+    });
+  admin
+    .command('use-version')
+    .argument('<build>', 'BATON_BUILD_ID of the workers')
+    .description('Give a version of the workers all new work, or a part of it')
+    .option('--percent <number>', 'a part of the new work only, 0 to 99')
+    .option('--wait <seconds>', 'how long its workers may take to come', String(WAIT_SECONDS))
+    .action(async (build: string, options: { percent?: string; wait: string }, command: Command) => {
+      const percent = options.percent === undefined ? 100 : numberOf('--percent', options.percent, 99);
+      const waitMs = numberOf('--wait', options.wait, 3_600) * 1_000;
+      await withVersions((control) => control.use(build, percent, waitMs));
+      const output = outputOf(command);
+      output.document({ build, percent });
+      output.line(
+        percent === 100
+          ? `Version ${build} gets all new work`
+          : `Version ${build} gets ${percent} % of the new work`,
+      );
+    });
+}
+
+function rowOf({ build, status, share, open }: VersionView) {
+  return [build, status, `${share} %`, open];
+}
+
+async function withVersions<T>(work: (control: VersionControl) => Promise<T>): Promise<T> {
+  // What only these commands need is loaded with them.
+  const { Client, Connection } = await import('@temporalio/client');
+  const { loadClientConnectConfig } = await import('@temporalio/envconfig');
+  const { readDeployment } = await import('../../src/configuration.ts');
+  const { createVersionControl } = await import('../../src/workflows/control-versions.ts');
+  const deployment = readingEnvironment(() => readDeployment(process.env));
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const connection = Connection.lazy(connectionOptions);
+  try {
+    return await work(createVersionControl(new Client({ connection, namespace }), deployment));
+  } catch (error) {
+    throw refusal(error, connectionOptions.address ?? 'localhost:7233');
+  } finally {
+    await connection.close();
+  }
+}
+
+function readingEnvironment<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw usageError((error as Error).message);
+  }
+}
+
+/** What Temporal says against it in its own words; that it can not be had in ours. */
+function refusal(error: unknown, address: string): CliError {
+  const details =
+    error instanceof Error && 'details' in error && typeof error.details === 'string' ? error.details : '';
+  const isAway = !(error instanceof Error && 'code' in error) || [4, 14].includes(error.code as number);
+  return isAway
+    ? new CliError(EXIT.unavailable, `Temporal at ${address} can not be used (${(error as Error).message})`)
+    : new CliError(EXIT.refused, `Temporal refused: ${details}`);
+}
+
+function numberOf(option: string, text: string, most: number): number {
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value <= most)) throw usageError(`${option} must be a whole number from 0 to ${most}`);
+  return value;
+}
+
+function outputOf(command: Command) {
+  return createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
+}
