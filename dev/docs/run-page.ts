@@ -1,0 +1,141 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
+import type { Page } from './markdown.ts';
+import { differences } from './shapes.ts';
+import { stepsOf, type Step } from './steps.ts';
+import { openTerminal, type Beside, type Outcome, type Terminal } from './terminal.ts';
+
+/** A service that runs, the checkout that it was started from, and paths of programs that pages have readers put into `PATH`. */
+export type Reading = { checkout: string; baseUrl: string; programs: Record<string, string> };
+
+/** What went wrong at which line; nothing more of the page was done. */
+export type PageReport = { ran: number; failure: string | null };
+
+const BLOCK_LIMIT_MS = 90_000;
+const SOON_MS = 30_000;
+/** Ports in the pages that something else may have on the machine of the test. */
+const OWN_PORTS = /\b(?:3001|4000|8080|8443)\b/g;
+/** Of curl, for an HTTP status of 400 and above. */
+const REFUSED = 22;
+
+/** Does what a page says, from its top to its bottom, with a home of its own, and stops at the first that goes wrong. */
+export async function followPage(page: Page, reading: Reading): Promise<PageReport> {
+  const home = mkdtempSync(join(tmpdir(), 'baton-page-'));
+  const environment = environmentIn(home, reading.programs);
+  const terminal = openTerminal({ scratch: home, cwd: reading.checkout, environment });
+  const follower = { terminal, other: null as Beside | null, last: '', put: await portsFor(reading) };
+  let ran = 0;
+  try {
+    for (const step of stepsOf(page)) {
+      const failure = await take(step, follower);
+      if (failure !== null) return { ran, failure: `${page.path}:${step.line}: ${failure}` };
+      if (step.kind === 'run' || step.kind === 'other') ran += 1;
+    }
+    return { ran, failure: null };
+  } finally {
+    await terminal.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+type Follower = { terminal: Terminal; other: Beside | null; last: string; put(text: string): string };
+
+/** What a person who has just cloned the repository has, without what this process was given. */
+function environmentIn(home: string, programs: Reading['programs']): NodeJS.ProcessEnv {
+  const own = join(home, 'bin');
+  mkdirSync(own);
+  for (const [name, path] of Object.entries(programs)) symlinkSync(path, join(own, name));
+  const given = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'));
+  const path = [own, ...given];
+  return {
+    PATH: path.join(':'),
+    HOME: home,
+    LANG: 'C.UTF-8',
+    NO_COLOR: '1',
+    npm_config_update_notifier: 'false',
+  };
+}
+
+/** Puts the ports of this run in the place of those that a page names. */
+async function portsFor({ baseUrl }: Reading): Promise<(text: string) => string> {
+  const ours = new Map<string, number>();
+  for (const port of ['3001', '4000', '8080', '8443']) ours.set(port, await freePort());
+  return (text) =>
+    text
+      .replaceAll('http://localhost:3000', baseUrl)
+      .replaceAll(/npm run receiver(?: --)?/g, 'npm run receiver -- --port 8443')
+      .replaceAll(OWN_PORTS, (port) => String(ours.get(port)));
+}
+
+/** Does one step. Gives what went wrong, or null. */
+async function take(step: Step, follower: Follower): Promise<string | null> {
+  switch (step.kind) {
+    case 'skipped':
+      return null;
+    case 'run':
+      return await runBlock(step, follower);
+    case 'other':
+      follower.other = await follower.terminal.beside(follower.put(step.text));
+      return await heard(follower.put(step.ready), follower);
+    case 'heard':
+      return await heard(step.text, follower);
+    case 'stop':
+      await follower.other?.stop();
+      return null;
+    case 'answer':
+      return answered(step.text, follower.last);
+  }
+}
+
+async function runBlock(step: Extract<Step, { kind: 'run' }>, follower: Follower): Promise<string | null> {
+  const until = Date.now() + SOON_MS;
+  for (;;) {
+    const strict = step.exit === 0 && step.status === null;
+    const outcome = await follower.terminal.run(follower.put(step.text), BLOCK_LIMIT_MS, strict);
+    follower.last = outcome.output;
+    const wrong = wrongWith(step, outcome);
+    if (wrong === null || !step.again || Date.now() > until) return wrong;
+    await pause(300);
+  }
+}
+
+function wrongWith(step: Extract<Step, { kind: 'run' }>, { exit, output }: Outcome): string | null {
+  const shown = `\n${output.trimEnd()}`;
+  const wanted = step.status === null ? step.exit : REFUSED;
+  if (exit === null) return `did not end within ${BLOCK_LIMIT_MS / 1_000} s${shown}`;
+  if (exit !== wanted) return `ended with ${exit} instead of ${wanted}${shown}`;
+  if (step.status !== null && !output.includes(`"status":${step.status}`)) {
+    return `was not answered with ${step.status}${shown}`;
+  }
+  return step.prints === null || output.includes(step.prints)
+    ? null
+    : `did not print "${step.prints}"${shown}`;
+}
+
+async function heard(text: string, { other }: Follower): Promise<string | null> {
+  if (other === null) return 'there is no other terminal';
+  const until = Date.now() + BLOCK_LIMIT_MS;
+  while (!other.output().includes(text)) {
+    if (!other.isRunning()) return `the other terminal ended without "${text}"\n${other.output()}`;
+    if (Date.now() > until) return `the other terminal did not print "${text}"\n${other.output()}`;
+    await pause(100);
+  }
+  return null;
+}
+
+function answered(shown: string, given: string): string | null {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(given);
+  } catch {
+    return `what the commands before printed is no JSON\n${given}`;
+  }
+  const found = differences(JSON.parse(shown), answer);
+  return found.length === 0 ? null : `the answer is another one: ${found.join('; ')}\n${given}`;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

@@ -1,0 +1,110 @@
+import type { Page } from './markdown.ts';
+
+/** What whoever follows a page does, in its order. `line` is where the block or the note begins. */
+export type Step =
+  /** Commands in the reader's terminal. `again`: repeated until it prints what it should, as some things take a moment. */
+  | {
+      kind: 'run';
+      line: number;
+      text: string;
+      exit: number;
+      status: number | null;
+      prints: string | null;
+      again: boolean;
+    }
+  /** Commands that go on in a terminal of their own; the page goes on once `ready` was printed there. */
+  | { kind: 'other'; line: number; text: string; ready: string }
+  /** The other terminal prints something of itself. */
+  | { kind: 'heard'; line: number; text: string }
+  /** Ctrl-C in the other terminal. */
+  | { kind: 'stop'; line: number }
+  /** JSON that the commands before are said to print, compared by its shape. */
+  | { kind: 'answer'; line: number; text: string }
+  /** Commands that no test can run, and why. */
+  | { kind: 'skipped'; line: number; reason: string };
+
+export const SHELLS = ['sh', 'bash', 'shell', 'console'];
+
+/** Why commands of a page may stay unrun; anything else is no reason. */
+export const REASONS = [
+  'starts the service, as the test has done already',
+  'needs a container engine',
+  'needs a cluster',
+  'needs a PostgreSQL and a Temporal of your own',
+  'needs a model and its key',
+  'needs a service of somebody else',
+  'needs a person at a browser',
+  'installs packages',
+  'takes minutes',
+  'changes the checkout',
+  'run by a test of its own',
+] as const;
+
+const FORMS = {
+  skipped: /^not run: (.+)$/,
+  other: /^other terminal until: (.+)$/,
+  heard: /^other terminal prints: (.+)$/,
+  stop: /^other terminal: Ctrl-C$/,
+  exit: /^exits with (\d+)$/,
+  status: /^answers (\d{3})$/,
+  prints: /^prints: (.+)$/,
+  soon: /^soon prints: (.+)$/,
+  answer: /^answer$/,
+};
+
+/**
+ * The steps of a page, from its blocks of shell commands and from comments. Right above a block of commands:
+ *
+ * - `not run: REASON`, one of REASONS
+ * - `other terminal until: TEXT`: goes on in a terminal of its own, which is ready once it has printed TEXT
+ * - `exits with N`: the block ends with this code instead of 0
+ * - `answers N`: its HTTP request is refused with this status
+ * - `prints: TEXT`; `soon prints: TEXT` repeats the block until it does, so only for commands that change nothing
+ *
+ * Above a block of JSON, `answer`: the commands before print this. Elsewhere, for themselves: `other terminal prints: TEXT`
+ * and `other terminal: Ctrl-C`.
+ * @throws where a comment above commands is none of these
+ */
+export function stepsOf(page: Page): Step[] {
+  return page.parts.flatMap((part): Step[] => {
+    if (part.kind === 'note') return lonelyNote(part.line, part.text);
+    if (part.kind !== 'block') return [];
+    const { line, text, notes } = part;
+    const own = notes.filter((note) => !isLonely(note));
+    const before = notes.filter(isLonely).flatMap((note) => lonelyNote(line, note));
+    if (SHELLS.includes(part.language)) return [...before, commands(`${page.path}:${line}`, line, text, own)];
+    if (own.some((note) => FORMS.answer.test(note))) return [...before, { kind: 'answer', line, text }];
+    return before;
+  });
+}
+
+function isLonely(note: string): boolean {
+  return FORMS.heard.test(note) || FORMS.stop.test(note);
+}
+
+function lonelyNote(line: number, note: string): Step[] {
+  const heard = FORMS.heard.exec(note);
+  if (heard !== null) return [{ kind: 'heard', line, text: heard[1] ?? '' }];
+  return FORMS.stop.test(note) ? [{ kind: 'stop', line }] : [];
+}
+
+function commands(where: string, line: number, text: string, notes: string[]): Step {
+  const found: Record<string, string> = {};
+  for (const note of notes) {
+    const form = Object.entries(FORMS).find(([, pattern]) => pattern.test(note));
+    if (form === undefined) throw new Error(`${where}: "${note}" says nothing to whoever runs the page`);
+    found[form[0]] = form[1].exec(note)?.[1] ?? '';
+  }
+  const { skipped, other, exit, status, prints, soon } = found;
+  if (skipped !== undefined) return { kind: 'skipped', line, reason: skipped };
+  if (other !== undefined) return { kind: 'other', line, text, ready: other };
+  return {
+    kind: 'run',
+    line,
+    text,
+    exit: exit === undefined ? 0 : Number(exit),
+    status: status === undefined ? null : Number(status),
+    prints: prints ?? soon ?? null,
+    again: soon !== undefined,
+  };
+}

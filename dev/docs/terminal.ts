@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** Where a reader sits: a folder for what is written down, the folder of the commands, and the environment. */
+export type Place = { scratch: string; cwd: string; environment: NodeJS.ProcessEnv };
+
+/** What a block of commands did. `exit` is null where it was still running at the limit. */
+export type Outcome = { exit: number | null; output: string };
+
+/** Commands that go on beside the page. */
+export type Beside = { output(): string; isRunning(): boolean; stop(): Promise<void> };
+
+export type Terminal = {
+  /** In the one shell of the page, so variables stay. `strict`: the first command that fails ends it. */
+  run(text: string, limitMs: number, strict: boolean): Promise<Outcome>;
+  /** In a shell of its own that begins with the variables of this one. */
+  beside(text: string): Promise<Beside>;
+  close(): Promise<void>;
+};
+
+/** Refusals fail; a command line that says nothing of them would pass for done. */
+const PRELUDE = 'set -m; curl() { command curl --fail-with-body "$@"; }\n';
+
+/** One bash for a whole page. */
+export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
+  const shell = spawn('bash', ['--noprofile', '--norc'], {
+    cwd,
+    env: environment,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+  });
+  const typed = shell.stdin as NodeJS.WritableStream;
+  typed.on('error', () => {}); // of a shell that a command has ended
+  const told = createInterface({ input: shell.stdio[3] as NodeJS.ReadableStream });
+  const ended = once(shell, 'exit');
+  const others: Beside[] = [];
+  let blocks = 0;
+  typed.write(PRELUDE);
+
+  const written = (text: string) => {
+    blocks += 1;
+    const script = join(scratch, `block-${blocks}.sh`);
+    const log = join(scratch, `block-${blocks}.log`);
+    writeFileSync(script, `${text}\n`);
+    writeFileSync(log, '');
+    return { script, log };
+  };
+  /** What the shell says on its side channel next; null where it ended, or said nothing in time. */
+  const answer = async (limitMs: number): Promise<string | null> => {
+    const quiet = AbortSignal.timeout(limitMs);
+    const line = once(told, 'line', { signal: quiet }).then(
+      ([text]) => String(text),
+      () => null,
+    );
+    return await Promise.race([line, ended.then(() => null)]);
+  };
+
+  return {
+    async run(text, limitMs, strict) {
+      const { script, log } = written(text);
+      const flags = strict ? 'set -eu -o pipefail' : 'set +eu +o pipefail';
+      typed.write(`${flags}; source '${script}' >'${log}' 2>&1 </dev/null; echo "$?" >&3; set +eu\n`);
+      const said = await answer(limitMs);
+      const output = readFileSync(log, 'utf8');
+      return { exit: said === null ? shell.exitCode : Number(said), output };
+    },
+    async beside(text) {
+      const { script, log } = written(text);
+      typed.write(`( source '${script}' ) >'${log}' 2>&1 </dev/null & echo "$!" >&3\n`);
+      const pid = Number(await answer(10_000));
+      const other: Beside = {
+        output: () => readFileSync(log, 'utf8'),
+        isRunning: () => lives(pid),
+        async stop() {
+          // Ctrl-C reaches the whole group of a terminal's command.
+          for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+            signalGroup(pid, signal);
+            for (let waited = 0; waited < 50 && lives(pid); waited += 1) await pause(100);
+          }
+        },
+      };
+      others.push(other);
+      return other;
+    },
+    async close() {
+      for (const other of others) if (other.isRunning()) await other.stop();
+      typed.end();
+      signalGroup(Number(shell.pid), 'SIGKILL');
+      await ended;
+    },
+  };
+}
+
+function lives(pid: number): boolean {
+  return signalGroup(pid, 0);
+}
+
+/** False where there is no such group. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { allPages } from '../../dev/docs/markdown.ts';
+import { followPage, type PageReport } from '../../dev/docs/run-page.ts';
+import { REASONS, stepsOf } from '../../dev/docs/steps.ts';
+import { findTemporalProgram } from '../../dev/temporal-binary.ts';
+import { readTemporalPlan } from '../../dev/temporal-plan.ts';
+import { temporalCli } from '../../dev/temporal-programs.ts';
+import { freshCheckout, npmStart, type Launched } from '../dev/launched.ts';
+
+/** Pages that are followed at once: each mostly waits for programs to start. */
+const AT_ONCE = 2;
+const LIMIT_MS = 600_000;
+
+/** Pages to follow alone, by parts of their paths, while one writes at them: `BATON_PAGES=tutorial,events`. */
+const CHOSEN = (process.env['BATON_PAGES'] ?? '').split(',');
+
+const pages = allPages().filter(
+  (page) => stepsOf(page).length > 0 && CHOSEN.some((part) => page.path.includes(part)),
+);
+const runnable = pages.filter((page) => stepsOf(page).some(({ kind }) => kind === 'run' || kind === 'other'));
+
+describe('what readers are told to type', function () {
+  this.timeout(LIMIT_MS);
+  let checkout: ReturnType<typeof freshCheckout>;
+  let service: Launched;
+  const reports = new Map<string, Promise<PageReport>>();
+
+  before(async () => {
+    checkout = freshCheckout();
+    service = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
+    const { base_url: baseUrl } = await service.credentials();
+    const temporal = await findTemporalProgram(temporalCli(readTemporalPlan().version));
+    let running: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
+    for (const [index, page] of runnable.entries()) {
+      const turn = running[index % AT_ONCE] ?? Promise.resolve();
+      const report = turn.then(() =>
+        followPage(page, { checkout: checkout.folder, baseUrl, programs: { temporal } }),
+      );
+      reports.set(page.path, report);
+      running = running.with(
+        index % AT_ONCE,
+        report.catch(() => {}),
+      );
+    }
+  });
+
+  after(async () => {
+    process.kill(-Number(service.npm.pid), 'SIGINT');
+    await service.ended;
+    checkout.remove();
+  });
+
+  for (const page of runnable) {
+    it(`works in ${page.path}`, async () => {
+      const report = await reports.get(page.path);
+      assert.equal(report?.failure ?? null, null, report?.failure ?? '');
+      assert.ok(Number(report?.ran) > 0);
+    });
+  }
+});
+
+describe('what readers are told to type and no test runs', () => {
+  it('has a reason that is one of the known ones', () => {
+    const reasons: readonly string[] = REASONS;
+    const unfounded = pages.flatMap(({ path, parts }) =>
+      stepsOf({ path, parts }).flatMap((step) =>
+        step.kind === 'skipped' && !reasons.includes(step.reason)
+          ? [`${path}:${step.line}: ${step.reason}`]
+          : [],
+      ),
+    );
+    assert.deepEqual(unfounded, []);
+  });
+});
