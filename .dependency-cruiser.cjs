@@ -7,6 +7,7 @@
 const LAYOUT = {
   domain: { uses: [] },
   ids: { uses: [] },
+  telemetry: { uses: ['domain'] },
   workflows: { uses: ['domain'], types: ['activities'] },
   agents: { uses: ['domain', 'ids'] },
   outbound: { uses: ['domain'] },
@@ -83,7 +84,7 @@ module.exports = {
       comment: 'the service must run without the folders and packages that only development needs',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { path: '^(dev|bench|test|cli|examples|web)/' },
+      to: { path: '^(dev|bench|test|cli|deploy|examples|web)/' },
     },
     {
       name: 'service-needs-no-development-packages',

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Becomes one process of the service: process.sh api | gateway | task-worker | delivery-worker | migrate | baton WORDS…
+set -eu
+cd "$(dirname "$0")/.."
+
+process=${1:-}
+[ $# -eq 0 ] || shift
+
+# Calls into the workflow sandbox go without a watchdog, see the file.
+service() {
+  exec node --import ./workers/sandbox-preload.ts "$@"
+}
+
+case $process in
+  api) service src/api/server.ts ;;
+  gateway) service src/gateway/server.ts ;;
+  task-worker) service workers/task-worker.ts ;;
+  delivery-worker) service workers/delivery-worker.ts ;;
+  migrate) exec node cli/baton.mjs admin migrate ;;
+  baton) exec node cli/baton.mjs "$@" ;;
+  *)
+    echo "Say which process: api, gateway, task-worker, delivery-worker, migrate, or baton with its words." >&2
+    exit 2
+    ;;
+esac
