@@ -80,6 +80,14 @@ module.exports = {
       to: { dependencyTypes: ['core'] },
     },
     {
+      name: 'client-package-stands-alone',
+      comment:
+        'it is installed by itself, in Node and in browsers: nothing of ours outside of it, no package, no module of Node',
+      severity: 'error',
+      from: { path: '^clients/' },
+      to: { pathNot: '^clients/' },
+    },
+    {
       name: 'service-needs-no-tools',
       comment: 'the service must run without the folders and packages that only development needs',
       severity: 'error',
@@ -116,7 +124,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^web/(dist|\\.generated|\\.building-)' },
+    exclude: { path: '^(web/(dist|\\.generated|\\.building-)|clients/typescript/dist)' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {

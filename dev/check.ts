@@ -18,12 +18,14 @@ type Part = { title: string; command: string; args: string[]; shows?: boolean };
 const own = (file: string) => ({ command: process.execPath, args: [inCheckout('dev', file)] });
 
 const PARTS: Part[] = [
-  // The screens' types follow from the routes; what comes after reads them.
+  // The types of the screens and of the client follow from the routes; what comes after reads them.
   { title: 'API types', ...own('web-types.ts') },
+  { title: 'types for clients', ...own('client-types.ts') },
   { title: 'format', command: 'biome', args: ['format', '.'] },
   { title: 'lint', command: 'oxlint', args: ['--type-aware'] },
   { title: 'types', command: 'tsc', args: ['--pretty'] },
   { title: 'types of screens', command: 'tsc', args: ['--pretty', '-p', 'web'] },
+  { title: 'types of client', command: 'tsc', args: ['--pretty', '-p', 'clients/typescript', '--noEmit'] },
   {
     title: 'dependency rules',
     command: 'depcruise',

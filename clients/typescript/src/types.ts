@@ -1,0 +1,70 @@
+import type { components, operations } from './generated/api.ts';
+import type { EVENT_KINDS, PROBLEM_CODES, TASK_STATES, TERMINAL_STATES } from './generated/vocabulary.ts';
+
+/*
+ * The shapes of the API under the names that people use, made from the document that the service gives of itself. They are
+ * interfaces so that editors show them by name.
+ */
+
+type Schemas = components['schemas'];
+type Of<Name extends keyof Schemas> = Schemas[Name];
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
+
+export type TaskState = (typeof TASK_STATES)[number];
+export type TerminalState = (typeof TERMINAL_STATES)[number];
+export type EventKind = (typeof EVENT_KINDS)[number];
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
+
+export interface TaskSubmission extends Of<'TaskSubmission'> {}
+export interface TaskSubmitted extends Of<'TaskSubmitted'> {}
+export interface TaskRerun extends Of<'TaskRerun'> {}
+export interface Task extends Of<'TaskDetail'> {}
+export interface ListedTask extends Of<'TaskListed'> {}
+export type FeedEvent = Schemas['FeedEvent'];
+export interface CallbackAttempt extends Of<'CallbackAttempt'> {}
+export interface AgentCall extends Of<'AgentCall'> {}
+export interface Artifact extends Of<'Artifact'> {}
+export interface Token extends Of<'Token'> {}
+export interface Webhook extends Of<'Webhook'> {}
+export interface WebhookPlan extends Of<'WebhookPlan'> {}
+export interface WebhookEdit extends Of<'WebhookEdit'> {}
+export interface SecretRotation extends Of<'SecretRotation'> {}
+export interface RotatedWebhook extends Of<'RotatedWebhook'> {}
+export interface TestDelivery extends Of<'TestDelivery'> {}
+export interface TestAttempt extends Of<'TestAttempt'> {}
+export interface Recovery extends Of<'Recovery'> {}
+export interface Recovered extends Of<'Recovered'> {}
+export interface FilterPreviewWish extends Of<'FilterPreviewWish'> {}
+export interface FilterPreview extends Of<'FilterPreview'> {}
+export interface WebhookStats extends Of<'WebhookStats'> {}
+export interface ListedDelivery extends Of<'ListedDelivery'> {}
+export interface Delivery extends Of<'Delivery'> {}
+export interface DeliveryDetail extends Of<'DeliveryDetail'> {}
+export interface DeliveryRetry extends Of<'DeliveryRetry'> {}
+export interface ProblemBody extends Of<'Problem'> {}
+/** One thing that is wrong with what was sent: `pointer` into the body (RFC 6901), or the name of a `parameter`. */
+export type MemberError = NonNullable<ProblemBody['errors']>[number];
+
+/** Which tasks to list. `metadata`: those whose metadata has all of these members with these texts. */
+export type TaskFilter = Omit<QueryOf<'listTasks'>, 'cursor'> & { metadata?: Record<string, string> };
+export type CallFilter = Omit<QueryOf<'listTaskCalls'>, 'cursor'>;
+export type DeliveryFilter = Omit<QueryOf<'listDeliveries'>, 'cursor'>;
+export type WebhookListing = Omit<QueryOf<'listWebhooks'>, 'cursor'>;
+export type StatsWish = QueryOf<'getWebhookStats'>;
+export type EventTypes = operations['listEventTypes']['responses'][200]['content']['application/json'];
+
+/** An event to send. Without an `id` the client makes one, so that a repeat is known as such. */
+export type OutgoingEvent = {
+  id?: string | undefined;
+  event: EventKind;
+  /** ISO 8601; the time of arrival unless given. */
+  timestamp?: string | undefined;
+  data: Record<string, unknown>;
+};
+/** An event that Baton has, durably. `duplicate`: it had it before. */
+export type TakenEvent = { id: string; duplicate: boolean };
+
+/** What every call takes. Aborting rejects with the signal's reason. */
+export type CallOptions = { signal?: AbortSignal | undefined };
+/** The same key and body give the first answer again for 24 hours. Without one, each call makes its own. */
+export type IdempotentOptions = CallOptions & { idempotencyKey?: string | undefined };
