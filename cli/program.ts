@@ -1,0 +1,50 @@
+import { Command } from 'commander';
+import { addAccountCommands } from './commands/account.ts';
+import { addAdminCommands } from './commands/admin.ts';
+import { addAgentCommands } from './commands/agents.ts';
+import { addDeliveryCommands } from './commands/delivery.ts';
+import { addEventCommands } from './commands/event.ts';
+import { addKeyCommands } from './commands/key.ts';
+import { addListenCommand } from './commands/listen.ts';
+import { addMemberCommands } from './commands/member.ts';
+import { addProjectCommands } from './commands/project.ts';
+import { addReceiverCommand } from './commands/receiver.ts';
+import { addSessionCommands } from './commands/session.ts';
+import { addTaskCommands } from './commands/task.ts';
+import { addWebhookCommands } from './commands/webhook.ts';
+import { EXIT_CODES_HELP } from './exit-codes.ts';
+
+const ENVIRONMENT_HELP = `
+Environment:
+  BATON_URL        address of the service (http://localhost:3000)
+  BATON_API_KEY    an API key; without it the session of \`baton login\` is used,
+                   and in a checkout where \`npm start\` runs its .local/credentials.json
+  NO_COLOR         no colours`;
+
+/** Every command of `baton`, with its options. */
+export function createProgram(): Command {
+  const program = new Command('baton')
+    .description(
+      'Submit tasks to Baton and follow their runs, send events and manage webhooks, say who may do so',
+    )
+    .option('--json', 'print JSON: one document, or one on each line for watch and events')
+    .option('-v, --verbose', 'say on stderr how it is done')
+    .option('--url <address>', 'address of the service, instead of BATON_URL')
+    .addHelpText('after', `${ENVIRONMENT_HELP}\n${EXIT_CODES_HELP}`)
+    .showHelpAfterError('(see --help)')
+    .exitOverride();
+  addTaskCommands(program);
+  addAgentCommands(program);
+  addEventCommands(program);
+  addWebhookCommands(program);
+  addDeliveryCommands(program);
+  addKeyCommands(program);
+  addProjectCommands(program);
+  addMemberCommands(program);
+  addAccountCommands(program);
+  addSessionCommands(program);
+  addAdminCommands(program);
+  addReceiverCommand(program);
+  addListenCommand(program);
+  return program;
+}

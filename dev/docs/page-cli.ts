@@ -1,0 +1,87 @@
+import type { Command, Option } from 'commander';
+import { EXIT_CODES_HELP } from '../../cli/exit-codes.ts';
+import { createProgram } from '../../cli/program.ts';
+import { markdownTable, pageHead } from './write.ts';
+
+/** Every command of `baton` with its options, from the definitions that the command line is made of. */
+export function cliPage(): string {
+  const program = createProgram();
+  const groups = program.commands.map((command) => section(command, 'baton'));
+  return `${[
+    pageHead('The command line', '`cli/program.ts` and the commands that it names'),
+    'Where it finds the service and whom it speaks for: [the README](../../README.md#the-command-line); its environment:',
+    '[configuration](../configuration.md#command-line). `npx baton COMMAND --help` says the same in a terminal.',
+    '',
+    'Options of every command:',
+    '',
+    optionsTable(program.options),
+    '',
+    '## Exit codes',
+    '',
+    markdownTable(['code', 'means'], exitCodes()),
+    '',
+    ...groups,
+  ]
+    .join('\n')
+    .trimEnd()}\n`;
+}
+
+/** A command of the first level: it is a command itself, or a group of them. */
+function section(command: Command, parent: string): string {
+  const name = `${parent} ${command.name()}`;
+  return described(command, name, '##', command.commands.length === 0 || isDoing(command));
+}
+
+function described(command: Command, name: string, level: string, isCalled: boolean): string {
+  const options = isCalled ? optionsTable(command.options) : '';
+  return [
+    `${level} ${name}`,
+    '',
+    `${command.description()}.`,
+    '',
+    ...(isCalled ? [usage(command, name), ''] : []),
+    ...(options === '' ? [] : [options, '']),
+    ...command.commands.map((one) =>
+      described(one, `${name} ${one.name()}`, `${level}#`, one.commands.length === 0 || isDoing(one)),
+    ),
+  ].join('\n');
+}
+
+/** Whether a group does something when it is called without one of its commands. */
+function isDoing(command: Command): boolean {
+  return '_actionHandler' in command && command._actionHandler != null;
+}
+
+function usage(command: Command, name: string): string {
+  const words = command.registeredArguments.map((argument) => {
+    const shown = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${shown}>` : `[${shown}]`;
+  });
+  const required = command.options.filter((option) => option.mandatory).map((option) => option.flags);
+  const more = command.options.some((option) => !option.mandatory) ? ['[options]'] : [];
+  return `\`${[name, ...words, ...required, ...more].join(' ')}\``;
+}
+
+function optionsTable(options: readonly Option[]): string {
+  const rows = options
+    .filter((option) => !option.hidden)
+    .map((option) => [`\`${option.flags}\``, meaning(option)]);
+  return rows.length === 0 ? '' : markdownTable(['option', 'means'], rows);
+}
+
+function meaning(option: Option): string {
+  const choices =
+    option.argChoices === undefined ? [] : [option.argChoices.map((one) => `\`${one}\``).join(', ')];
+  const given = option.defaultValue === undefined || typeof option.defaultValue === 'boolean';
+  const fallback = given ? [] : [`\`${String(option.defaultValue)}\` unless given`];
+  const needed = option.mandatory ? ['needed'] : [];
+  return [option.description, ...choices, ...fallback, ...needed].filter((part) => part !== '').join('; ');
+}
+
+/** As the help says them. */
+function exitCodes(): string[][] {
+  return EXIT_CODES_HELP.split('\n').flatMap((line) => {
+    const [, code, means] = /^ {2}(\d+)\s+(.+)$/.exec(line) ?? [];
+    return code === undefined || means === undefined ? [] : [[code, means]];
+  });
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import * as limits from '../../src/domain/limits.ts';
+import { inCheckout } from '../paths.ts';
+import { markdownTable, pageHead } from './write.ts';
+
+const VALUES = new Map(Object.entries(limits));
+const CONSTANT = /^export const ([A-Z0-9_]+) = /;
+const COMMENT = /^\/\*\* (.+) \*\/$/;
+
+/** Every limit with its number, from the constants and the sentences above them. */
+export function limitsPage(): string {
+  return `${[
+    pageHead('Limits', '`src/domain/limits.ts`'),
+    'Those that a configuration may change: [configuration](../configuration.md). Those of one part of the service stand with',
+    'it, too: [HTTP API](../http-api.md#all-limits), [live channel](../channel.md#limits), [agents](../agents.md).',
+    '',
+    markdownTable(
+      ['limit', 'value', 'in the code'],
+      rowsOf(readFileSync(inCheckout('src', 'domain', 'limits.ts'), 'utf8')),
+    ),
+  ].join('\n')}\n`;
+}
+
+/** One row for each sentence, which may be about several constants. */
+function rowsOf(source: string): string[][] {
+  const rows: { sentence: string; names: string[] }[] = [];
+  for (const line of source.split('\n')) {
+    const sentence = COMMENT.exec(line)?.[1];
+    const name = CONSTANT.exec(line)?.[1];
+    if (sentence !== undefined) rows.push({ sentence, names: [] });
+    if (name !== undefined) rows.at(-1)?.names.push(name);
+  }
+  return rows
+    .filter(({ names }) => names.length > 0)
+    .map(({ sentence, names }) => [
+      // What a comment says of its sources is for those who read the code.
+      sentence.replace(/\s*\((?:specification|decisions)[^)]*\)/, ''),
+      names.map((name) => inWords(VALUES.get(name))).join('; '),
+      names.map((name) => `\`${name}\``).join(', '),
+    ]);
+}
+
+function inWords(value: (typeof limits)[keyof typeof limits] | undefined): string {
+  if (typeof value === 'number') return value.toLocaleString('en-US');
+  return Object.entries(value ?? {})
+    .map(([name, number]) => `${name}: ${number.toLocaleString('en-US')}`)
+    .join(', ');
+}

@@ -1,0 +1,57 @@
+import { allRoutes } from '../../src/api/app.ts';
+import type { Dependencies } from '../../src/api/dependencies.ts';
+import { openApiDocument } from '../../src/api/http/openapi.ts';
+import type { Access, Route } from '../../src/api/http/route.ts';
+import { markdownTable, pageHead } from './write.ts';
+
+/** Every operation of the API with who may call it and its statuses, from the routes and the document made of them. */
+export function operationsPage(): string {
+  const routes = allRoutes({} as Dependencies); // only described here
+  const document = openApiDocument(routes, '');
+  const tags = [...new Set(routes.map((route) => route.tag))];
+  const groups = tags.flatMap((tag) => {
+    const rows = routes.filter((route) => route.tag === tag).map((route) => rowOf(route, document));
+    return [`## ${tag}`, '', markdownTable(['operation', 'does', 'who', 'answers', 'problems'], rows), ''];
+  });
+  return `${[
+    pageHead('Operations of the HTTP API', 'the routes in `src/api/`'),
+    'What a table of operations does not say: [the HTTP API](../http-api.md). Bodies, parameters and answers in full: `/docs`',
+    'and `/api/v1/openapi.json` of a running service. What the problems mean: [problems](problems.md).',
+    '',
+    'Who: a [scope](../http-api.md#who-may-call) that a key or token needs and a person has by their role; *any*',
+    'credential; a signed-in *person* of this role or a higher one; *anybody*. `+` marks operations of which an',
+    '[`Idempotency-Key`](../http-api.md#repeats) makes repeats harmless.',
+    '',
+    ...groups,
+  ]
+    .join('\n')
+    .trimEnd()}\n`;
+}
+
+type Document = ReturnType<typeof openApiDocument>;
+
+function rowOf(route: Route, document: Document): string[] {
+  const operation = (document.paths?.[route.path] as Record<string, { responses?: object }> | undefined)?.[
+    route.method
+  ];
+  const statuses = Object.keys(operation?.responses ?? {}).toSorted();
+  const name = `\`${route.method.toUpperCase()} ${route.path}\``;
+  return [
+    route.idempotent ? `${name} +` : name,
+    route.summary,
+    whoMay(route.access),
+    statuses.filter((status) => status < '400').join(', '),
+    statuses.filter((status) => status >= '400').join(', '),
+  ];
+}
+
+function whoMay(access: Access): string {
+  switch (access.kind) {
+    case 'public':
+      return 'anybody';
+    case 'credential':
+      return access.scope === null ? 'any' : `\`${access.scope}\``;
+    case 'person':
+      return `person: ${access.least}`;
+  }
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { environmentSchema } from '../../src/configuration.ts';
+import { inCheckout } from '../../dev/paths.ts';
+
+/** One variable as the page has it; `value` is what its default cell says. */
+type Documented = { section: string; name: string; value: string };
+
+const OF_THE_PROCESSES = 'API and task worker';
+/** What every program finds in its environment, and what our own programs tell each other. */
+const NOT_OURS = /^(HOME|PATH|TERM|COLUMNS|CI|NODE_ENV|TMPDIR|npm_\w+|BATON_TEST_SERVICES)$/;
+const READ_IN_CODE = /\b(?:env|environment)(?:\.|\[')([A-Z][A-Z0-9_]{2,})\b/g;
+
+const documented = rowsOf(readFileSync(inCheckout('docs', 'configuration.md'), 'utf8'));
+const names = new Set(documented.map(({ name }) => name));
+
+describe('docs/configuration.md', () => {
+  it('has every variable that the processes read', () => {
+    const missing = Object.keys(environmentSchema.shape).filter((name) => !names.has(name));
+    assert.deepEqual(missing, []);
+  });
+
+  it('has every variable that other programs of ours read', () => {
+    const files = globSync('{src,workers,cli,dev}/**/*.{ts,mjs}', { cwd: inCheckout() });
+    const read = files.flatMap((file) =>
+      [...readFileSync(inCheckout(file), 'utf8').matchAll(READ_IN_CODE)].map(
+        ([, name = '']) => `${name} (${file})`,
+      ),
+    );
+    const missing = read.filter((found) => {
+      const [name = ''] = found.split(' ');
+      return !names.has(name) && !NOT_OURS.test(name);
+    });
+    assert.deepEqual([...new Set(missing)], []);
+  });
+
+  it('has no variable that the processes do not read', () => {
+    const unread = documented
+      .filter(({ section, name }) => section === OF_THE_PROCESSES && !(name in environmentSchema.shape))
+      .map(({ name }) => name);
+    assert.deepEqual(unread, []);
+  });
+
+  it('has the defaults that the processes have', () => {
+    const wrong = documented.flatMap(({ section, name, value }) => {
+      if (section !== OF_THE_PROCESSES) return [];
+      const wanted = defaultOf(name);
+      return wanted(value) ? [] : [`${name}: ${value}`];
+    });
+    assert.deepEqual(wrong, []);
+  });
+});
+
+/** Whether a cell says the default of a variable. */
+function defaultOf(name: string): (cell: string) => boolean {
+  const read = environmentSchema.shape[name as keyof typeof environmentSchema.shape]?.safeParse(undefined);
+  if (read === undefined || !read.success) return (cell) => cell.startsWith('needed');
+  const value: unknown = read.data;
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) {
+    return (cell) => cell !== '' && !/^`[^`<]*`$/.test(cell);
+  }
+  return (cell) => cell === `\`${value as string | number}\``;
+}
+
+/** The variables in the tables of the page. */
+function rowsOf(markdown: string): Documented[] {
+  let section = '';
+  return markdown.split('\n').flatMap((line) => {
+    section = /^## (.+)$/.exec(line)?.[1] ?? section;
+    const cells = line.split('|').map((cell) => cell.trim());
+    const found = [...(cells[1] ?? '').matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = '']) => name);
+    return line.startsWith('|') ? found.map((name) => ({ section, name, value: cells[2] ?? '' })) : [];
+  });
+}
