@@ -92,7 +92,7 @@ module.exports = {
       comment: 'the service must run without the folders and packages that only development needs',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { path: '^(dev|bench|test|cli|deploy|examples|web)/' },
+      to: { path: '^(dev|bench|test|cli|clients|deploy|examples|web)/' },
     },
     {
       name: 'service-needs-no-development-packages',

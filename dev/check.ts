@@ -8,9 +8,18 @@ import { inSeconds } from './progress.ts';
 /* `npm run check`: everything about the code that needs no running service. All parts run, whatever fails before. */
 
 /** The folders that exist of those that the dependency rules speak of. */
-const FOLDERS = ['src', 'workers', 'cli', 'web', 'dev', 'bench', 'deploy', 'examples', 'test'].filter(
-  (folder) => existsSync(inCheckout(folder)),
-);
+const FOLDERS = [
+  'src',
+  'workers',
+  'cli',
+  'web',
+  'clients',
+  'dev',
+  'bench',
+  'deploy',
+  'examples',
+  'test',
+].filter((folder) => existsSync(inCheckout(folder)));
 
 type Part = { title: string; command: string; args: string[]; shows?: boolean };
 
