@@ -48,11 +48,16 @@ async function withVersions<T>(work: (control: VersionControl) => Promise<T>): P
   const { createVersionControl } = await import('../../src/workflows/control-versions.ts');
   const deployment = readingEnvironment(() => readDeployment(process.env));
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
-  const connection = Connection.lazy(connectionOptions);
+  const address = connectionOptions.address ?? 'localhost:7233';
+  const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' }).catch(
+    (error: unknown) => {
+      throw refusal(error, address);
+    },
+  );
   try {
     return await work(createVersionControl(new Client({ connection, namespace }), deployment));
   } catch (error) {
-    throw refusal(error, connectionOptions.address ?? 'localhost:7233');
+    throw refusal(error, address);
   } finally {
     await connection.close();
   }

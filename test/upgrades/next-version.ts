@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkout, inCheckout } from '../../dev/paths.ts';
+
+/** A checkout of the next version of the service. */
+export type NextVersion = { folder: string; remove(): void };
+
+/** How long the step takes that the next version has before all else; by it its histories can be told apart. */
+export const ADDED_STEP_MS = 7;
+
+const NEEDED = ['src', 'workers', 'agents.yml', 'package.json', 'package-lock.json'];
+
+/**
+ * Makes a copy of this checkout whose runs do one thing more, before all else: a history of either version can not be
+ * replayed by the other.
+ */
+export function makeNextVersion(): NextVersion {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-next-version-'));
+  for (const name of NEEDED) cpSync(inCheckout(name), join(folder, name), { recursive: true });
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  const file = join(folder, 'src', 'workflows', 'task-run.ts');
+  const text = readFileSync(file, 'utf8');
+  const first = '  const { executionId, rehearsal } = input;\n';
+  assert.equal(text.split(first).length, 2, 'the place where a run begins is found');
+  writeFileSync(file, text.replace(first, `${first}  await sleep(${ADDED_STEP_MS});\n`));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
