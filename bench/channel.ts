@@ -10,17 +10,22 @@ import { insertRun } from '../src/database/task-runs.ts';
 import { prepareBaton } from './support/baton.ts';
 import { textWrittenNow, type Speech } from './support/channel-viewers.ts';
 import { COLLECT } from './support/collects-garbage.ts';
-import { sideBySide, summarise, table, timed, type Summary } from './support/figures.ts';
+import { sideBySide, summarise, timed, type Summary } from './support/figures.ts';
+import { readBenchOptions } from './support/options.ts';
+import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
+import { profileFolder, runBench, type Found } from './support/run-bench.ts';
 import { startViewers, type Seen } from './support/viewers.ts';
 
 /*
- * `npm run bench channel [-- <events>]`: from the write of an event to its arrival at viewers in other processes, beside
+ * `npm run bench channel [-- <events>] [--quick] [--profile]`: from the write of an event to its arrival at viewers in other processes, beside
  * the bare NOTIFY to a listener of the same PostgreSQL in this run; events in a second; memory of a connection. Only the
  * ratios travel from machine to machine.
  */
-const EVENTS = Number(process.argv[2] ?? 300);
-const MANY = 1_000;
-const RUNS = 200;
+const options = readBenchOptions(process.argv.slice(2));
+const { size, quick } = options;
+const EVENTS = size ?? (quick ? 30 : 300);
+const MANY = quick ? 200 : 1_000;
+const RUNS = quick ? 40 : 200;
 /** Events in a second at rest: the same for all that is compared, since a machine that sleeps wakes up slowly. */
 const RATE = 50;
 /** Of each run of the many, in a second. */
@@ -33,8 +38,7 @@ const SETTLES_MS = 1_000;
 const MEMORY = ['--expose-gc', '--import', inCheckout('bench', 'support', 'collects-garbage.ts')];
 
 process.env['CHANNEL_CONNECTIONS_PER_TOKEN'] = '100000';
-const say = (sentence: string) => process.stderr.write(`  … ${sentence}\n`);
-const baton = await prepareBaton();
+const baton = await prepareBaton(profileFolder('channel', options));
 const { installation, fresh } = baton;
 const database = await connectDatabase(fresh.url, WRITERS);
 const token = await tokenOfTheApi();
@@ -173,79 +177,120 @@ async function residentAfterCollection(pid: number): Promise<number> {
   return Number(kilobytes) * 1_024;
 }
 
-say('bare NOTIFY to a listener');
-const bare = await toListener('bench', (number, client) =>
-  client.query(`select pg_notify('bench', $1)`, [`${number}`]),
-);
-// A NOTIFY alone writes nothing that must be on the disk before it is heard; an event does.
-await database.em.fork().execute('create table bench_raw (id uuid primary key, body json)');
-const stored = await toListener('bench', (_number, client) =>
-  client.query(`with w as (insert into bench_raw values ($1, $2)) select pg_notify('bench', $1::text)`, [
-    randomUUIDv7(),
-    JSON.stringify({ text: textWrittenNow(EVENT_BYTES) }),
-  ]),
-);
-const [listened = ''] = await newRuns(1);
-const heard = await toListener('baton_feed', () => write(listened));
-const gateway = await baton.start('gateway', 'src/gateway/server.ts');
-const rest: { count: number; runs: number; seen: Seen; way: Summary }[] = [];
-for (const [count, runs, events, perSecond] of [
-  [1, 1, EVENTS, RATE],
-  [100, 1, EVENTS, RATE],
-  [MANY, 1, Math.ceil(EVENTS / 3), 10],
-  [MANY, RUNS, RUNS * Math.ceil(EVENTS / 15), RUNS * BUSY_RATE],
-] as const) {
-  say(`${count} viewers on ${runs} run(s)`);
-  const seen = await atRest(count, await newRuns(runs), events, perSecond);
-  rest.push({ count, runs, seen, way: summarise(seen.lags) });
+type Say = (sentence: string) => void;
+type AtRest = { count: number; runs: number; seen: Seen; way: Summary };
+type WithoutRest = Awaited<ReturnType<typeof withoutRest>>;
+type Figures = {
+  bare: Summary;
+  stored: Summary;
+  heard: Summary;
+  rest: AtRest[];
+  wide: WithoutRest;
+  narrow: WithoutRest;
+  memory: { plain: number; socketIo: number };
+};
+
+/** What a database alone takes to tell somebody: a bare NOTIFY, one beside an INSERT, and the write of an event. */
+async function toListeners(say: Say): Promise<Pick<Figures, 'bare' | 'stored' | 'heard'>> {
+  say('bare NOTIFY to a listener');
+  const bare = await toListener('bench', (number, client) =>
+    client.query(`select pg_notify('bench', $1)`, [`${number}`]),
+  );
+  // A NOTIFY alone writes nothing that must be on the disk before it is heard; an event does.
+  await database.em.fork().execute('create table bench_raw (id uuid primary key, body json)');
+  const stored = await toListener('bench', (_number, client) =>
+    client.query(`with w as (insert into bench_raw values ($1, $2)) select pg_notify('bench', $1::text)`, [
+      randomUUIDv7(),
+      JSON.stringify({ text: textWrittenNow(EVENT_BYTES) }),
+    ]),
+  );
+  const [listened = ''] = await newRuns(1);
+  const heard = await toListener('baton_feed', () => write(listened));
+  return { bare, stored, heard };
 }
-say(`${MANY} viewers on ${RUNS} runs, without rest`);
-const wide = await withoutRest(MANY, await newRuns(RUNS), EVENTS * 10);
-say(`${MANY} viewers on one run, without rest`);
-const narrow = await withoutRest(MANY, await newRuns(1), Math.ceil(EVENTS / 5));
-await gateway.stop();
-say('memory of connections');
-const memory = { plain: await memoryOf('plain'), socketIo: await memoryOf('socket.io') };
 
-const ms = (value: number) => `${value.toFixed(2)} ms`;
-const ratio = (value: number) => value.toFixed(2);
-const line = (title: string, way: Summary, events: string) => [
-  title,
-  ms(way.p50),
-  ms(way.p95),
-  ratio(way.p50 / bare.p50),
-  events,
-];
-console.log(
-  table([
-    ['', 'p50', 'p95', 'p50 ÷ bare', 'arrived'],
-    line('bare NOTIFY → listener', bare, ''),
-    line('bare INSERT with NOTIFY → listener', stored, ''),
-    line('write of an event → listener', heard, ''),
-    ...rest.map(({ count, runs, seen, way }) =>
-      line(
-        `write → client, ${count} viewer(s) on ${runs} run(s)`,
-        way,
-        `${seen.received}, ${seen.faults} fault(s)`,
-      ),
-    ),
-  ]),
-);
-const rate = (value: number) => `${Math.round(value)}/s`;
-const kilobytes = (value: number) => `${(value / 1_024).toFixed(1)} KB`;
-const hundred = rest.find(({ count }) => count === 100)?.way.p50 ?? Number.NaN;
-const lost = rest.reduce((sum, { seen }) => sum + seen.faults, 0) + wide.lost + narrow.lost;
-console.log(`
-${MANY} viewers on ${RUNS} runs, no rest    ${rate(wide.arrived)} arrive of ${rate(wide.written)} written, ${wide.lost} lost
-${MANY} viewers on one run, no rest     ${rate(narrow.arrived)} arrive of ${rate(narrow.written)} written, ${narrow.lost} lost
+async function throughGateway(say: Say): Promise<Pick<Figures, 'rest' | 'wide' | 'narrow'>> {
+  const gateway = await baton.start('gateway', 'src/gateway/server.ts');
+  const rest: AtRest[] = [];
+  for (const [count, runs, events, perSecond] of [
+    [1, 1, EVENTS, RATE],
+    [100, 1, EVENTS, RATE],
+    [MANY, 1, Math.ceil(EVENTS / 3), 10],
+    [MANY, RUNS, RUNS * Math.ceil(EVENTS / 15), RUNS * BUSY_RATE],
+  ] as const) {
+    say(`${count} viewers on ${runs} run(s)`);
+    const seen = await atRest(count, await newRuns(runs), events, perSecond);
+    rest.push({ count, runs, seen, way: summarise(seen.lags) });
+  }
+  say(`${MANY} viewers on ${RUNS} runs, without rest`);
+  const wide = await withoutRest(MANY, await newRuns(RUNS), EVENTS * 10);
+  say(`${MANY} viewers on one run, without rest`);
+  const narrow = await withoutRest(MANY, await newRuns(1), Math.ceil(EVENTS / 5));
+  await gateway.stop();
+  return { rest, wide, narrow };
+}
 
-write → client ÷ bare NOTIFY           ${ratio(hundred / bare.p50)} (p50, 100 viewers)   wanted ≤ 3
-write → client ÷ INSERT with NOTIFY    ${ratio(hundred / stored.p50)}
-events lost                            ${lost}   wanted 0
-memory of a plain connection           ${kilobytes(memory.plain)}   wanted ≤ 40 KB
-memory of a Socket.IO connection       ${kilobytes(memory.socketIo)}   wanted ≤ 40 KB`);
+function tablesOf({ bare, stored, heard, rest, wide, narrow }: Figures): FigureTable[] {
+  const ms = (title: string) => ({ title, unit: 'ms', digits: 2 });
+  const line = (title: string, { p50, p95 }: Summary, events: number | null = null) =>
+    row(title, [p50, p95, p50 / bare.p50, events]);
+  const rates = ({ written, arrived, lost }: WithoutRest) => [written, arrived, lost];
+  return [
+    {
+      id: 'times',
+      title: 'From the write of an event to its arrival',
+      columns: [
+        ms('p50'),
+        ms('p95'),
+        { title: 'p50 ÷ bare NOTIFY', unit: '', digits: 1 },
+        { title: 'arrived', unit: '', digits: 0 },
+      ],
+      rows: [
+        line('bare NOTIFY → listener', bare),
+        line('INSERT with NOTIFY → listener', stored),
+        line('write of an event → listener', heard),
+        ...rest.map(({ count, runs, seen, way }) =>
+          line(`write → client, ${count} viewer(s) on ${runs} run(s)`, way, seen.received),
+        ),
+      ],
+    },
+    {
+      id: 'rates',
+      title: 'Without rest',
+      columns: [
+        { title: 'written', unit: '/s', digits: 0 },
+        { title: 'arrived', unit: '/s', digits: 0 },
+        { title: 'lost', unit: '', digits: 0 },
+      ],
+      rows: [
+        row(`${MANY} viewers on ${RUNS} runs`, rates(wide)),
+        row(`${MANY} viewers on one run`, rates(narrow)),
+      ],
+    },
+  ];
+}
 
-viewers.end();
-await database.close();
-await fresh.drop();
-process.exit(0);
+function ratiosOf({ bare, stored, rest, wide, narrow, memory }: Figures): Ratio[] {
+  const hundred = rest.find(({ count }) => count === 100)?.way.p50 ?? Number.NaN;
+  const lost = rest.reduce((sum, { seen }) => sum + seen.faults, 0) + wide.lost + narrow.lost;
+  const kilobytes = { unit: 'KB', digits: 1, wanted: { at_most: 40 } };
+  return [
+    ratio('write → client ÷ bare NOTIFY, 100 viewers', hundred / bare.p50, { wanted: { at_most: 3 } }),
+    ratio('write → client ÷ INSERT with NOTIFY', hundred / stored.p50),
+    ratio('events lost', lost, { digits: 0, wanted: { at_most: 0 } }),
+    ratio('memory of a plain connection', memory.plain / 1_024, kilobytes),
+    ratio('memory of a Socket.IO connection', memory.socketIo / 1_024, kilobytes),
+  ];
+}
+
+await runBench({ name: 'channel', title: 'The live channel' }, async ({ say }): Promise<Found> => {
+  const listened = await toListeners(say);
+  const arrived = await throughGateway(say);
+  say('memory of connections');
+  const memory = { plain: await memoryOf('plain'), socketIo: await memoryOf('socket.io') };
+  const found: Figures = { ...listened, ...arrived, memory };
+  viewers.end();
+  await database.close();
+  await fresh.drop();
+  return { tables: tablesOf(found), ratios: ratiosOf(found) };
+});

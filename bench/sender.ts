@@ -6,16 +6,20 @@ import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createSender } from '../src/outbound/attempt.ts';
 import { signature } from '../src/outbound/sign.ts';
 import { services } from '../test/support/services.ts';
-import { sideBySide, table } from './support/figures.ts';
+import { sideBySide } from './support/figures.ts';
+import { readBenchOptions } from './support/options.ts';
+import { row, type FigureTable } from './support/results.ts';
+import { runBench } from './support/run-bench.ts';
 
 /*
- * `npm run bench sender [-- <posts> [<only>]]`: what an outgoing attempt costs beside a bare signed POST by undici over
+ * `npm run bench sender [-- <posts> [<only>]] [--quick]`: what an outgoing attempt costs beside a bare signed POST by undici over
  * 64 connections, with a receiver in a process of its own. Only the ratios travel from machine to machine. `only` names
  * one line, for a profile: node --cpu-prof.
  */
-const POSTS = Number(process.argv[2] ?? 10_000);
-const ONLY = process.argv[3];
-const ROUNDS = 3;
+const { size, rest, quick } = readBenchOptions(process.argv.slice(2));
+const POSTS = size ?? (quick ? 200 : 10_000);
+const [ONLY] = rest;
+const ROUNDS = quick ? 1 : 3;
 const WIDTHS = [10, 64, 100];
 const CONNECTIONS = 64;
 const BODY = Buffer.from(
@@ -78,28 +82,42 @@ async function measure({ post, width }: Way): Promise<Cost> {
   return { perSecond: (1_000 * POSTS) / (performance.now() - began), cpu: (user + system) / POSTS };
 }
 
-const best = new Map<Way, Cost>();
-const chosen = ONLY === undefined ? ways : ways.filter(({ name }) => name.startsWith(ONLY));
-for (const way of chosen) await sideBySide(POSTS / 4, way.width, way.post);
-// Round by round, so that what else the machine does falls on all of them.
-for (let round = 0; round < ROUNDS; round += 1) {
-  for (const way of chosen) {
-    process.stderr.write(`  … ${way.name}\n`);
-    const cost = await measure(way);
-    const known = best.get(way);
-    if (known === undefined || cost.cpu < known.cpu) best.set(way, cost);
+/** The cheapest of some rounds of each way. */
+async function measureAll(chosen: readonly Way[], say: (sentence: string) => void): Promise<Map<Way, Cost>> {
+  const best = new Map<Way, Cost>();
+  for (const way of chosen) await sideBySide(POSTS / 4, way.width, way.post);
+  // Round by round, so that what else the machine does falls on all of them.
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const way of chosen) {
+      say(way.name);
+      const cost = await measure(way);
+      const known = best.get(way);
+      if (known === undefined || cost.cpu < known.cpu) best.set(way, cost);
+    }
   }
+  return best;
 }
 
-let reference: Cost | undefined;
-const lines = chosen.map((way) => {
-  const cost = best.get(way) ?? { perSecond: Number.NaN, cpu: Number.NaN };
-  if (way.name.startsWith('bare')) reference = cost;
-  const ratio = reference && reference !== cost ? (cost.cpu / reference.cpu).toFixed(2) : '';
-  return [way.name, cost.perSecond.toFixed(0), `${cost.cpu.toFixed(0)} µs`, ratio];
-});
-console.log(table([['', 'posts/s', 'CPU per post', '÷ bare'], ...lines]));
+/** Each of ours stands behind the bare way of the same scheme. */
+function rowsOf(best: ReadonlyMap<Way, Cost>): FigureTable['rows'] {
+  let reference: Cost | undefined;
+  return [...best].map(([{ name }, cost]) => {
+    if (name.startsWith('bare')) reference = cost;
+    const share = reference && reference !== cost ? cost.cpu / reference.cpu : null;
+    return row(name, [cost.perSecond, cost.cpu, share]);
+  });
+}
 
-await sender.close();
-child.disconnect();
-process.exit(0);
+await runBench({ name: 'sender', title: 'Outgoing attempts' }, async ({ say }) => {
+  const chosen = ONLY === undefined ? ways : ways.filter(({ name }) => name.startsWith(ONLY));
+  const best = await measureAll(chosen, say);
+  await sender.close();
+  child.disconnect();
+  const columns = [
+    { title: 'posts', unit: '/s', digits: 0 },
+    { title: 'CPU of a post', unit: 'µs', digits: 0 },
+    { title: '÷ bare', unit: '', digits: 2 },
+  ];
+  const title = 'An attempt beside a bare signed POST';
+  return { tables: [{ id: 'posts', title, columns, rows: rowsOf(best) }], ratios: [] };
+});

@@ -1,67 +1,35 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import { Agent, request } from 'undici';
-import { startNodeService } from '../dev/node-service.ts';
-import { freePort } from '../dev/free-port.ts';
+import { Agent } from 'undici';
 import { connectDatabase } from '../src/database/connect.ts';
-import { setUpInstallation } from '../src/installation.ts';
-import { freshDatabase, services } from '../test/support/services.ts';
+import { services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../workers/temporal.ts';
-import { startCallbackReceiver } from './support/callback-receiver.ts';
-import { cpuSecondsAround, sideBySide, summarise, table, timed, type Summary } from './support/figures.ts';
+import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
+import { startCallbackReceiver, type CallbackReceiver } from './support/callback-receiver.ts';
+import { costTables } from './support/costs.ts';
+import { summarise, timed, type Summary } from './support/figures.ts';
+import { total } from './support/parts.ts';
 import { PLAIN_QUEUE } from './support/plain-worker.ts';
+import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
+import { runBench, type Found } from './support/run-bench.ts';
+import { loadTasks, submitter, type TaskLoad } from './support/task-load.ts';
 
 /*
- * `npm run bench tasks [-- <runs>]`: what a task costs, beside a bare eager workflow, a plain hand-written one and
- * a raw INSERT, all measured in this run on the same server. Only the ratios travel from machine to machine.
+ * `npm run bench tasks [-- <runs>] [--quick] [--profile]`: what a task costs, beside a bare eager workflow, a plain
+ * hand-written one and a raw INSERT, all measured in this run on the same server. Only the ratios travel from machine
+ * to machine.
  */
-const ONE_BY_ONE = Number(process.argv[2] ?? 200);
-const TOGETHER = ONE_BY_ONE * 2;
 const SUBMITTERS = 50;
 const REHEARSAL = { steps: 3 };
+/** With steps of 250 ms, one after another, a task takes a second: so fewer of them. */
+const SLOW_SHARE = 4;
 
-const { temporalAddress, tls, tlsFiles } = services();
-process.env['TEMPORAL_ADDRESS'] = temporalAddress;
-installRuntime(pino({ level: 'warn' }, pino.destination(2)));
-const { connection, client, namespace } = await connectTemporal();
-const fresh = await freshDatabase();
-const installation = await setUpInstallation(fresh.url, {
-  workspaceName: 'Bench',
-  projectName: 'Bench',
-  adminEmail: 'bench@example.com',
-});
-const receiver = await startCallbackReceiver(tls);
-const folder = mkdtempSync(join(tmpdir(), 'baton-bench-'));
-const ring = `bench:${randomBytes(32).toString('base64')}`;
-const port = await freePort();
-const environment = {
-  ...process.env,
-  DATABASE_URL: fresh.url,
-  TEMPORAL_ADDRESS: temporalAddress,
-  BATON_SEALING_KEYS: ring,
-  BATON_TOKEN_KEYS: ring,
-  OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-  OUTBOUND_CA_FILE: tlsFiles.ca,
-  RATE_LIMIT_PER_SECOND: '100000',
-  RATE_LIMIT_BURST: '100000',
-  LOG_LEVEL: 'warn',
-  PORT: String(port),
-};
-const root = join(import.meta.dirname, '..');
-const start = (name: string, file: string, nodeOptions?: string[]) =>
-  startNodeService({
-    name,
-    root: join(root, file),
-    logFile: join(folder, `${name}.log`),
-    environment,
-    ...(nodeOptions ? { nodeOptions } : {}),
-  });
+type Engine = Awaited<ReturnType<typeof connectTemporal>>;
+type World = Engine & { baton: BatonUnderTest; receiver: CallbackReceiver; alone: number; together: number };
 
-async function bareEager(): Promise<Summary> {
+async function bareEager({ connection, client, namespace, alone }: World): Promise<Summary> {
   const worker = await Worker.create({
     connection,
     namespace,
@@ -71,68 +39,45 @@ async function bareEager(): Promise<Summary> {
   });
   const samples: number[] = [];
   await worker.runUntil(async () => {
-    for (let number = 0; number < ONE_BY_ONE; number += 1) {
+    for (let number = 0; number < alone + 10; number += 1) {
       const workflowId = randomUUID();
       const options = { workflowId, taskQueue: 'bench-bare', args: [], requestEagerStart: true };
-      let handle = client.workflow.getHandle(workflowId);
-      samples.push(
-        await timed(async () => {
-          handle = await client.workflow.start('bareTask', options);
-        }),
-      );
-      await handle.result();
+      const start = () => client.workflow.start('bareTask', options);
+      let handle: Awaited<ReturnType<typeof start>> | undefined;
+      samples.push(await timed(async () => (handle = await start())));
+      await handle?.result();
     }
   });
   return summarise(samples.slice(10));
 }
 
-async function rawInsert(): Promise<Summary> {
-  const database = await connectDatabase(fresh.url, 1);
+async function rawInsert({ baton, alone }: World): Promise<Summary> {
+  const database = await connectDatabase(baton.fresh.url, 1);
   const insert = database.em.fork();
   await insert.execute('create table bench_raw (id uuid primary key, body text)');
   const samples: number[] = [];
-  for (let number = 0; number < ONE_BY_ONE; number += 1) {
-    samples.push(
-      await timed(() =>
-        insert.execute('insert into bench_raw values (?, ?)', [randomUUID(), 'x'.repeat(500)]),
-      ),
-    );
+  for (let number = 0; number < alone + 10; number += 1) {
+    const values = [randomUUID(), 'x'.repeat(500)];
+    samples.push(await timed(() => insert.execute('insert into bench_raw values (?, ?)', values)));
   }
   await database.close();
   return summarise(samples.slice(10));
 }
 
-/** Something that takes a task in and answers its id. */
-type Submit = () => Promise<string>;
-type Load = { submit: Summary; toCallback: Summary; perSecond: number; cpuPerTask: number };
+const over =
+  ({ client }: World) =>
+  (id: string) =>
+    client.workflow.getHandle(id).result();
+const sizes = ({ alone, together }: World) => ({
+  practice: Math.min(20, alone),
+  alone,
+  together,
+  submitters: SUBMITTERS,
+});
 
-async function load(submit: Submit): Promise<Load> {
-  const submits: number[] = [];
-  const callbacks: number[] = [];
-  const oneTask = async () => {
-    const began = performance.now();
-    const id = await submit();
-    submits.push(performance.now() - began);
-    callbacks.push((await receiver.arrival(id)) - began);
-    return id;
-  };
-  // One after another means that the one before is over, its workflow closed and all.
-  const oneWholeTask = async () => {
-    await client.workflow.getHandle(await oneTask()).result();
-  };
-  for (let number = 0; number < 20; number += 1) await oneWholeTask();
-  submits.length = 0;
-  callbacks.length = 0;
-  for (let number = 0; number < ONE_BY_ONE; number += 1) await oneWholeTask();
-  const alone = { submit: summarise(submits), toCallback: summarise(callbacks) };
-  const cpuBefore = cpuSecondsAround();
-  const tookMs = await timed(() => sideBySide(TOGETHER, SUBMITTERS, async () => void (await oneTask())));
-  const cpu = cpuSecondsAround() - cpuBefore;
-  return { ...alone, perSecond: (1_000 * TOGETHER) / tookMs, cpuPerTask: (1_000 * cpu) / TOGETHER };
-}
-
-async function plain(): Promise<Load> {
-  const worker = await start('plain-worker', 'bench/support/plain-worker.ts', []);
+async function plain(world: World): Promise<TaskLoad> {
+  const { baton, receiver, client } = world;
+  const worker = await baton.start('plain-worker', 'bench/support/plain-worker.ts', []);
   const submit = async () => {
     const id = randomUUID();
     const args = [{ id, url: receiver.url }];
@@ -140,41 +85,28 @@ async function plain(): Promise<Load> {
     return id;
   };
   try {
-    return await load(submit);
+    return await loadTasks({ submit, ended: over(world), receiver, database: baton.fresh.url }, sizes(world));
   } finally {
     await worker.stop();
   }
 }
 
-async function baton(rehearsal: object): Promise<Load & { historyEvents: number }> {
-  const api = await start('api', 'src/api/server.ts');
-  const worker = await start('task-worker', 'workers/task-worker.ts');
+/** `name` tells this run's processes from those of another one. */
+async function ours(name: string, world: World, rehearsal: object): Promise<TaskLoad & { events: number }> {
+  const { baton, receiver, client } = world;
+  const api = await baton.start(`api${name}`, 'src/api/server.ts');
+  const worker = await baton.start(`task-worker${name}`, 'workers/task-worker.ts');
   const dispatcher = new Agent({ connections: SUBMITTERS });
-  const headers = { 'x-api-key': installation.api_key, 'content-type': 'application/json' };
-  const { project_id } = installation;
+  const { api_key: key, project_id: projectId } = baton.installation;
+  const place = { url: baton.url, key, projectId, callbackUrl: receiver.url };
   let last = '';
-  const submit = async () => {
-    const body = JSON.stringify({
-      title: 'Bench',
-      project_id,
-      callback_url: receiver.url,
-      metadata: { rehearsal },
-    });
-    const answer = await request(`http://127.0.0.1:${port}/api/v1/tasks`, {
-      method: 'POST',
-      headers,
-      body,
-      dispatcher,
-    });
-    if (answer.statusCode !== 201) throw new Error(`${answer.statusCode}: ${await answer.body.text()}`);
-    last = ((await answer.body.json()) as { execution_id: string }).execution_id;
-    return last;
-  };
+  const send = submitter(place, rehearsal, dispatcher);
+  const submit = async () => (last = await send());
   try {
-    const result = await load(submit);
-    await client.workflow.getHandle(last).result();
+    const load = { submit, ended: over(world), receiver, database: baton.fresh.url };
+    const result = await loadTasks(load, sizes(world));
     const { historyLength } = await client.workflow.getHandle(last).describe();
-    return { ...result, historyEvents: historyLength };
+    return { ...result, events: historyLength };
   } finally {
     await dispatcher.close();
     await api.stop();
@@ -182,51 +114,92 @@ async function baton(rehearsal: object): Promise<Load & { historyEvents: number 
   }
 }
 
-const say = (sentence: string) => process.stderr.write(`  … ${sentence}\n`);
-say('raw INSERT');
-const insert = await rawInsert();
-say('bare eager workflow');
-const bare = await bareEager();
-say('plain hand-written workflow');
-const byHand = await plain();
-say('Baton, instant steps');
-const ours = await baton(REHEARSAL);
-say('Baton, each step an activity on a task queue');
-const queued = await baton({ ...REHEARSAL, step_ms: 250 });
+const cpuMs = ({ used }: TaskLoad, { together }: Pick<World, 'together'>) =>
+  (1_000 * total(used.cpu)) / together;
 
-const ms = (value: number) => `${value.toFixed(1)} ms`;
-const both = (summary: Summary) => `${summary.p50.toFixed(1)} / ${summary.p95.toFixed(1)} ms`;
-console.log(
-  table([
-    ['', 'submit p50 / p95', 'submit → callback p50 / p95', 'tasks/s, 50 at once', 'CPU per task'],
-    ['raw INSERT', both(insert), '', '', ''],
-    ['bare eager workflow', both(bare), '', '', ''],
-    [
-      'plain workflow by hand',
-      both(byHand.submit),
-      both(byHand.toCallback),
-      byHand.perSecond.toFixed(1),
-      ms(byHand.cpuPerTask),
+function timesOf(rows: FigureTable['rows']): FigureTable {
+  const ms = (title: string) => ({ title, unit: 'ms', digits: 1 });
+  return {
+    id: 'times',
+    title: `What a task takes; tasks a second by ${SUBMITTERS} submitters`,
+    columns: [
+      ms('submit p50'),
+      ms('submit p95'),
+      ms('submit → callback p50'),
+      ms('submit → callback p95'),
+      { title: 'tasks a second', unit: '/s', digits: 1 },
+      ms('CPU of a task'),
     ],
-    ['Baton', both(ours.submit), both(ours.toCallback), ours.perSecond.toFixed(1), ms(ours.cpuPerTask)],
-    [
-      'Baton, steps of 250 ms on a queue',
-      both(queued.submit),
-      both(queued.toCallback),
-      queued.perSecond.toFixed(1),
-      ms(queued.cpuPerTask),
-    ],
-  ]),
-);
-const ratio = (value: number) => value.toFixed(2);
-console.log(`
-submit ÷ bare eager start        ${ratio(ours.submit.p50 / bare.p50)} (p50), ${ratio(ours.submit.p95 / bare.p95)} (p95)   wanted ≤ 1.5
-submit → callback ÷ plain        ${ratio(ours.toCallback.p50 / byHand.toCallback.p50)} (p50), ${ratio(ours.toCallback.p95 / byHand.toCallback.p95)} (p95)   wanted ≤ 1
-tasks per second ÷ plain         ${ratio(ours.perSecond / byHand.perSecond)}   wanted ≥ 1
-CPU per task ÷ plain             ${ratio(ours.cpuPerTask / byHand.cpuPerTask)}
-history events of a task         ${ours.historyEvents} (${queued.historyEvents} with steps on a queue)`);
+    rows,
+  };
+}
 
-receiver.close();
-await connection.close();
-await fresh.drop();
-process.exit(0);
+function ratiosOf(bare: Summary, byHand: TaskLoad, baton: TaskLoad, world: World): Ratio[] {
+  const atMost = (value: number) => ({ wanted: { at_most: value } });
+  const ways = [baton.toCallback, byHand.toCallback] as const;
+  return [
+    ratio('submit ÷ bare eager start, p50', baton.submit.p50 / bare.p50, atMost(1.5)),
+    ratio('submit ÷ bare eager start, p95', baton.submit.p95 / bare.p95),
+    ratio('submit → callback ÷ plain, p50', ways[0].p50 / ways[1].p50, atMost(1)),
+    ratio('submit → callback ÷ plain, p95', ways[0].p95 / ways[1].p95),
+    ratio('tasks a second ÷ plain', baton.perSecond / byHand.perSecond, { wanted: { at_least: 1 } }),
+    ratio('CPU of a task ÷ plain', cpuMs(baton, world) / cpuMs(byHand, world)),
+  ];
+}
+
+await runBench({ name: 'tasks', title: 'Tasks' }, async ({ size, quick, profiles, say }): Promise<Found> => {
+  const alone = size ?? (quick ? 8 : 200);
+  process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+  installRuntime(pino({ level: 'warn' }, pino.destination(2)));
+  const engine = await connectTemporal();
+  const baton = await prepareBaton(profiles);
+  const receiver = await startCallbackReceiver(services().tls);
+  const world: World = { ...engine, baton, receiver, alone, together: alone * 2 };
+  const slow: World = {
+    ...world,
+    alone: Math.ceil(alone / SLOW_SHARE),
+    together: Math.ceil(world.together / SLOW_SHARE),
+  };
+
+  say('raw INSERT');
+  const insert = await rawInsert(world);
+  say('bare eager workflow');
+  const bare = await bareEager(world);
+  say('plain hand-written workflow');
+  const byHand = await plain(world);
+  say('Baton, instant steps');
+  const instant = await ours('', world, REHEARSAL);
+  say('Baton, each step an activity on a task queue');
+  const queued = await ours('-queued', slow, { ...REHEARSAL, step_ms: 250 });
+
+  const none = [null, null, null, null];
+  const load = (title: string, { submit, toCallback, perSecond, ...rest }: TaskLoad, of: World) =>
+    row(title, [
+      submit.p50,
+      submit.p95,
+      toCallback.p50,
+      toCallback.p95,
+      perSecond,
+      cpuMs({ submit, toCallback, perSecond, ...rest }, of),
+    ]);
+  receiver.close();
+  await engine.connection.close();
+  await baton.fresh.drop();
+  return {
+    tables: [
+      timesOf([
+        row('raw INSERT', [insert.p50, insert.p95, ...none]),
+        row('bare eager workflow', [bare.p50, bare.p95, ...none]),
+        load('plain workflow by hand', byHand, world),
+        load('Baton, three steps', instant, world),
+        load('Baton, steps of 250 ms on a task queue', queued, slow),
+      ]),
+      ...costTables('1,000 tasks', instant.used, world.together, 1_000),
+    ],
+    ratios: [
+      ...ratiosOf(bare, byHand, instant, world),
+      ratio('events in the history of a task', instant.events, { digits: 0 }),
+      ratio('the same with steps on a queue', queued.events, { digits: 0 }),
+    ],
+  };
+});

@@ -1,271 +1,220 @@
-import { fork } from 'node:child_process';
-import { createHmac, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { sampleData } from '../src/domain/event-samples.ts';
 import { services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../workers/temporal.ts';
+import { barePosts, bareWorkflows } from './support/bare-deliveries.ts';
 import { prepareBaton } from './support/baton.ts';
-import { processesAround, sideBySide, summarise, table, timed } from './support/figures.ts';
-import type { Arrival } from './support/webhook-receiver.ts';
+import { costTables, measured } from './support/costs.ts';
+import { sideBySide, summarise, type Summary } from './support/figures.ts';
+import { memoryByPart, total, type ByPart } from './support/parts.ts';
+import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
+import { runBench, type Found } from './support/run-bench.ts';
+import {
+  burst,
+  eventClient,
+  startBenchReceiver,
+  waysOf,
+  type BenchReceiver,
+  type Burst,
+  type EventClient,
+  type Published,
+} from './support/webhook-load.ts';
 
 /*
- * `npm run bench webhooks [-- <events>]`: from publishing an event to its arrival at a receiver in another process,
- * beside bare signed POSTs from one process to the same receiver and bare workflows, all in this run. With
- * BENCH_PROFILE=<folder> our processes leave CPU profiles there.
+ * `npm run bench webhooks [-- <events>] [--quick] [--profile]`: from publishing an event to its arrival at a receiver in
+ * another process, beside bare signed POSTs from one process to the same receiver and bare workflows, all in this run.
  */
-const EVENTS = Number(process.argv[2] ?? 5_000);
 const PUBLISHERS = 50;
-const SLOW_EVENTS = 300;
 const SLOW_EVERY_MS = 50;
-const WIDE_EVENTS = 500;
 const WIDE = 10;
-const HANGING_EVENTS = 200;
 
-const PARTS: readonly (readonly [string, RegExp])[] = [
-  ['API', /src\/api\/server/],
-  ['delivery worker', /workers\/delivery/],
-  ['Temporal', /temporal.*start-dev/],
-  ['PostgreSQL', /postgres/],
-  ['receiver', /webhook-receiver/],
-];
-
-process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
-installRuntime(pino({ level: 'warn' }, pino.destination(2)));
-const { connection, client, namespace } = await connectTemporal();
-const baton = await prepareBaton(process.env['BENCH_PROFILE']);
-const say = (sentence: string) => process.stderr.write(`  … ${sentence}\n`);
-
-const child = fork(join(import.meta.dirname, 'support/webhook-receiver.ts'));
-const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-const receiver = `http://127.0.0.1:${port}`;
-const seen: Arrival[] = [];
-/** Takes over what has arrived since. */
-async function look(): Promise<void> {
-  child.send('look');
-  const [{ arrivals }] = (await once(child, 'message')) as [{ arrivals: Arrival[] }];
-  seen.push(...arrivals);
-}
-async function arrived(count: number, path: string): Promise<Arrival[]> {
-  for (const until = Date.now() + 120_000; ; ) {
-    await look();
-    const those = seen.filter(([, to]) => to === path);
-    if (those.length >= count) return those;
-    if (Date.now() > until) throw new Error(`${those.length} of ${count} arrived at ${path}`);
-    await wait(20);
-  }
-}
-
-const dispatcher = new Agent({ connections: 64 });
-const api = await baton.start('api', 'src/api/server.ts');
-const worker = await baton.start('delivery-worker', 'workers/delivery-worker.ts');
-const keyHeaders = { 'x-api-key': baton.installation.api_key, 'content-type': 'application/json' };
-const data = JSON.stringify(sampleData('issue.created'));
-
-async function call(method: 'POST' | 'DELETE', path: string, body?: string): Promise<string> {
-  const options = { method, headers: keyHeaders, dispatcher, ...(body === undefined ? {} : { body }) };
-  const answer = await request(`${baton.url}${path}`, options);
-  const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${answer.statusCode}: ${text}`);
-  return text;
-}
-async function webhook(path: string, event = 'issue.created'): Promise<string> {
-  const body = { name: path, url: `${receiver}${path}`, secret: 'bench', events: [{ event }] };
-  return (JSON.parse(await call('POST', '/api/v1/webhooks', JSON.stringify(body))) as { id: string }).id;
-}
-const drop = (id: string) => call('DELETE', `/api/v1/webhooks/${id}`);
-
-/** Publishes one event; answers its id, when it was sent and how long the answer took. */
-async function publish(event = 'issue.created', content = data) {
-  const id = `evt_${randomUUID()}`;
-  const at = performance.timeOrigin + performance.now();
-  const took = await timed(() =>
-    call('POST', '/api/v1/events', `{"id":"${id}","event":"${event}","data":${content}}`),
-  );
-  return { id, at, took };
-}
-type Published = Awaited<ReturnType<typeof publish>>;
-
-function waysOf(published: readonly Published[], arrivals: readonly Arrival[]) {
-  const at = new Map(arrivals.map(([id, , time]) => [id, time]));
-  return summarise(published.flatMap((one) => (at.has(one.id) ? [(at.get(one.id) ?? 0) - one.at] : [])));
-}
+type World = { client: EventClient; receiver: BenchReceiver };
+type Pace = { arrival: Summary; answer: Summary };
 
 /** Events one by one at 20 a second, whatever the answers take. */
-async function atRest(count: number, path: string, event?: string, content?: string) {
+async function atRest(
+  { client, receiver }: World,
+  { count, path, event }: { count: number; path: string; event: 'issue.created' | 'user.joined' },
+): Promise<Pace> {
+  const content = JSON.stringify(sampleData(event));
   const under: Promise<Published>[] = [];
   const begun = performance.now();
   for (let number = 0; number < count; number += 1) {
-    under.push(publish(event, content));
+    under.push(client.publish(event, content));
     await wait(Math.max(0, begun + (number + 1) * SLOW_EVERY_MS - performance.now()));
   }
   const published = await Promise.all(under);
-  const arrivals = await arrived(count, path);
+  const arrivals = await receiver.arrived(count, path);
   return { arrival: waysOf(published, arrivals), answer: summarise(published.map(({ took }) => took)) };
 }
 
-async function barePosts(): Promise<number> {
-  const body = Buffer.from(`{"id":"bare","event":"issue.created","data":${data}}`);
-  const bare = new Agent({ connections: 64 });
-  const post = async () => {
-    const signature = `sha256=${createHmac('sha256', 'bench').update(body).digest('hex')}`;
-    const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
-    const answer = await request(`${receiver}/bare`, { method: 'POST', headers, body, dispatcher: bare });
-    await answer.body.dump();
-  };
-  await sideBySide(2_000, 64, post);
-  const took = await timed(() => sideBySide(20_000, 64, post));
-  await bare.close();
-  return 20_000_000 / took;
+async function rested(world: World, count: number): Promise<Pace> {
+  const first = await world.client.webhook('/rest');
+  const practice = Math.min(40, count);
+  for (let number = 0; number < practice; number += 1) await world.client.publish();
+  await world.receiver.arrived(practice, '/rest');
+  await world.receiver.forget();
+  const rest = await atRest(world, { count, path: '/rest', event: 'issue.created' });
+  await world.client.drop(first);
+  return rest;
 }
 
-async function bareWorkflows(): Promise<number> {
-  const workflowsPath = join(import.meta.dirname, 'support/plain-workflow.ts');
-  const bare = await Worker.create({ connection, namespace, taskQueue: 'bench-bare', workflowsPath });
-  const one = async () =>
-    void (await client.workflow.execute('bareTask', {
-      workflowId: randomUUID(),
-      taskQueue: 'bench-bare',
-      args: [],
-    }));
-  return await bare.runUntil(async () => {
-    await sideBySide(50, PUBLISHERS, one);
-    return 400_000 / (await timed(() => sideBySide(400, PUBLISHERS, one)));
-  });
-}
-
-say('at rest: 20 events a second');
-const first = await webhook('/rest');
-for (let number = 0; number < 40; number += 1) await publish();
-await arrived(40, '/rest');
-seen.length = 0;
-const rest = await atRest(SLOW_EVENTS, '/rest');
-await drop(first);
-
-say(`${EVENTS} events by ${PUBLISHERS} publishers, one webhook`);
-const one = await webhook('/one');
-const published: Published[] = [];
-const cpuBefore = byPart(({ cpuSeconds }) => cpuSeconds);
-const begun = performance.timeOrigin + performance.now();
-const publishing = await timed(() =>
-  sideBySide(EVENTS, PUBLISHERS, async () => void published.push(await publish())),
-);
-const arrivals = await arrived(EVENTS, '/one');
-const cpu = new Map(
-  [...byPart(({ cpuSeconds }) => cpuSeconds)].map(([part, seconds]) => [
-    part,
-    (1_000_000 * (seconds - (cpuBefore.get(part) ?? 0))) / EVENTS,
-  ]),
-);
-const lastAt = arrivals.reduce((last, [, , at]) => Math.max(last, at), 0);
-const oneRate = (1_000 * EVENTS) / (lastAt - begun);
-const oneWay = waysOf(published, arrivals);
-await drop(one);
-
-say(`${WIDE_EVENTS} events, ${WIDE} webhooks each`);
-const wide = await Promise.all(Array.from({ length: WIDE }, (_, number) => webhook(`/wide${number}`)));
-const wideBegun = performance.timeOrigin + performance.now();
-await sideBySide(WIDE_EVENTS, PUBLISHERS, async () => void (await publish()));
-let wideLast = 0;
-for (const [number] of wide.entries()) {
-  for (const [, , at] of await arrived(WIDE_EVENTS, `/wide${number}`)) wideLast = Math.max(wideLast, at);
-}
-const wideRate = (1_000 * WIDE_EVENTS * WIDE) / (wideLast - wideBegun);
-await Promise.all(wide.map(drop));
-
-say('a good endpoint alone, then beside one that hangs');
-seen.length = 0;
-const good = await webhook('/good', 'user.joined');
-const userData = JSON.stringify(sampleData('user.joined'));
-const alone = await atRest(SLOW_EVENTS / 2, '/good', 'user.joined', userData);
-seen.length = 0;
-const hanging = await webhook('/hang', 'sprint.started');
-const sprintData = JSON.stringify(sampleData('sprint.started'));
-await sideBySide(HANGING_EVENTS, PUBLISHERS, async () => void (await publish('sprint.started', sprintData)));
-const beside = await atRest(SLOW_EVENTS / 2, '/good', 'user.joined', userData);
-await Promise.all([drop(good), drop(hanging)]);
-
-const memory = byPart(memoryOf);
-memory.delete('receiver');
-say('bare signed POSTs, and bare workflows');
-const bareRate = await barePosts();
-const workflowRate = await bareWorkflows();
-
-const ms = (value: number) => `${value.toFixed(1)} ms`;
-const rate = (value: number) => `${Math.round(value)}/s`;
-console.log(
-  table([
-    ['', 'p50', 'p95', 'p99', 'rate'],
-    ['20 events/s: publish → arrival', ms(rest.arrival.p50), ms(rest.arrival.p95), ms(rest.arrival.p99), ''],
-    ['20 events/s: answer', ms(rest.answer.p50), ms(rest.answer.p95), ms(rest.answer.p99), ''],
-    [`${EVENTS} events, one webhook: accepted`, '', '', '', rate((1_000 * EVENTS) / publishing)],
-    [
-      `${EVENTS} events, one webhook: delivered`,
-      ms(oneWay.p50),
-      ms(oneWay.p95),
-      ms(oneWay.p99),
-      rate(oneRate),
-    ],
-    [`${WIDE_EVENTS} events, ${WIDE} webhooks: deliveries`, '', '', '', rate(wideRate)],
-    ['good endpoint alone', ms(alone.arrival.p50), ms(alone.arrival.p95), ms(alone.arrival.p99), ''],
-    [
-      `beside ${HANGING_EVENTS} events that hang`,
-      ms(beside.arrival.p50),
-      ms(beside.arrival.p95),
-      ms(beside.arrival.p99),
-      '',
-    ],
-    ['bare signed POSTs, one process', '', '', '', rate(bareRate)],
-    ['bare workflows, 50 at once', '', '', '', rate(workflowRate)],
-  ]),
-);
-const ratio = (value: number) => value.toFixed(3);
-console.log(`
-one webhook ÷ bare POSTs         ${ratio(oneRate / bareRate)}   wanted ≥ 0.08
-${WIDE} webhooks ÷ bare POSTs        ${ratio(wideRate / bareRate)}   wanted ≥ 0.17
-neighbour's p95 ÷ alone          ${ratio(beside.arrival.p95 / alone.arrival.p95)}   wanted ≤ 1.5
-at rest, p50 and p95             ${ms(rest.arrival.p50)} and ${ms(rest.arrival.p95)}   wanted ≤ 20 and 35 ms
-CPU per event, one webhook       ${total(cpu).toFixed(0)} µs (${inWords(cpu)})
-memory of all processes          ${total(memory).toFixed(0)} MB (${inWords(memory)})   wanted ≤ 700 MB`);
-
-child.disconnect();
-await dispatcher.close();
-await api.stop();
-await worker.stop();
-await connection.close();
-await baton.fresh.drop();
-process.exit(0);
-
-/** What each part of the service has used: a figure per process, added up by part. */
-function byPart(figure: (around: { pid: number; cpuSeconds: number }) => number): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const around of processesAround()) {
-    try {
-      const words = readFileSync(`/proc/${around.pid}/cmdline`, 'utf8');
-      const part = PARTS.find(([, form]) => form.test(words))?.[0];
-      if (part) sums.set(part, (sums.get(part) ?? 0) + figure(around));
-    } catch {
-      // It has ended meanwhile, or there is no such file on this system.
-    }
+/** Deliveries a second where each event has ten webhooks. */
+async function manyWebhooks({ client, receiver }: World, events: number): Promise<number> {
+  const paths = Array.from({ length: WIDE }, (_, number) => `/wide${number}`);
+  const webhooks = await Promise.all(paths.map((path) => client.webhook(path)));
+  const begun = performance.timeOrigin + performance.now();
+  await sideBySide(events, PUBLISHERS, async () => void (await client.publish()));
+  let last = 0;
+  for (const path of paths) {
+    for (const [, , at] of await receiver.arrived(events, path)) last = Math.max(last, at);
   }
-  return sums;
+  await Promise.all(webhooks.map((id) => client.drop(id)));
+  return (1_000 * events * WIDE) / (last - begun);
 }
 
-/** Megabytes; proportional shares, since PostgreSQL's processes share pages. */
-function memoryOf({ pid }: { pid: number }): number {
-  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1_024;
+/** A good endpoint alone, and then beside events for one that never answers. */
+async function neighbours(world: World, { count, hanging }: { count: number; hanging: number }) {
+  const { client, receiver } = world;
+  await receiver.forget();
+  const good = await client.webhook('/good', 'user.joined');
+  const alone = await atRest(world, { count, path: '/good', event: 'user.joined' });
+  await receiver.forget();
+  const hangs = await client.webhook('/hang', 'sprint.started');
+  const data = JSON.stringify(sampleData('sprint.started'));
+  await sideBySide(hanging, PUBLISHERS, async () => void (await client.publish('sprint.started', data)));
+  const beside = await atRest(world, { count, path: '/good', event: 'user.joined' });
+  await Promise.all([client.drop(good), client.drop(hangs)]);
+  return { alone, beside };
 }
 
-function inWords(parts: ReadonlyMap<string, number>): string {
-  return [...parts].map(([part, value]) => `${part} ${Math.round(value)}`).join(', ');
+type Figures = {
+  events: number;
+  wideEvents: number;
+  hanging: number;
+  rest: Pace;
+  one: Burst;
+  wideRate: number;
+  alone: Pace;
+  beside: Pace;
+  bareRate: number;
+  workflowRate: number;
+  memory: ByPart;
+  cpuPerEvent: number;
+};
+
+function timesOf(found: Figures): FigureTable {
+  const ms = (title: string) => ({ title, unit: 'ms', digits: 1 });
+  const way = ({ p50, p95, p99 }: Summary, rate: number | null = null) => [p50, p95, p99, rate];
+  const rate = (value: number) => [null, null, null, value];
+  return {
+    id: 'times',
+    title: 'What a delivery takes',
+    columns: [ms('p50'), ms('p95'), ms('p99'), { title: 'rate', unit: '/s', digits: 0 }],
+    rows: [
+      row('20 events a second: publish → arrival', way(found.rest.arrival)),
+      row('20 events a second: the answer', way(found.rest.answer)),
+      row(`${found.events} events, one webhook: accepted`, rate(found.one.acceptedPerSecond)),
+      row(`${found.events} events, one webhook: delivered`, way(found.one.way, found.one.arrivedPerSecond)),
+      row(`${found.wideEvents} events, ${WIDE} webhooks each: deliveries`, rate(found.wideRate)),
+      row('a good endpoint alone, 20/s', way(found.alone.arrival)),
+      row(`the same beside ${found.hanging} events for one that hangs`, way(found.beside.arrival)),
+      row('bare signed POSTs of one process', rate(found.bareRate)),
+      row(`bare workflows, ${PUBLISHERS} at once`, rate(found.workflowRate)),
+    ],
+  };
 }
 
-function total(parts: ReadonlyMap<string, number>): number {
-  return [...parts.values()].reduce((sum, value) => sum + value, 0);
+function ratiosOf({ rest, one, wideRate, alone, beside, bareRate, memory, cpuPerEvent }: Figures): Ratio[] {
+  const bare = { digits: 3 };
+  const ms = { unit: 'ms', digits: 1 };
+  return [
+    ratio('one webhook ÷ bare POSTs', one.arrivedPerSecond / bareRate, {
+      ...bare,
+      wanted: { at_least: 0.08 },
+    }),
+    ratio(`${WIDE} webhooks ÷ bare POSTs`, wideRate / bareRate, { ...bare, wanted: { at_least: 0.17 } }),
+    ratio("a neighbour's p95 ÷ alone", beside.arrival.p95 / alone.arrival.p95, { wanted: { at_most: 1.5 } }),
+    ratio('at rest, p50', rest.arrival.p50, { ...ms, wanted: { at_most: 20 } }),
+    ratio('at rest, p95', rest.arrival.p95, { ...ms, wanted: { at_most: 35 } }),
+    ratio('CPU of an event, one webhook', cpuPerEvent, { unit: 'µs', digits: 0 }),
+    ratio('memory of all processes', total(memory), { unit: 'MB', digits: 0, wanted: { at_most: 700 } }),
+  ];
 }
+
+function memoryTable(memory: ByPart): FigureTable {
+  return {
+    id: 'memory',
+    title: 'Memory after the load, proportional shares',
+    columns: [{ title: 'memory', unit: 'MB', digits: 0 }],
+    rows: [...[...memory].map(([part, mb]) => row(part, [mb])), row('all', [total(memory)])],
+  };
+}
+
+await runBench(
+  { name: 'webhooks', title: 'Webhooks' },
+  async ({ size, quick, profiles, say }): Promise<Found> => {
+    const events = size ?? (quick ? 200 : 5_000);
+    const [slowEvents, wideEvents, hanging] = quick ? [20, 30, 20] : [300, 500, 200];
+    process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+    installRuntime(pino({ level: 'warn' }, pino.destination(2)));
+    const engine = await connectTemporal();
+    const baton = await prepareBaton(profiles);
+    const receiver = await startBenchReceiver();
+    const dispatcher = new Agent({ connections: 64 });
+    const api = await baton.start('api', 'src/api/server.ts');
+    const worker = await baton.start('delivery-worker', 'workers/delivery-worker.ts');
+    const place = { url: baton.url, key: baton.installation.api_key, receiver: receiver.url };
+    const client = eventClient(place, dispatcher);
+    const world = { client, receiver };
+
+    say('at rest: 20 events a second');
+    const rest = await rested(world, slowEvents);
+    say(`${events} events by ${PUBLISHERS} publishers, one webhook`);
+    const webhook = await client.webhook('/one');
+    let one = {} as Burst;
+    const used = await measured(baton.fresh.url, async () => {
+      one = await burst(client, receiver, { events, publishers: PUBLISHERS, path: '/one' });
+    });
+    await client.drop(webhook);
+    say(`${wideEvents} events, ${WIDE} webhooks each`);
+    const wideRate = await manyWebhooks(world, wideEvents);
+    say('a good endpoint alone, then beside one that hangs');
+    const { alone, beside } = await neighbours(world, { count: slowEvents / 2, hanging });
+    const memory = memoryByPart();
+    say('bare signed POSTs, and bare workflows');
+    const bareRate = await barePosts(receiver.url, quick ? 2_000 : 20_000);
+    const workflowRate = await bareWorkflows(engine, { workflows: quick ? 50 : 400, atOnce: PUBLISHERS });
+
+    receiver.end();
+    await dispatcher.close();
+    await api.stop();
+    await worker.stop();
+    await engine.connection.close();
+    await baton.fresh.drop();
+    const cpuPerEvent = (1_000_000 * total(used.cpu)) / events;
+    const measures = {
+      events,
+      wideEvents,
+      hanging,
+      rest,
+      one,
+      wideRate,
+      alone,
+      beside,
+      bareRate,
+      workflowRate,
+    };
+    const found: Figures = { ...measures, memory, cpuPerEvent };
+    return {
+      tables: [
+        timesOf(found),
+        ...costTables('a million deliveries', used, events, 1_000_000),
+        memoryTable(memory),
+      ],
+      ratios: ratiosOf(found),
+    };
+  },
+);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNodeService } from '../../dev/node-service.ts';
@@ -7,6 +7,7 @@ import { freePort } from '../../dev/free-port.ts';
 import { inCheckout } from '../../dev/paths.ts';
 import { setUpInstallation, type Installation } from '../../src/installation.ts';
 import { freshDatabase, services, type FreshDatabase } from '../../test/support/services.ts';
+import { READY_FILE } from './profiles.ts';
 
 /** The service's processes under measurement, on a database of their own. */
 export type BatonUnderTest = {
@@ -17,8 +18,13 @@ export type BatonUnderTest = {
   start(name: string, file: string, nodeOptions?: string[]): ReturnType<typeof startNodeService>;
 };
 
-/** `profiled`: a folder that gets a CPU profile of each process. */
-export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
+/**
+ * `profiled`: a folder that gets CPU profiles of each process. `extra`: what their environment has besides.
+ */
+export async function prepareBaton(
+  profiled?: string,
+  extra: NodeJS.ProcessEnv = {},
+): Promise<BatonUnderTest> {
   const fresh = await freshDatabase();
   const installation = await setUpInstallation(fresh.url, {
     workspaceName: 'Bench',
@@ -41,22 +47,32 @@ export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
     EVENTS_RATE_LIMIT_PER_SECOND: '100000',
     LOG_LEVEL: 'warn',
     PORT: String(port),
+    ...extra,
   };
-  const profiling =
-    profiled === undefined
-      ? undefined
-      : ['--import', inCheckout('workers', 'sandbox-preload.ts'), '--cpu-prof', `--cpu-prof-dir=${profiled}`];
   return {
     fresh,
     installation,
     url: `http://127.0.0.1:${port}`,
-    start: (name, file, nodeOptions = profiling) =>
-      startNodeService({
+    async start(name, file, given) {
+      const profile = given === undefined && profiled !== undefined ? join(profiled, name) : null;
+      const nodeOptions = profile === null ? given : profiling(profile);
+      const child = await startNodeService({
         name,
         root: inCheckout(file),
         logFile: join(folder, `${name}.log`),
         environment,
         ...(nodeOptions ? { nodeOptions } : {}),
-      }),
+      });
+      // What a process does until it is ready belongs to no load.
+      if (profile) writeFileSync(join(profile, READY_FILE), `${process.hrtime.bigint() / 1_000n}`);
+      return child;
+    },
   };
+}
+
+/** The options of our processes, and a profile of each of their threads in a folder of the process's own. */
+function profiling(folder: string): string[] {
+  mkdirSync(folder, { recursive: true });
+  const preload = inCheckout('workers', 'sandbox-preload.ts');
+  return ['--import', preload, '--cpu-prof', `--cpu-prof-dir=${folder}`];
 }

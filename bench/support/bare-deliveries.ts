@@ -1,0 +1,41 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import { Worker, type NativeConnection } from '@temporalio/worker';
+import { Agent, request } from 'undici';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import { sideBySide, timed } from './figures.ts';
+
+/** Signed POSTs a second of one process to a receiver, over 64 connections, with nothing else around them. */
+export async function barePosts(receiver: string, posts: number): Promise<number> {
+  const data = JSON.stringify(sampleData('issue.created'));
+  const body = Buffer.from(`{"id":"bare","event":"issue.created","data":${data}}`);
+  const bare = new Agent({ connections: 64 });
+  const post = async () => {
+    const signature = `sha256=${createHmac('sha256', 'bench').update(body).digest('hex')}`;
+    const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
+    const answer = await request(`${receiver}/bare`, { method: 'POST', headers, body, dispatcher: bare });
+    await answer.body.dump();
+  };
+  await sideBySide(posts / 10, 64, post);
+  const took = await timed(() => sideBySide(posts, 64, post));
+  await bare.close();
+  return (1_000 * posts) / took;
+}
+
+/** Empty workflows a second, so many at once. */
+export async function bareWorkflows(
+  { connection, client, namespace }: { connection: NativeConnection; client: Client; namespace: string },
+  { workflows, atOnce }: { workflows: number; atOnce: number },
+): Promise<number> {
+  const workflowsPath = join(import.meta.dirname, 'plain-workflow.ts');
+  const bare = await Worker.create({ connection, namespace, taskQueue: 'bench-bare', workflowsPath });
+  const one = async () => {
+    const options = { workflowId: randomUUID(), taskQueue: 'bench-bare', args: [] };
+    await client.workflow.execute('bareTask', options);
+  };
+  return await bare.runUntil(async () => {
+    await sideBySide(atOnce, atOnce, one);
+    return (1_000 * workflows) / (await timed(() => sideBySide(workflows, atOnce, one)));
+  });
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { plotOf } from '../../bench/support/plots.ts';
+import { row, type BenchReport } from '../../bench/support/results.ts';
+import { inCheckout } from '../../dev/paths.ts';
+import { sampleResult } from './sample.ts';
+
+/** Every element that begins ends in order; attributes are quoted, and text has no bare `<` or `&`. */
+function assertWellFormed(svg: string): void {
+  const open: string[] = [];
+  const rest = svg.replaceAll(
+    /<(\/?)([\w:-]+)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>/g,
+    (_, end: string, name: string, _attributes: string, single: string) => {
+      if (end) assert.equal(open.pop(), name);
+      else if (!single) open.push(name);
+      return '';
+    },
+  );
+  assert.deepEqual(open, []);
+  assert.ok(!/[<>]|&(?!(amp|lt|gt|quot|#\d+);)/.test(rest), rest.slice(0, 200));
+}
+
+describe('the picture of a bench', () => {
+  it('is a well-formed SVG with its text as text', async () => {
+    const svg = (await plotOf(sampleResult())) ?? '';
+    assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+    assertWellFormed(svg);
+    for (const text of ['bare &lt;&amp;&gt;', 'ours', 'CPU of a POST', 'ours ÷ bare']) {
+      assert.ok(svg.includes(`>${text}</text>`), text);
+    }
+  });
+
+  it('has no ground of its own, so that it fits a light and a dark page', async () => {
+    const svg = (await plotOf(sampleResult())) ?? '';
+    assert.ok(!/fill="(white|#fff|black|#000)/.test(svg));
+  });
+
+  it('of a soak has a line for each process', async () => {
+    const points: [number, number][] = [
+      [0, 100],
+      [1, 102],
+    ];
+    const series = [
+      { title: 'API', points },
+      { title: 'Temporal', points },
+    ];
+    const svg = (await plotOf(sampleResult({ name: 'soak', ratios: [], series }))) ?? '';
+    assertWellFormed(svg);
+    assert.equal(svg.match(/aria-roledescription="line mark"/g)?.length, 2);
+    assert.ok(svg.includes('>Temporal</text>'));
+  });
+
+  it('of growth stands beside what it was with nothing stored', async () => {
+    const column = (title: string, unit = '') => ({ title, unit, digits: 1 });
+    const table = {
+      id: 'growth',
+      title: 'Growth',
+      columns: [column('empty'), column('20,000'), column('growth', '×')],
+      rows: [row('a list', [2, 4, 2])],
+    };
+    const svg = (await plotOf(sampleResult({ name: 'growth', ratios: [], tables: [table] }))) ?? '';
+    assertWellFormed(svg);
+    assert.ok(svg.includes('>20,000</text>'));
+  });
+
+  it('does not exist where there is nothing to draw', async () => {
+    assert.equal(await plotOf(sampleResult({ name: 'other', ratios: [], tables: [] })), null);
+  });
+});
+
+describe('the figures of the documents', () => {
+  const folder = inCheckout('docs', 'performance');
+  it('have a picture each, which the page shows', async function () {
+    const figures = `${folder}/figures.json`;
+    if (!existsSync(figures)) this.skip();
+    const { benches } = JSON.parse(readFileSync(figures, 'utf8')) as BenchReport;
+    const page = readFileSync(inCheckout('docs', 'performance.md'), 'utf8');
+    for (const bench of benches) {
+      assert.equal(readFileSync(`${folder}/${bench.name}.svg`, 'utf8'), await plotOf(bench), bench.name);
+      assert.ok(page.includes(`(performance/${bench.name}.svg)`), bench.name);
+    }
+  });
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { figure, printed, printedSummary, ratioCells } from '../../bench/support/printed.ts';
+import { merged, ratio } from '../../bench/support/results.ts';
+import { readBenchOptions } from '../../bench/support/options.ts';
+import { sampleResult } from './sample.ts';
+
+describe('a figure with what was wanted of it', () => {
+  const atMost = { wanted: { at_most: 1.5 } };
+  const atLeast = { wanted: { at_least: 0.08 } };
+
+  it('is met up to the limit and not beyond', () => {
+    assert.equal(ratio('r', 1.5, atMost).met, true);
+    assert.equal(ratio('r', 1.5001, atMost).met, false);
+    assert.equal(ratio('r', 0.08, atLeast).met, true);
+    assert.equal(ratio('r', 0.0799, atLeast).met, false);
+  });
+
+  it('is met by nothing that could not be measured', () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      const { met, value: kept } = ratio('r', value, atLeast);
+      assert.deepEqual([kept, met], [null, false]);
+    }
+  });
+
+  it('has no verdict where nothing was wanted', () => {
+    assert.equal(ratio('r', 2).met, null);
+  });
+
+  it('says in words what was wanted and whether it is met', () => {
+    assert.deepEqual(ratioCells(sampleResult().ratios).slice(1), [
+      ['ours ÷ bare', '1.05', '≤ 1.5', 'met'],
+      ['rate ÷ bare', '0.050', '≥ 0.08', 'NOT MET'],
+      ['events in a history', '17', '', ''],
+    ]);
+  });
+});
+
+describe('what a bench prints', () => {
+  it('groups thousands and keeps the digits that a column asks for', () => {
+    assert.equal(figure(1_234_567.891, { unit: 'MB', digits: 1 }), '1,234,567.9 MB');
+    assert.equal(figure(1_016, { unit: '/s', digits: 0 }), '1,016/s');
+    assert.equal(figure(999.96, { unit: '', digits: 2 }), '999.96');
+    assert.equal(figure(-1_234, { unit: '', digits: 0 }), '-1,234');
+    assert.equal(figure(null, { unit: 'ms', digits: 1 }), '');
+  });
+
+  it('is a line for each row and each ratio, and says of a quick run that it is one', () => {
+    const text = printed(sampleResult({ quick: true }));
+    assert.match(text, /^A sample \(quick/);
+    assert.match(text, /bare <&>\s+12\.3 ms\s+1,234,568\/s/);
+    assert.match(text, /rate ÷ bare\s+0\.050\s+≥ 0\.08\s+NOT MET/);
+  });
+
+  it('ends with the machine, the programs, and how much of what was wanted is met', () => {
+    const text = printedSummary({ benches: [sampleResult()] });
+    assert.match(text, /2 × Some CPU, 24 GB, Linux 6\.1; 4 KiB are on the disk in 0\.70 ms/);
+    assert.match(text, /Node 26\.10\.0, Temporal server 1\.32\.0, its SDK 1\.23\.0, PostgreSQL 18\.4/);
+    assert.match(text, /1 of 2 met$/);
+  });
+});
+
+describe('reports of several runs', () => {
+  it('become one, with the last result of each bench', () => {
+    const [early, late] = [sampleResult({ seconds: 1 }), sampleResult({ seconds: 2 })];
+    const other = sampleResult({ name: 'soak' });
+    const { benches } = merged([{ benches: [early, other] }, { benches: [late] }]);
+    assert.deepEqual(
+      benches.map(({ name, seconds }) => [name, seconds]),
+      [
+        ['soak', 60],
+        ['sender', 2],
+      ],
+    );
+  });
+});
+
+describe('the words behind the name of a bench', () => {
+  it('are its size, and what is special about the run', () => {
+    assert.deepEqual(readBenchOptions(['300', 'ours', '--profile']), {
+      size: 300,
+      rest: ['ours'],
+      quick: false,
+      profile: true,
+      minutes: undefined,
+    });
+    assert.equal(readBenchOptions(['--minutes', '30']).minutes, 30);
+    assert.equal(readBenchOptions(['--quick']).quick, true);
+  });
+
+  it('are refused with a sentence where they mean nothing', () => {
+    assert.throws(() => readBenchOptions(['many']), /the size is a number above 0, not many/);
+    assert.throws(() => readBenchOptions(['--minutes', '0']), /--minutes is a number above 0/);
+    assert.throws(() => readBenchOptions(['--fast']), /--fast/);
+  });
+});
