@@ -39,6 +39,8 @@ export type Configuration = {
   /** Never where versions are used: Temporal would have each API process run what it started itself. */
   eagerStart: boolean;
   logLevel: LogLevel;
+  /** Where the process is watched, apart from what it serves; null: nowhere. */
+  metrics: { host: string; port: number } | null;
   /** How long an ended run, its events and its audit log are kept, in days. */
   runsKeptDays: number;
   /** How long what webhooks leave behind is kept, in days. */
@@ -134,7 +136,8 @@ const MAIL_ADDRESS = /^(?:[^\s<>@,]+@[^\s<>@,]+|[^<>@,\p{Cc}]+ <[^\s<>@,]+@[^\s<
 const DEPLOYMENT_FORM = /^[A-Za-z0-9_-]{1,100}$/;
 const DEPLOYMENT_WORDS = '1–100 letters, digits, dashes or underscores';
 
-const environmentSchema = z.object({
+/** Each variable with what it may be and, where it has one, its default. */
+export const environmentSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: url(['http:', 'https:']).optional(),
@@ -177,6 +180,10 @@ const environmentSchema = z.object({
     .optional(),
   EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  METRICS_PORT: wholeNumber(1, 65_535).optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(['http:', 'https:']).optional(),
   RUNS_KEPT_DAYS: wholeNumber(1, 36_500).default(180),
   PAYLOADS_KEPT_DAYS: wholeNumber(1, 36_500).default(30),
   DELIVERIES_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
@@ -211,6 +218,8 @@ const environmentSchema = z.object({
 });
 
 const deploymentSchema = environmentSchema.pick({ BATON_DEPLOYMENT: true, BATON_TASK_QUEUE: true });
+
+const sealingSchema = environmentSchema.pick({ DATABASE_URL: true, BATON_SEALING_KEYS: true });
 
 const agentEnvironmentSchema = environmentSchema.pick({
   AGENTS_FILE: true,
@@ -252,6 +261,17 @@ export function readDeployment(environment: Readonly<Record<string, string | und
   return deploymentOf(readBy(deploymentSchema, environment));
 }
 
+/**
+ * Reads the database and the keys of what is sealed in it, where the rest may be missing.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readSealingKeys(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<Configuration, 'databaseUrl' | 'sealingKeys'> {
+  const values = readBy(sealingSchema, environment);
+  return { databaseUrl: values.DATABASE_URL, sealingKeys: values.BATON_SEALING_KEYS };
+}
+
 function readBy<T>(schema: z.ZodType<T>, environment: Readonly<Record<string, string | undefined>>): T {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const read = schema.safeParse(given);
@@ -279,6 +299,8 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     mail: mailOf(values),
     eagerStart: values.EAGER_START === 'true' && values.BATON_BUILD_ID === undefined,
     logLevel: values.LOG_LEVEL,
+    metrics:
+      values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
     runsKeptDays: values.RUNS_KEPT_DAYS,
     keptDays: {
       payloads: values.PAYLOADS_KEPT_DAYS,

@@ -32,10 +32,12 @@ type Needs = {
   outbound: OutboundSettings;
   environment: Readonly<Record<string, string | undefined>>;
   log: Logger;
+  /** Told of every call of a tool that has ended. */
+  onCall?: ((call: { failed: boolean }) => void) | undefined;
 };
 
 /** The tools of the catalogue's servers: nothing is started or connected to before the first use. */
-export function createAgentTools({ database, catalogue, outbound, environment, log }: Needs) {
+export function createAgentTools({ database, catalogue, outbound, environment, log, onCall }: Needs) {
   const { fetch, close } = guardedFetchOf(outbound);
   const servers = createToolServers({
     servers: catalogue.servers,
@@ -49,6 +51,7 @@ export function createAgentTools({ database, catalogue, outbound, environment, l
       catalogue,
       servers,
       clock: () => new Date(),
+      onCall,
       onFault: (agent, fault) => log.warn({ agent }, `a tool is not to be had: ${fault}`),
     }),
     async close() {

@@ -11,7 +11,9 @@ import { createModels } from '../src/agents/models.ts';
 import type { ModelSettings, WorkersVersion } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
 import { createAgentTools, createRemoteAgents, type OutboundSettings } from './agent-tools.ts';
+import { measureAgents } from '../src/telemetry/measures.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
+import type { Telemetry } from './telemetry.ts';
 import { agentsBundle } from './bundle.ts';
 import { runningWorker, type RunningWorker } from './run-worker.ts';
 import { versionOptions } from './versioning.ts';
@@ -28,6 +30,7 @@ type Needs = {
   models: ModelSettings;
   outbound: OutboundSettings;
   log: Logger;
+  telemetry: Telemetry;
 };
 
 /** How many calls, rehearsed steps among them, one worker has under way at once. */
@@ -65,6 +68,7 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
   );
   return {
     stopped: worker.stopped,
+    state: worker.state,
     async shutdown() {
       await worker.shutdown();
       await withModels?.close();
@@ -73,14 +77,30 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
   };
 }
 
-async function createMeans({ dataConverter, database, catalogue, models: settings, outbound, log }: Needs) {
+async function createMeans(needs: Needs) {
+  const { dataConverter, database, catalogue, models: settings, outbound, log } = needs;
+  const { registry } = needs.telemetry;
+  const measures = registry && measureAgents(registry);
   const models = createModels(settings);
-  const tools = createAgentTools({ database, catalogue, outbound, environment: process.env, log });
+  const tools = createAgentTools({
+    database,
+    catalogue,
+    outbound,
+    environment: process.env,
+    log,
+    onCall: measures?.onToolCall,
+  });
   const clock = () => new Date();
   return {
     bundle: await agentsBundle(Runtime.instance().logger, dataConverter),
     activities: {
-      ...createModelActivities({ database, models, prices: catalogue.prices, clock }),
+      ...createModelActivities({
+        database,
+        models,
+        prices: catalogue.prices,
+        clock,
+        onCall: measures?.onModelCall,
+      }),
       ...createPlanningActivities({ database, catalogue }),
       ...createStepActivities({ database, catalogue, historyEvents: settings.historyEvents, clock }),
       ...createArtifactActivities({ database, clock }),

@@ -11,13 +11,17 @@ import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
 import { startNotifications } from '../src/database/notifications.ts';
 import { createSealing, webhookSecretPlace } from '../src/security/sealing.ts';
+import { measureDeliveries } from '../src/telemetry/measures.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
+import { createTaskControl } from '../src/workflows/control.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { workflowBundle } from './bundle.ts';
+import { observeDatabase, openObservation, readinessOfWorkers } from './observation.ts';
 import { runningWorker } from './run-worker.ts';
 import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
 import { senderOf } from './sender.ts';
+import { UNOBSERVED, type Telemetry } from './telemetry.ts';
 import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
 import { createUpkeep, scheduleRetention } from './upkeep.ts';
 import { versionOptions } from './versioning.ts';
@@ -40,7 +44,10 @@ export async function startDeliveryWorker(
   configuration: Configuration,
   log: Logger,
   engine?: Engine & { time: EngineTime },
+  telemetry: Telemetry = UNOBSERVED,
 ): Promise<DeliveryWorker> {
+  const observation = await openObservation(configuration, telemetry);
+  const measures = telemetry.registry && measureDeliveries(telemetry.registry);
   const { databaseUrl, taskQueue, attemptsAtOnce } = configuration;
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   const sealing = createSealing(configuration.sealingKeys);
@@ -62,6 +69,7 @@ export async function startDeliveryWorker(
       overall: attemptsAtOnce.overall,
     }),
     ledger: createLedger(database, ({ webhookId, at }) => {
+      measures?.onDisabled();
       log.warn({ webhook_id: webhookId, disabled_at: at }, 'a webhook was disabled after too many failures');
       // One that can't be started now is found by the reconciler.
       control
@@ -77,6 +85,7 @@ export async function startDeliveryWorker(
     openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
     control,
     onTrouble: (error, what) => log.warn({ err: error }, what),
+    onAttempt: measures?.onDeliveryAttempt,
   });
   const worker = runningWorker(
     await Worker.create({
@@ -99,10 +108,15 @@ export async function startDeliveryWorker(
       shutdownGraceTime: '5 s',
     }),
   );
+  observeDatabase(telemetry, database);
+  // Only for the question whether the engine answers.
+  const { ready } = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
+  observation.judgeBy(() => readinessOfWorkers(database, ready, { deliveries: worker }));
   const scheduled = scheduleRetention(client, taskQueue, log);
   return {
     stopped: worker.stopped,
     async close() {
+      await observation.close();
       await worker.shutdown();
       await scheduled;
       upkeep.close();
@@ -115,8 +129,8 @@ export async function startDeliveryWorker(
 }
 
 if (import.meta.main) {
-  await runProcess('delivery-worker', async (log) => {
-    installRuntime(log);
-    return await startDeliveryWorker(readConfiguration(process.env), log);
+  await runProcess('delivery-worker', async (log, telemetry) => {
+    installRuntime(log, telemetry);
+    return await startDeliveryWorker(readConfiguration(process.env), log, undefined, telemetry);
   });
 }

@@ -1,5 +1,6 @@
 import { pino, type Logger } from 'pino';
 import { ConfigurationError } from '../src/configuration.ts';
+import { startTelemetry, UNOBSERVED, type Telemetry } from './telemetry.ts';
 
 /** LOG_LEVEL where it is one; the configuration complains of any other, and that must be logged. */
 function logLevel(): string {
@@ -22,11 +23,16 @@ const CLOSE_LIMIT_MS = 20_000;
  * to the parent where there is one), and close in order at SIGTERM or SIGINT. A start that fails is one line in
  * the log and exit code 1.
  */
-export async function runProcess(name: string, start: (log: Logger) => Promise<Running>): Promise<void> {
+export async function runProcess(
+  name: string,
+  start: (log: Logger, telemetry: Telemetry) => Promise<Running>,
+): Promise<void> {
   const log = pino({ name, level: logLevel() });
+  let telemetry = UNOBSERVED;
   let running: Running;
   try {
-    running = await start(log);
+    telemetry = await startTelemetry(name, process.env);
+    running = await start(log, telemetry);
   } catch (error) {
     // A configuration that is wrong is said in its own sentences; a stack would only hide them.
     const detail = error instanceof ConfigurationError ? {} : { err: error };
@@ -40,6 +46,7 @@ export async function runProcess(name: string, start: (log: Logger) => Promise<R
     log.info({ reason }, 'closing');
     setTimeout(() => process.exit(1), CLOSE_LIMIT_MS).unref();
     await running.close().catch((error: unknown) => log.error({ err: error }, 'closing had trouble'));
+    await telemetry.close().catch((error: unknown) => log.warn({ err: error }, 'the last traces were lost'));
     log.info('closed');
     process.exit(code);
   };

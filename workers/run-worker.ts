@@ -5,7 +5,10 @@ import { createRunRecords } from '../src/activities/run-records.ts';
 import type { Catalogue } from '../src/agents/catalogue.ts';
 import type { WorkersVersion } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
+import { TASK_STATES } from '../src/domain/task-states.ts';
+import { measureRuns } from '../src/telemetry/measures.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
+import type { Telemetry } from './telemetry.ts';
 import { versionOptions } from './versioning.ts';
 
 type Needs = {
@@ -18,6 +21,7 @@ type Needs = {
   database: Database;
   catalogue: Catalogue;
   bundle: { codePath: string } | WorkflowBundleWithSourceMap;
+  telemetry: Telemetry;
 };
 
 /** A worker that polls until it is told to stop. */
@@ -26,6 +30,8 @@ export type RunningWorker = {
   shutdown(): Promise<void>;
   /** Resolves when the worker has stopped; rejects when it broke. */
   stopped: Promise<void>;
+  /** As the SDK calls it: RUNNING while it polls. */
+  state(): string;
 };
 
 /**
@@ -33,7 +39,9 @@ export type RunningWorker = {
  * API process, which is what lets a start be taken up at once by the process that made it.
  */
 export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
-  const { connection, namespace, dataConverter, taskQueue, version, database, catalogue, bundle } = needs;
+  const { connection, namespace, dataConverter, taskQueue, version, database, catalogue, bundle, telemetry } =
+    needs;
+  const onRecorded = runMeasuresOf(telemetry)?.onRecorded;
   const worker = await Worker.create({
     connection,
     namespace,
@@ -42,8 +50,8 @@ export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
     ...versionOptions(version),
     workflowBundle: bundle,
     activities: {
-      ...createRunRecords({ database, catalogue }),
-      ...createRehearsalActivities({ database }),
+      ...createRunRecords({ database, catalogue, onRecorded }),
+      ...createRehearsalActivities({ database, onRecorded }),
     },
     enableNonLocalActivities: false,
     // What an abandoned worker held goes to another one after this.
@@ -53,6 +61,16 @@ export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
   return runningWorker(worker);
 }
 
+const runMeasures = new WeakMap<Telemetry, ReturnType<typeof measureRuns>>();
+
+/** What counts the changes of runs in this process, once for all who write some; null where nothing is counted. */
+export function runMeasuresOf(telemetry: Telemetry): ReturnType<typeof measureRuns> | null {
+  if (telemetry.registry === null) return null;
+  const measures = runMeasures.get(telemetry) ?? measureRuns(telemetry.registry, TASK_STATES);
+  runMeasures.set(telemetry, measures);
+  return measures;
+}
+
 /** Starts polling and answers the means to stop. */
 export function runningWorker(worker: Worker): RunningWorker {
   const stopped = worker.run();
@@ -60,6 +78,7 @@ export function runningWorker(worker: Worker): RunningWorker {
   stopped.catch(() => {});
   return {
     stopped,
+    state: () => worker.getState(),
     async shutdown() {
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await stopped;

@@ -4,16 +4,22 @@ import type { Logger } from 'pino';
 import { createCallbackActivities } from '../src/activities/send-callback.ts';
 import { loadCatalogue } from '../src/agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
-import { connectDatabase } from '../src/database/connect.ts';
+import { connectDatabase, type Database } from '../src/database/connect.ts';
+import { storedFigures } from '../src/database/figures.ts';
 import { createEngine } from '../src/reconciler/engine.ts';
+import { RECONCILER_ACTIONS } from '../src/reconciler/reconcile.ts';
 import { startReconciler } from '../src/reconciler/run.ts';
 import { callbackSecretPlace, createSealing } from '../src/security/sealing.ts';
+import { measureCallbacks, measureReconciler } from '../src/telemetry/measures.ts';
+import { tellOfStored } from '../src/telemetry/readings.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
 import { createTaskControl } from '../src/workflows/control.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { startAgents } from './agents.ts';
 import { workflowBundle } from './bundle.ts';
-import { runningWorker, startRunWorker } from './run-worker.ts';
+import { observeDatabase, openObservation, readinessOfWorkers } from './observation.ts';
+import { runMeasuresOf, runningWorker, startRunWorker } from './run-worker.ts';
+import { UNOBSERVED, type Telemetry } from './telemetry.ts';
 import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
 import { senderOf } from './sender.ts';
@@ -30,7 +36,12 @@ const CALLBACK_SLOTS = 50;
  * Runs workflows, agents' work and callbacks, and takes its turn as reconciler.
  * @throws where the database or Temporal is out of reach
  */
-export async function startTaskWorker(configuration: Configuration, log: Logger): Promise<TaskWorker> {
+export async function startTaskWorker(
+  configuration: Configuration,
+  log: Logger,
+  telemetry: Telemetry = UNOBSERVED,
+): Promise<TaskWorker> {
+  const observation = await openObservation(configuration, telemetry);
   const { databaseUrl, taskQueue, version } = configuration;
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const database = await connectDatabase(databaseUrl);
@@ -41,8 +52,10 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
+  observeDatabase(telemetry, database);
+  const measures = measuresOf(telemetry, database, log);
   const place = { connection, namespace, dataConverter, taskQueue, version };
-  const runs = await startRunWorker({ ...place, database, catalogue, bundle });
+  const runs = await startRunWorker({ ...place, database, catalogue, bundle, telemetry });
   const agents = await startAgents({
     ...place,
     database,
@@ -50,6 +63,7 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
     models: configuration.models,
     outbound: configuration,
     log,
+    telemetry,
   });
   const callbacks = runningWorker(
     await Worker.create({
@@ -64,29 +78,36 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
         openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretPlace(executionId)),
         newId: randomUUIDv7,
         clock: () => new Date(),
+        onAttempt: measures?.onCallbackAttempt,
       }),
       maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
       shutdownGraceTime: '5 s',
     }),
   );
+  const control = createTaskControl({
+    client,
+    taskQueue,
+    eagerStart: false,
+    searchable: await knowsSearchAttributes(temporal, log),
+  });
   const reconciler = startReconciler({
     database,
     databaseUrl,
     engine: createEngine({ client, taskQueue, log }),
-    control: createTaskControl({
-      client,
-      taskQueue,
-      eagerStart: false,
-      searchable: await knowsSearchAttributes(temporal, log),
-    }),
+    control,
+    ...measures,
     deliveryControl: createDeliveryControl({ client, taskQueue }),
     clock: () => new Date(),
     runsKeptDays: configuration.runsKeptDays,
     log,
   });
+  observation.judgeBy(() =>
+    readinessOfWorkers(database, control.ready, { runs, 'the work of agents': agents, callbacks }),
+  );
   return {
     stopped: Promise.race([runs.stopped, agents.stopped, callbacks.stopped]),
     async close() {
+      await observation.close();
       await reconciler.stop();
       await Promise.allSettled([runs, agents, callbacks].map((worker) => worker.shutdown()));
       await sender.close();
@@ -96,9 +117,25 @@ export async function startTaskWorker(configuration: Configuration, log: Logger)
   };
 }
 
+/** What a task worker counts beside what its run worker does; nothing where it is not observed. */
+function measuresOf(telemetry: Telemetry, database: Database, log: Logger) {
+  const { registry } = telemetry;
+  if (registry === null) return null;
+  tellOfStored(
+    registry,
+    () => storedFigures(database),
+    (error) => log.warn({ err: error }, 'the figures of the database could not be read'),
+  );
+  return {
+    ...measureCallbacks(registry),
+    ...measureReconciler(registry, RECONCILER_ACTIONS),
+    ...runMeasuresOf(telemetry),
+  };
+}
+
 if (import.meta.main) {
-  await runProcess('task-worker', async (log) => {
-    installRuntime(log);
-    return await startTaskWorker(readConfiguration(process.env), log);
+  await runProcess('task-worker', async (log, telemetry) => {
+    installRuntime(log, telemetry);
+    return await startTaskWorker(readConfiguration(process.env), log, telemetry);
   });
 }

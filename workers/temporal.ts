@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { KeyRing } from '../src/security/key-ring.ts';
 import { SEARCH_ATTRIBUTES } from '../src/workflows/messages.ts';
 import { dataConverterOf } from './data-converter.ts';
+import { UNOBSERVED, type Telemetry } from './telemetry.ts';
 
 /** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
 export type Engine = {
@@ -58,8 +59,12 @@ export async function knowsSearchAttributes(
 const ORDINARY = new Set(['CallbackFailed', 'RunFailed']);
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
-/** Sends the SDK's own log lines through ours; once per process, before anything connects. */
-export function installRuntime(log: Logger): void {
+/**
+ * Sends the SDK's own log lines through ours, and has it count where the process is observed; once per process, before
+ * anything connects.
+ */
+export function installRuntime(log: Logger, telemetry: Telemetry = UNOBSERVED): void {
+  const bindAddress = telemetry.engineAddress();
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const { error, ...rest } = meta ?? {};
     const isOrdinary = isOrdinaryFailure(error) || /^No (workflows|activities) registered/.test(message);
@@ -71,6 +76,9 @@ export function installRuntime(log: Logger): void {
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
+      ...(bindAddress === null
+        ? {}
+        : { metrics: { prometheus: { bindAddress, useSecondsForDurations: true } } }),
     },
   });
 }

@@ -10,8 +10,14 @@ import { createProgressMerger } from './progress-merger.ts';
 
 export type RehearsalActivities = ReturnType<typeof createRehearsalActivities>;
 
+type Means = {
+  database: Database;
+  /** Told of every change of a run that was written. */
+  onRecorded?: ((change: RunChange) => void) | undefined;
+};
+
 /** The rehearsal backend as activities. */
-export function createRehearsalActivities({ database }: { database: Database }) {
+export function createRehearsalActivities({ database, onRecorded }: Means) {
   const artifacts = createArtifactActivities({ database, clock: () => new Date() });
   /** Plays a step; its progress is in the feed, up to the last report, before it ends. */
   const play = async (work: StepWork): Promise<StepOutcome> => {
@@ -59,6 +65,7 @@ export function createRehearsalActivities({ database }: { database: Database }) 
     ): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }> {
       const recorded = await recordChange(database, news);
       if (recorded.outcome !== 'recorded') return { recorded, outcome: null };
+      onRecorded?.(news);
       return { recorded, outcome: await play(work) };
     },
   };

@@ -18,6 +18,8 @@ type Needs = {
   openSecret(sealed: string, executionId: string): string;
   newId: () => string;
   clock: () => Date;
+  /** Told of every attempt that was made. */
+  onAttempt?: ((record: AttemptRecord) => void) | undefined;
 };
 
 /** What an attempt sends: the same in all attempts of a run. */
@@ -85,6 +87,7 @@ async function attempt(needs: Needs, executionId: string, callback: Callback): P
     maxResponseBytes: CALLBACK_RESPONSE_BYTES,
     signal: Context.current().cancellationSignal,
   });
+  needs.onAttempt?.(record);
   const completedAt = clock();
   const waitMs = record.outcome === 'succeeded' ? null : callbackWaitMs(number);
   const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);

@@ -58,7 +58,7 @@ export function createApp(deps: Dependencies): Koa {
   });
   const app = new Koa();
   app.use(requestId);
-  app.use(accessLog(deps.log));
+  app.use(accessLog(deps.log, deps.onRequest));
   app.use(securityHeaders);
   app.use(errorAnswers(deps.log));
   app.use(createCodecServer(deps));

@@ -12,6 +12,7 @@ import type { Tokens } from '../security/tokens.ts';
 import type { DeliveryControl } from '../workflows/control-deliveries.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Gatherer } from './events/gatherer.ts';
+import type { Answered } from './http/access-log.ts';
 import type { Answer, Route } from './http/route.ts';
 import type { OpenIdMeans } from './openid/means.ts';
 import type { PasswordAttempts } from './session/password-attempts.ts';
@@ -59,4 +60,8 @@ export type Dependencies = {
   /** Aborted when the service stops. */
   stopping: AbortSignal;
   onAnswer?: (route: Route, answer: Answer) => void;
+  /** Told of every request whose answer is out. */
+  onRequest?: ((answered: Answered) => void) | undefined;
+  /** Told of events that were taken in. */
+  onEvents?: ((taken: { sent: number; duplicate: number }) => void) | undefined;
 };

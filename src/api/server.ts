@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { workflowBundle } from '../../workers/bundle.ts';
+import { observeDatabase, openObservation, readinessOfWorkers } from '../../workers/observation.ts';
 import { runProcess } from '../../workers/process.ts';
 import { mailerOf } from '../../workers/mailer.ts';
 import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
 import { startRunWorker } from '../../workers/run-worker.ts';
+import { UNOBSERVED, type Telemetry } from '../../workers/telemetry.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../workers/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
@@ -19,6 +21,8 @@ import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { createSealing } from '../security/sealing.ts';
 import { createTokens } from '../security/tokens.ts';
+import { measureRequests } from '../telemetry/measures.ts';
+import { tellOfChannel } from '../telemetry/readings.ts';
 import { createDeliveryControl } from '../workflows/control-deliveries.ts';
 import { createChannel } from '../gateway/channel.ts';
 import { createTaskControl } from '../workflows/control.ts';
@@ -32,6 +36,8 @@ import { createPasswordAttempts } from './session/password-attempts.ts';
 
 /** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
 export type ApiProcess = { server: Server; url: string; close(): Promise<void>; stopped: Promise<unknown> };
+
+type Extras = Pick<Dependencies, 'onAnswer'> & { telemetry?: Telemetry };
 
 const DATABASE_POOL = 20;
 /** Where the build puts the screens. */
@@ -47,7 +53,7 @@ const HOUSEKEEPING_MS = 3_600_000;
 export async function bootstrap(
   configuration: Configuration,
   log: Logger,
-  extras: Pick<Dependencies, 'onAnswer'> = {},
+  extras: Extras = {},
 ): Promise<ApiProcess> {
   const listening = await listen(configuration.host, configuration.port);
   try {
@@ -62,8 +68,9 @@ async function serve(
   listening: Listening,
   configuration: Configuration,
   log: Logger,
-  extras: Pick<Dependencies, 'onAnswer'>,
+  { telemetry = UNOBSERVED, ...extras }: Extras,
 ): Promise<ApiProcess> {
+  const observation = await openObservation(configuration, telemetry);
   const { databaseUrl, taskQueue, eagerStart, version } = configuration;
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
@@ -75,7 +82,7 @@ async function serve(
   const searchable = await knowsSearchAttributes(temporal, log);
   const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
   const place = { connection, namespace, dataConverter, taskQueue, version };
-  const worker = await startRunWorker({ ...place, database, catalogue, bundle });
+  const worker = await startRunWorker({ ...place, database, catalogue, bundle, telemetry });
   const stopping = new AbortController();
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
@@ -112,8 +119,12 @@ async function serve(
     log,
     clock,
     stopping: stopping.signal,
+    ...(telemetry.registry && measureRequests(telemetry.registry)),
     ...extras,
   });
+  observeDatabase(telemetry, database);
+  if (telemetry.registry && channel) tellOfChannel(telemetry.registry, channel.numbers);
+  observation.judgeBy(() => readinessOfWorkers(database, control.ready, { runs: worker }));
   const answer = app.callback();
   listening.serve((request, response) => {
     if (channel?.isFor(request)) channel.handleRequest(request, response);
@@ -131,6 +142,7 @@ async function serve(
     await worker.shutdown();
     await notifications.close();
     await connection.close();
+    await observation.close();
     mailer?.close();
     await database.close();
   }
@@ -185,8 +197,8 @@ function onceOnly(work: () => Promise<void>): () => Promise<void> {
 }
 
 if (import.meta.main) {
-  await runProcess('api', async (log) => {
-    installRuntime(log);
-    return await bootstrap(readConfiguration(process.env), log);
+  await runProcess('api', async (log, telemetry) => {
+    installRuntime(log, telemetry);
+    return await bootstrap(readConfiguration(process.env), log, { telemetry });
   });
 }

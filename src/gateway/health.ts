@@ -1,40 +1,39 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../database/connect.ts';
-import { readinessOf } from '../database/readiness.ts';
+import { readinessOf, type Check } from '../database/readiness.ts';
 import type { Notifications } from '../database/notifications.ts';
 import type { TaskControl } from '../workflows/control.ts';
 import type { Channel } from './channel.ts';
 
+/** Whether a gateway can work, and by what it is judged. */
+type Readiness = { status: 'ready' | 'not_ready'; checks: Record<'postgres' | 'temporal', Check> };
+
 type Means = { database: Database; notifications: Notifications; control: TaskControl; channel: Channel };
 
-/** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's. */
+/** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's; and how ready it is. */
 export function createHealthAnswers({ database, notifications, control, channel }: Means) {
-  async function ready() {
+  async function readiness(): Promise<Readiness> {
     const { postgres, temporal } = await readinessOf(database, control.ready);
     const heard = notifications.isHearing()
       ? postgres
-      : { status: 'failing', reason: 'PostgreSQL can not be listened to.' };
+      : { status: 'failing' as const, reason: 'PostgreSQL can not be listened to.' };
     // Without Temporal the stored state is shown, so it does not count.
     const isReady = heard.status === 'ok';
-    return {
-      isReady,
-      body: { status: isReady ? 'ready' : 'not_ready', checks: { postgres: heard, temporal } },
-    };
+    return { status: isReady ? 'ready' : 'not_ready', checks: { postgres: heard, temporal } };
   }
 
-  return async function answer(
-    { method, url = '' }: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
+  async function answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = url.split('?', 1);
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, { status: 405, code: 'method_not_allowed' });
     if (path === '/health/live') return send(response, 200, { status: 'live' });
     if (path === '/health/channel') return send(response, 200, channel.numbers());
     if (path !== '/health/ready') return send(response, 404, { status: 404, code: 'not_found' });
-    const { isReady, body } = await ready();
-    send(response, isReady ? 200 : 503, body);
-  };
+    const body = await readiness();
+    send(response, body.status === 'ready' ? 200 : 503, body);
+  }
+
+  return { answer, readiness };
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

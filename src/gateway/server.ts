@@ -2,12 +2,15 @@ import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { dataConverterOf } from '../../workers/data-converter.ts';
+import { observeDatabase, openObservation } from '../../workers/observation.ts';
 import { runProcess, type Running } from '../../workers/process.ts';
+import { UNOBSERVED, type Telemetry } from '../../workers/telemetry.ts';
 import { listen, urlOf, type Listening } from '../api/http/listen.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { startNotifications } from '../database/notifications.ts';
 import { createTokens } from '../security/tokens.ts';
+import { tellOfChannel } from '../telemetry/readings.ts';
 import { createTaskControl } from '../workflows/control.ts';
 import { createChannel } from './channel.ts';
 import { createHealthAnswers } from './health.ts';
@@ -22,10 +25,14 @@ const DATABASE_POOL = 8;
  * Starts the live channel alone, on a port of its own: any number of these may stand behind one address.
  * @throws a sentence where the port is taken, or the driver's error where PostgreSQL or Temporal is out of reach
  */
-export async function startGateway(configuration: Configuration, log: Logger): Promise<GatewayProcess> {
+export async function startGateway(
+  configuration: Configuration,
+  log: Logger,
+  telemetry: Telemetry = UNOBSERVED,
+): Promise<GatewayProcess> {
   const listening = await listen(configuration.host, configuration.port);
   try {
-    return await serve(listening, configuration, log);
+    return await serve(listening, configuration, log, telemetry);
   } catch (error) {
     await listening.close();
     throw error;
@@ -36,7 +43,9 @@ async function serve(
   listening: Listening,
   configuration: Configuration,
   log: Logger,
+  telemetry: Telemetry,
 ): Promise<GatewayProcess> {
+  const observation = await openObservation(configuration, telemetry);
   const { host, databaseUrl, tokenKeys, identityProvider, taskQueue } = configuration;
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
@@ -57,15 +66,19 @@ async function serve(
     clock,
     log,
   });
+  observeDatabase(telemetry, database);
+  if (telemetry.registry) tellOfChannel(telemetry.registry, channel.numbers);
   const health = createHealthAnswers({ database, notifications, control, channel });
   listening.serve((request, response) => {
     if (channel.isFor(request)) channel.handleRequest(request, response);
-    else void health(request, response);
+    else void health.answer(request, response);
   });
+  observation.judgeBy(health.readiness);
   listening.server.on('upgrade', channel.handleUpgrade);
   return {
     url: urlOf(host, listening.port),
     async close() {
+      await observation.close();
       await Promise.all([channel.close(), listening.close()]);
       await notifications.close();
       await connection.close();
@@ -75,5 +88,8 @@ async function serve(
 }
 
 if (import.meta.main) {
-  await runProcess('gateway', async (log) => await startGateway(readConfiguration(process.env), log));
+  await runProcess(
+    'gateway',
+    async (log, telemetry) => await startGateway(readConfiguration(process.env), log, telemetry),
+  );
 }

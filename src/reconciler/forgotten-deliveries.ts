@@ -4,6 +4,7 @@ import { backlogsForgotten, noteRetriesStarted, retriesNeverStarted } from '../d
 import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
 import { occasionsUnmailed } from '../database/notices.ts';
 import type { DeliveryControl } from '../workflows/control-deliveries.ts';
+import type { ReconcilerAction } from './reconcile.ts';
 
 /** What takes up the work of webhooks that a process left between the database and Temporal when it died. */
 export type DeliveryNeeds = {
@@ -11,6 +12,7 @@ export type DeliveryNeeds = {
   deliveryControl: DeliveryControl;
   clock: () => Date;
   log: Logger;
+  onAction?: ((action: ReconcilerAction) => void) | undefined;
 };
 
 /** Whoever is still at it is left alone for so long, in milliseconds. */
@@ -27,10 +29,12 @@ export async function dispatchForgotten({
   deliveryControl,
   clock,
   log,
+  onAction,
 }: DeliveryNeeds): Promise<void> {
   for (const id of await groupsNeverStarted(database, before(clock, AT_WORK_MS), BATCH)) {
     await deliveryControl.dispatch(id);
     await noteGroupStarted(database, [id]);
+    onAction?.('group_started');
     log.warn({ group_id: id }, 'started a group of events whose request was cut off');
   }
 }
@@ -41,6 +45,7 @@ export async function retryForgotten({
   deliveryControl,
   clock,
   log,
+  onAction,
 }: DeliveryNeeds): Promise<void> {
   for (const { id, generation, due } of await retriesNeverStarted(
     database,
@@ -49,14 +54,21 @@ export async function retryForgotten({
   )) {
     await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
     await noteRetriesStarted(database, [id]);
+    onAction?.('retry_started');
     log.warn({ delivery_id: id }, 'started the retries of a delivery whose worker was cut off');
   }
 }
 
 /** Has backlogs drained that wait for longer than they should; one that is being drained is only told again. */
-export async function drainForgotten({ database, deliveryControl, clock }: DeliveryNeeds): Promise<void> {
+export async function drainForgotten({
+  database,
+  deliveryControl,
+  clock,
+  onAction,
+}: DeliveryNeeds): Promise<void> {
   for (const webhookId of await backlogsForgotten(database, before(clock, BACKLOG_MS), BATCH)) {
     await deliveryControl.drainBacklog(webhookId);
+    onAction?.('backlog_drained');
   }
 }
 

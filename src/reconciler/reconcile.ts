@@ -18,6 +18,7 @@ import { endedByEngine, pausedByEngine } from '../domain/engine-news.ts';
 import { rehearsalSchema } from '../domain/rehearsal.ts';
 import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
 import type { TaskControl } from '../workflows/control.ts';
+import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
 import type { Engine, EngineState } from './engine.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -30,7 +31,23 @@ export type Needs = {
   control: TaskControl;
   clock: () => Date;
   log: Logger;
+  /** Told of every change of a run that was written. */
+  onRecorded?: ((change: RunChange) => void) | undefined;
+  /** Told of what was taken up or put right. */
+  onAction?: ((action: ReconcilerAction) => void) | undefined;
 };
+
+/** What the reconciler takes up of what others left, or writes of what Temporal does alone. */
+export const RECONCILER_ACTIONS = [
+  'run_started',
+  'pause_noted',
+  'end_noted',
+  'callback_started',
+  'group_started',
+  'retry_started',
+  'backlog_drained',
+] as const;
+export type ReconcilerAction = (typeof RECONCILER_ACTIONS)[number];
 
 /** A submission is left alone for so long: its own request is still starting it. */
 const SUBMISSION_MS = 3_000;
@@ -73,7 +90,9 @@ export async function sweep(needs: Needs): Promise<void> {
   } while (after !== null);
   for (const id of await runsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
     const { kind } = await engine.stateOf(id);
-    if (kind === 'closed' || kind === 'absent') await engine.startCallback(id);
+    if (kind !== 'closed' && kind !== 'absent') continue;
+    await engine.startCallback(id);
+    needs.onAction?.('callback_started');
   }
 }
 
@@ -90,7 +109,8 @@ async function settle(needs: Needs, row: TaskRunRow): Promise<void> {
   if (state.kind === 'closed') await noteEnd(needs, row.id, state);
 }
 
-async function startAgain({ database, control, log }: Needs, row: TaskRunRow): Promise<void> {
+async function startAgain(needs: Needs, row: TaskRunRow): Promise<void> {
+  const { database, control, log } = needs;
   const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
   await control.start({
     id: row.id,
@@ -103,6 +123,7 @@ async function startAgain({ database, control, log }: Needs, row: TaskRunRow): P
     hasPlan: (await storedPlan(database, row.id)) !== null,
     createdAt: row.created_at,
   });
+  needs.onAction?.('run_started');
   log.warn({ execution_id: row.id }, 'started a run whose submission was cut off');
 }
 
@@ -121,7 +142,8 @@ async function notePause(needs: Needs, id: string, known?: EngineState): Promise
     await noteEnginePause(database, id, state.pausedAt);
   }
   const news = pausedByEngine(viewOfRow(row), state.by, state.pausedAt, state.reason);
-  if (news) await recordChange(database, { executionId: id, ...news });
+  if (news) await write(needs, { executionId: id, ...news });
+  needs.onAction?.('pause_noted');
   log.info({ execution_id: id, by: state.by }, 'paused in the Temporal Web UI');
 }
 
@@ -137,9 +159,16 @@ async function noteEnd(needs: Needs, id: string, closed: EngineState & { kind: '
   const row = await findRun(database, id);
   if (!row || isTerminal(row.state)) return;
   const news = endedByEngine(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
-  const { outcome } = await recordChange(database, { executionId: id, ...news });
+  const outcome = await write(needs, { executionId: id, ...news });
+  needs.onAction?.('end_noted');
   log.info({ execution_id: id, state: closed.end.state, outcome }, 'ended in Temporal');
   if (outcome === 'recorded' && row.callback_url && isToldByCallback(closed.end.state)) {
     await engine.startCallback(id);
   }
+}
+
+async function write({ database, onRecorded }: Needs, change: RunChange): Promise<RecordOutcome['outcome']> {
+  const { outcome } = await recordChange(database, change);
+  if (outcome === 'recorded') onRecorded?.(change);
+  return outcome;
 }

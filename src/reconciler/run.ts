@@ -13,6 +13,13 @@ const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
 const LOCK = "hashtext('baton reconciler')";
 
+type ReconcilerNeeds = Needs &
+  DeliveryNeeds & {
+    databaseUrl: string;
+    /** Told how each turn went that was this process's own. */
+    onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
+  };
+
 /** A reconciler that works until it is told to stop. */
 export type Reconciler = { stop(): Promise<void> };
 
@@ -20,7 +27,7 @@ export type Reconciler = { stop(): Promise<void> };
  * Reconciles every second, in one process at a time: whoever holds the advisory lock of the database. Trouble is
  * logged and tried again with the next turn; a lost connection gives the lock to another process.
  */
-export function startReconciler(needs: Needs & DeliveryNeeds & { databaseUrl: string }): Reconciler {
+export function startReconciler(needs: ReconcilerNeeds): Reconciler {
   const { log, databaseUrl } = needs;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
@@ -42,6 +49,7 @@ export function startReconciler(needs: Needs & DeliveryNeeds & { databaseUrl: st
       await dropOldRequests(needs);
       sweptAt = performance.now();
     }
+    needs.onTurn?.('done');
   }
 
   async function takeLock(): Promise<PostgresClient | null> {
@@ -62,7 +70,10 @@ export function startReconciler(needs: Needs & DeliveryNeeds & { databaseUrl: st
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await turn().catch((error: unknown) => log.warn({ err: error }, 'a turn of the reconciler failed'));
+      await turn().catch((error: unknown) => {
+        needs.onTurn?.('failed');
+        log.warn({ err: error }, 'a turn of the reconciler failed');
+      });
       await pause(EVERY_MS, stopping.signal);
     }
     await lock?.end();

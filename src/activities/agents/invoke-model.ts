@@ -15,7 +15,14 @@ import { keepBeating } from '../heartbeat.ts';
 import { patiently } from './patiently.ts';
 import { untilAllowed } from './until-allowed.ts';
 
-type Means = { database: Database; models: Models; prices: Prices; clock: () => Date };
+type Means = {
+  database: Database;
+  models: Models;
+  prices: Prices;
+  clock: () => Date;
+  /** Told of every call that has ended; no usage where it failed. */
+  onCall?: ((call: { model: string; usage: Usage | null; duration_ms: number }) => void) | undefined;
+};
 type Asked = { modelId: string; options: LanguageModelV4CallOptions };
 /** What of an answer the workflow needs; request and response as they went over the line are not. */
 type Answer = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings'>;
@@ -59,6 +66,8 @@ async function ask(
   const startedAt = means.clock();
   const began = performance.now();
   const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES).value;
+  const noteEnd = (usage: Usage | null) =>
+    means.onCall?.({ model: modelId, usage, duration_ms: performance.now() - began });
   const record = (ended: Pick<NewCall, 'output' | 'truncated' | 'usage' | 'failure'>) => {
     const duration_ms = performance.now() - began;
     const call = { place: note.place, kind: 'model' as const, name: modelId, input, startedAt, duration_ms };
@@ -74,11 +83,13 @@ async function ask(
       ? lateAfter(note.callTimeMs, modelId)
       : failureOf(error, modelId, Date.now());
     const message = means.models.withoutKeys(failure.message);
+    noteEnd(null);
     await record({ output: null, truncated: false, usage: null, failure: message }).catch(noRecord);
     throw applicationFailure({ ...failure, message });
   }
   const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
   const usage = usageOf(answer, means.prices[modelId]);
+  noteEnd(usage);
   await patiently(cancelled, async () => {
     await record({ output, truncated, usage, failure: null });
     await tell(means, answer, note);

@@ -19,6 +19,8 @@ type Means = {
   clock: () => Date;
   /** Told of what an agent's allow-list names in vain. */
   onFault(agent: string, fault: string): void;
+  /** Told of every call that has ended. */
+  onCall?: ((call: { failed: boolean }) => void) | undefined;
 };
 /** An answer, and why there is none of the tool itself. */
 type Done = { answer: ToolAnswer; failure: string | null };
@@ -72,6 +74,7 @@ export function createToolActivities(means: Means): ToolActivities {
     const record = (done: Done) => write(database, asked, done, startedAt, performance.now() - began);
     try {
       const done = await answerTo(asked, isRepeat, signal);
+      means.onCall?.({ failed: done.failure !== null || done.answer.is_error });
       await patiently(signal, () => record(done));
       return done.answer;
     } catch (error) {

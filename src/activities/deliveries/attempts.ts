@@ -1,6 +1,6 @@
 import type { Database } from '../../database/connect.ts';
 import { noteRetriesStarted, putAside } from '../../database/dispatch.ts';
-import type { RecordedResult } from '../../database/delivery-results.ts';
+import type { AttemptResult, RecordedResult } from '../../database/delivery-results.ts';
 import type { Endpoint } from '../../database/endpoints.ts';
 import type { AttemptTrigger } from '../../domain/delivery.ts';
 import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
@@ -16,6 +16,8 @@ export type AttemptMeans = PostMeans & {
   ledger: Ledger;
   control: Pick<DeliveryControl, 'startRetries'>;
   onTrouble: (error: unknown, what: string) => void;
+  /** Told of every attempt that is recorded. */
+  onAttempt?: ((attempt: AttemptResult & { number: number }) => void) | undefined;
 };
 
 /** What became of a wish to attempt: recorded, no room in time, or not to be sent. */
@@ -58,6 +60,7 @@ export function createAttempts(means: AttemptMeans) {
       const recording = ledger.record(done);
       if (done.succeeded && !ledger.isCrowded()) leave();
       result = await recording;
+      if (result) means.onAttempt?.({ ...done, number: result.number });
       if (!done.succeeded) book.forget(delivery.webhook_id);
     } finally {
       leave();

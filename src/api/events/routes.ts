@@ -34,6 +34,7 @@ export function eventRoutes(deps: Dependencies): Route[] {
         const { sent, events } = prepareRequest(body, text, workspace, deps.clock());
         const known = await deps.gatherer.take(events);
         const data = sent.map(({ id, repeated }) => ({ id, duplicate: repeated || known.has(id) }));
+        deps.onEvents?.({ sent: data.length, duplicate: data.filter(({ duplicate }) => duplicate).length });
         return { status: 202, body: body.form === 'one' ? data[0] : { data } };
       },
     }),

@@ -7,4 +7,9 @@ export type RequestState = {
   caller?: Caller;
   /** The path of the route as it was declared, once it is known. */
   route?: string;
+  /** The request's span, where traces are kept. */
+  trace?: RequestTrace;
 };
+
+/** `traceparent` as W3C Trace Context writes it. */
+export type RequestTrace = { traceId: string; traceparent: string };

@@ -1,0 +1,161 @@
+import { METRICS } from './metrics.ts';
+import type { Registry } from './registry.ts';
+
+/*
+ * What the parts of the service tell their observers, as figures. Each function is for the processes that do that work;
+ * what can be known before it happens begins at 0, so that the first time it happens counts as a change.
+ */
+
+/** A request that was answered; `route` is the template of its path, null where there was none. */
+export type AnsweredRequest = { method: string; route: string | null; status: number; seconds: number };
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Of a process that carries the API. */
+export function measureRequests(registry: Registry) {
+  const requests = registry.family(METRICS.httpRequests);
+  const seconds = registry.histogram(METRICS.httpSeconds);
+  const events = registry.family(METRICS.eventsReceived);
+  const fresh = events.of('false');
+  const duplicates = events.of('true');
+  return {
+    onRequest(request: AnsweredRequest): void {
+      // Anybody may make up methods and paths; neither may fill the memory.
+      const method = METHODS.has(request.method) ? request.method : 'other';
+      const route = request.route ?? 'none';
+      requests.of(method, route, String(request.status)).value += 1;
+      seconds.observe(request.seconds, method, route);
+    },
+    onEvents({ sent, duplicate }: { sent: number; duplicate: number }): void {
+      fresh.value += sent - duplicate;
+      duplicates.value += duplicate;
+    },
+  };
+}
+
+/** What was written of a run: the shape of the feed's entries. */
+type Written = { entries: readonly { type: string; data: Record<string, unknown> }[] };
+
+/** Of a process that carries a worker for runs. `states` are all that a run can come to. */
+export function measureRuns(registry: Registry, states: readonly string[]) {
+  const transitions = registry.family(METRICS.taskTransitions);
+  const steps = registry.family(METRICS.steps);
+  const seconds = registry.histogram(METRICS.stepSeconds);
+  for (const state of states) transitions.of(state);
+  return {
+    onRecorded({ entries }: Written): void {
+      for (const { type, data } of entries) {
+        if (type === 'state.changed') transitions.of(String(data['to'])).value += 1;
+        if (type !== 'step.completed' && type !== 'step.failed') continue;
+        const { agent = '' } = (data['step'] ?? {}) as { agent?: string };
+        steps.of(agent, type === 'step.completed' ? 'completed' : 'failed').value += 1;
+        if (type === 'step.completed') seconds.observe(Number(data['duration_ms'] ?? 0) / 1_000, agent);
+      }
+    },
+  };
+}
+
+/** An outgoing attempt that has ended. */
+type EndedAttempt = { outcome: 'succeeded' | 'failed'; failure: string | null; duration_ms: number };
+
+/** Of a task worker: results of runs on their way to the callers. */
+export function measureCallbacks(registry: Registry) {
+  const attempts = registry.family(METRICS.callbackAttempts);
+  const seconds = registry.histogram(METRICS.callbackSeconds);
+  attempts.of('succeeded', 'none');
+  attempts.of('failed', 'status');
+  return {
+    onCallbackAttempt({ outcome, failure, duration_ms: ms }: EndedAttempt): void {
+      attempts.of(outcome, failure ?? 'none').value += 1;
+      seconds.observe(ms / 1_000);
+    },
+  };
+}
+
+/** A call of a model that has ended; no usage where it failed. */
+export type EndedModelCall = {
+  model: string;
+  usage: { input_tokens: number; output_tokens: number; cost_usd?: number } | null;
+  duration_ms: number;
+};
+
+/** Of a task worker: what agents do. Models are those of the catalogue. */
+export function measureAgents(registry: Registry) {
+  const calls = registry.family(METRICS.modelCalls);
+  const seconds = registry.histogram(METRICS.modelSeconds);
+  const tokens = registry.family(METRICS.modelTokens);
+  const cost = registry.family(METRICS.modelCost);
+  const tools = registry.family(METRICS.toolCalls);
+  tools.of('answered');
+  tools.of('failed');
+  return {
+    onModelCall({ model, usage, duration_ms: ms }: EndedModelCall): void {
+      calls.of(model, usage ? 'answered' : 'failed').value += 1;
+      seconds.observe(ms / 1_000, model);
+      if (!usage) return;
+      tokens.of(model, 'input').value += usage.input_tokens;
+      tokens.of(model, 'output').value += usage.output_tokens;
+      if (usage.cost_usd !== undefined) cost.of(model).value += usage.cost_usd;
+    },
+    onToolCall({ failed }: { failed: boolean }): void {
+      tools.of(failed ? 'failed' : 'answered').value += 1;
+    },
+  };
+}
+
+/** Of a task worker: what it does when the reconciler's turn is its own. `actions` are all there are. */
+export function measureReconciler(registry: Registry, actions: readonly string[]) {
+  const turns = registry.family(METRICS.reconcilerTurns);
+  const done = registry.family(METRICS.reconcilerActions);
+  turns.of('done');
+  turns.of('failed');
+  for (const action of actions) done.of(action);
+  return {
+    onTurn(outcome: 'done' | 'failed'): void {
+      turns.of(outcome).value += 1;
+    },
+    onAction(action: string): void {
+      done.of(action).value += 1;
+    },
+  };
+}
+
+/** An attempt of a webhook delivery that is recorded. */
+export type RecordedAttempt = {
+  /** A UUID of version 7 that begins with the time of the event's acceptance. */
+  delivery_id: string;
+  trigger: string;
+  succeeded: boolean;
+  failure: string | null;
+  response_ms: number;
+  attempted_at: string;
+  /** The attempt's number. */
+  number: number;
+};
+
+/** Of a delivery worker. */
+export function measureDeliveries(registry: Registry) {
+  const attempts = registry.family(METRICS.deliveryAttempts);
+  const seconds = registry.histogram(METRICS.deliverySeconds);
+  const lag = registry.histogram(METRICS.deliveryLag);
+  const disabled = registry.family(METRICS.webhooksDisabled).of();
+  attempts.of('automatic', 'succeeded', 'none');
+  attempts.of('automatic', 'failed', 'status');
+  return {
+    onDeliveryAttempt(attempt: RecordedAttempt): void {
+      const outcome = attempt.succeeded ? 'succeeded' : 'failed';
+      attempts.of(attempt.trigger, outcome, attempt.failure ?? 'none').value += 1;
+      seconds.observe(attempt.response_ms / 1_000, outcome);
+      if (attempt.trigger !== 'automatic' || attempt.number !== 1) return;
+      lag.observe(Math.max(0, Date.parse(attempt.attempted_at) - timeOf(attempt.delivery_id)) / 1_000);
+    },
+    onDisabled(): void {
+      disabled.value += 1;
+    },
+  };
+}
+
+/** Milliseconds since 1970 in a UUID of version 7. */
+function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}

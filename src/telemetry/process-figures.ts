@@ -1,0 +1,36 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { METRICS } from './metrics.ts';
+import type { Registry } from './registry.ts';
+
+const LOOP_QUANTILES = [50, 99, 100] as const;
+/** How often the delay of the event loop is looked at, in milliseconds. */
+const LOOP_LOOK_MS = 20;
+
+/** What every process tells of itself; `name` as in its log. Answers the means to stop. */
+export function tellOfProcess(
+  registry: Registry,
+  { name, version }: { name: string; version: string },
+): () => void {
+  registry.family(METRICS.buildInfo).of(name, version, process.version).value = 1;
+  registry.family(METRICS.startTime).of().value = (Date.now() - performance.now()) / 1_000;
+  const cpu = registry.family(METRICS.cpu).of();
+  const memory = registry.family(METRICS.memory).of();
+  const heap = registry.family(METRICS.heap).of();
+  const delays = registry.family(METRICS.loopDelay);
+  const loop = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
+  loop.enable();
+  registry.beforeReading(() => {
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed } = process.memoryUsage();
+    cpu.value = (user + system) / 1e6;
+    memory.value = rss;
+    heap.value = heapUsed;
+    for (const percent of LOOP_QUANTILES) {
+      // The delay counts from the last look, which is the resolution ago where nothing is late.
+      const late = Math.max(0, loop.percentile(percent) / 1e9 - LOOP_LOOK_MS / 1_000);
+      delays.of(String(percent / 100)).value = late;
+    }
+    loop.reset();
+  });
+  return () => loop.disable();
+}

@@ -1,0 +1,119 @@
+import { METRICS } from './metrics.ts';
+import type { Registry } from './registry.ts';
+
+/* Figures that are not counted but read when somebody asks for them. */
+
+/** What the live channel tells of itself. */
+export type ChannelReading = {
+  connections: number;
+  rooms: Readonly<Record<string, number>>;
+  events_sent: number;
+  lag_ms: { p50: number | null; p95: number | null; max: number | null };
+  dropped: Readonly<Partial<Record<string, number>>>;
+};
+
+/** Of a process that carries the live channel. */
+export function tellOfChannel(registry: Registry, read: () => ChannelReading): void {
+  const connections = registry.family(METRICS.channelConnections).of();
+  const rooms = registry.family(METRICS.channelRooms);
+  const sent = registry.family(METRICS.channelSent).of();
+  const lag = registry.family(METRICS.channelLag);
+  const dropped = registry.family(METRICS.channelDropped);
+  dropped.of('slow_reader');
+  registry.beforeReading(() => {
+    const now = read();
+    connections.value = now.connections;
+    sent.value = now.events_sent;
+    for (const [kind, count] of Object.entries(now.rooms)) rooms.of(kind).value = count;
+    const { p50, p95, max } = now.lag_ms;
+    for (const [quantile, ms] of [
+      ['0.5', p50],
+      ['0.95', p95],
+      ['1', max],
+    ] as const) {
+      if (ms !== null) lag.of(quantile).value = ms / 1_000;
+    }
+    for (const [code, count = 0] of Object.entries(now.dropped)) dropped.of(code).value = count;
+  });
+}
+
+/** Connections of a pool to PostgreSQL. */
+export type PoolReading = { busy: number; idle: number; waiting: number };
+
+export function tellOfPool(registry: Registry, read: () => Promise<PoolReading>): void {
+  const connections = registry.family(METRICS.databaseConnections);
+  registry.beforeReading(async () => {
+    for (const [state, count] of Object.entries(await read())) connections.of(state).value = count;
+  });
+}
+
+/** What only the database knows. */
+export type StoredFigures = {
+  tasks: Readonly<Record<string, number>>;
+  callbacksWaiting: number;
+  webhooks: Readonly<Record<string, number>>;
+  deliveriesWaiting: Readonly<Record<string, number>>;
+  groupsWaiting: number;
+  groupsOldestSeconds: number;
+};
+
+/** However often somebody reads, the database is asked no more often than this. */
+const KEPT_MS = 10_000;
+/** A database that is slower leaves the reader with the figures of before. */
+const PATIENCE_MS = 2_000;
+
+/**
+ * Asks the database at a reading, when the last answer is older than ten seconds. Where it does not answer, the figures
+ * stay and their age grows.
+ */
+export function tellOfStored(
+  registry: Registry,
+  read: () => Promise<StoredFigures>,
+  onTrouble: (error: unknown) => void,
+): void {
+  const fill = fillingOf(registry);
+  const age = registry.family(METRICS.storedAge);
+  let readAt: number | null = null;
+  let reading: Promise<void> | null = null;
+
+  async function readAgain(): Promise<void> {
+    try {
+      fill(await read());
+      readAt = performance.now();
+    } catch (error) {
+      onTrouble(error);
+    } finally {
+      reading = null;
+    }
+  }
+
+  registry.beforeReading(async () => {
+    if (readAt === null || performance.now() - readAt >= KEPT_MS) {
+      reading ??= readAgain();
+      await Promise.race([reading, late()]);
+    }
+    if (readAt !== null) age.of().value = (performance.now() - readAt) / 1_000;
+  });
+}
+
+function fillingOf(registry: Registry): (figures: StoredFigures) => void {
+  const tasks = registry.family(METRICS.tasks);
+  const callbacks = registry.family(METRICS.callbacksWaiting);
+  const webhooks = registry.family(METRICS.webhooks);
+  const deliveries = registry.family(METRICS.deliveriesWaiting);
+  const groups = registry.family(METRICS.groupsWaiting);
+  const oldest = registry.family(METRICS.groupsOldest);
+  return (figures) => {
+    for (const [state, count] of Object.entries(figures.tasks)) tasks.of(state).value = count;
+    for (const [status, count] of Object.entries(figures.webhooks)) webhooks.of(status).value = count;
+    for (const [status, count] of Object.entries(figures.deliveriesWaiting))
+      deliveries.of(status).value = count;
+    callbacks.of().value = figures.callbacksWaiting;
+    groups.of().value = figures.groupsWaiting;
+    oldest.of().value = figures.groupsOldestSeconds;
+  };
+}
+
+function late(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref());
+}

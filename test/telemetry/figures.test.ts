@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { connectDatabase } from '../../src/database/connect.ts';
+import { storedFigures } from '../../src/database/figures.ts';
+import { createRegistry } from '../../src/telemetry/registry.ts';
+import { tellOfStored, type StoredFigures } from '../../src/telemetry/readings.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { eventually, startRuns } from '../support/runs.ts';
+import { samplesOf, valueOf } from './observed.ts';
+
+describe('the figures of the database', function () {
+  this.timeout(60_000);
+
+  it('count runs by state while they go on, and not afterwards', async () => {
+    const runs = await startRuns();
+    try {
+      const going = await runs.submit({ rehearsal: { step_ms: 60_000 } });
+      const paused = await runs.submit({ rehearsal: { step_ms: 60_000 } });
+      await runs.reaches(going, 'executing');
+      await runs.reaches(paused, 'executing');
+      await runs.control.pause(paused, { by: 'test' });
+      await runs.reaches(paused, 'paused');
+      assert.deepEqual((await storedFigures(runs.database)).tasks, {
+        initializing: 0,
+        planning: 0,
+        executing: 1,
+        paused: 1,
+      });
+      for (const id of [going, paused]) await runs.control.cancel(id, { by: 'test' });
+      for (const id of [going, paused]) await runs.reaches(id, 'cancelled');
+      assert.equal((await storedFigures(runs.database)).tasks['executing'], 0);
+    } finally {
+      await runs.close();
+    }
+  });
+
+  it('count webhooks by how they are, and what waits for them', async () => {
+    const receiver = await startReceiver();
+    const deliveries = await startDeliveries();
+    try {
+      receiver.answering(({ url }) => (url === '/bad' ? 500 : 204));
+      await deliveries.webhook({ url: `${receiver.url}/good` });
+      await deliveries.webhook({ url: `${receiver.url}/bad` });
+      await deliveries.webhook({ url: `${receiver.url}/off`, active: false });
+      await deliveries.publish([{}, {}]);
+      const figures = await eventually('both failures wait for a retry', async () => {
+        const now = await storedFigures(deliveries.database);
+        return now.deliveriesWaiting['retrying'] === 2 && now.groupsWaiting === 0 && now;
+      });
+      assert.deepEqual(figures.webhooks, { active: 1, failing: 1, inactive: 1, disabled: 0 });
+      assert.deepEqual(figures.deliveriesWaiting, { pending: 0, retrying: 2, held: 0 });
+      assert.equal(figures.groupsOldestSeconds, 0);
+    } finally {
+      await deliveries.close();
+      await receiver.close();
+    }
+  });
+
+  it('tell how long a group of events waits that nobody has taken up', async () => {
+    const deliveries = await startDeliveries({ workers: 0 });
+    const database = await connectDatabase(deliveries.configuration.databaseUrl);
+    try {
+      const before = new Date(Date.now() - 90_000);
+      await database.em
+        .fork()
+        .execute('insert into event_groups (id, created_at) values (?, ?)', [randomUUIDv7(), before]);
+      const { groupsWaiting, groupsOldestSeconds } = await storedFigures(database);
+      assert.equal(groupsWaiting, 1);
+      assert.ok(groupsOldestSeconds >= 89 && groupsOldestSeconds < 150, String(groupsOldestSeconds));
+    } finally {
+      await database.close();
+      await deliveries.close();
+    }
+  });
+});
+
+describe('reading the figures of the database', () => {
+  const FIGURES: StoredFigures = {
+    tasks: { executing: 3 },
+    webhooks: {},
+    deliveriesWaiting: {},
+    callbacksWaiting: 0,
+    groupsWaiting: 0,
+    groupsOldestSeconds: 0,
+  };
+
+  it('asks once, however often and however many read within ten seconds', async () => {
+    const registry = createRegistry();
+    let asked = 0;
+    const read = async () => {
+      asked += 1;
+      return FIGURES;
+    };
+    tellOfStored(registry, read, (error) => assert.fail(String(error)));
+    const texts = await Promise.all([registry.text(), registry.text()]);
+    texts.push(await registry.text());
+    assert.equal(asked, 1);
+    for (const text of texts)
+      assert.equal(valueOf(samplesOf(text), 'baton_tasks', { state: 'executing' }), 3);
+  });
+
+  it('leaves everything else readable when the database is away, and says so', async () => {
+    const registry = createRegistry();
+    registry.family({ name: 'other', type: 'gauge', help: 'x', labels: [] }).of().value = 1;
+    const troubles: unknown[] = [];
+    tellOfStored(
+      registry,
+      async () => {
+        throw new Error('away');
+      },
+      (error) => troubles.push(error),
+    );
+    const samples = samplesOf(await registry.text());
+    assert.deepEqual([valueOf(samples, 'other'), valueOf(samples, 'baton_tasks')], [1, null]);
+    assert.equal(troubles.length, 1);
+  });
+});

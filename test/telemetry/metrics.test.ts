@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { PROCESSES, scrape, startObserved, valueOf, type ObservedService } from './observed.ts';
+
+const WEBHOOK = {
+  method: 'POST',
+  content_type: 'application/json',
+  events: [{ event: 'issue.created', filters: [] }],
+  include_secret_header: false,
+  active: true,
+  standard_webhooks: false,
+};
+
+describe('the figures of the processes', function () {
+  this.timeout(180_000);
+  let service: ObservedService;
+  let receiver: Receiver;
+
+  before(async () => {
+    service = await startObserved();
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    await work();
+  });
+  after(async () => {
+    await service?.close();
+    await receiver?.close();
+  });
+
+  /** A task with a callback, and an event that one webhook takes and another one refuses. */
+  async function work(): Promise<void> {
+    receiver.answering(({ url }) => (url === '/refusing' ? 500 : 204));
+    for (const path of ['/taking', '/refusing']) {
+      const made = await service.send('POST', '/api/v1/webhooks', {
+        name: path,
+        url: `${receiver.url}${path}`,
+        ...WEBHOOK,
+      });
+      assert.equal(made.status, 201, await made.text());
+    }
+    const event = { id: 'evt_1', event: 'issue.created', data: { issue: { id: '1' } } };
+    assert.equal((await service.send('POST', '/api/v1/events', event)).status, 202);
+    assert.equal((await service.send('POST', '/api/v1/events', event)).status, 202);
+    const task = {
+      title: 'A task',
+      project_id: service.installation.project_id,
+      callback_url: `${receiver.url}/cb`,
+    };
+    assert.equal((await service.send('POST', '/api/v1/tasks', task)).status, 201);
+    await receiver.receives(3, 60_000);
+  }
+
+  const reaches = (
+    what: string,
+    of: Parameters<typeof scrape>[1],
+    is: (value: number) => boolean,
+    labels = {},
+  ) =>
+    eventually(
+      `${what} of ${of}`,
+      async () => {
+        const value = valueOf(await scrape(service, of), what, labels);
+        return value !== null && is(value);
+      },
+      30_000,
+    );
+
+  it('tell what each process is', async () => {
+    for (const name of PROCESSES) {
+      const samples = await scrape(service, name);
+      assert.equal(valueOf(samples, 'baton_build_info', { process: name }), 1);
+      assert.ok((valueOf(samples, 'process_resident_memory_bytes') ?? 0) > 10e6);
+      assert.ok((valueOf(samples, 'process_cpu_seconds_total') ?? 0) > 0.1);
+      assert.ok((valueOf(samples, 'baton_database_connections') ?? 0) > 0);
+    }
+  });
+
+  it('count requests by the template of their path', async () => {
+    const samples = await scrape(service, 'api');
+    const of = { method: 'POST', route: '/api/v1/events', status: '202' };
+    assert.equal(valueOf(samples, 'baton_http_requests_total', of), 2);
+    assert.equal(
+      valueOf(samples, 'baton_http_request_duration_seconds_count', { route: '/api/v1/events' }),
+      2,
+    );
+    await service.send('GET', `/api/v1/tasks/${crypto.randomUUID()}`);
+    await service.send('GET', `/nowhere/${crypto.randomUUID()}`);
+    await service.send('BREW', '/api/v1/tasks');
+    const later = await scrape(service, 'api');
+    assert.equal(valueOf(later, 'baton_http_requests_total', { route: '/api/v1/tasks/{execution_id}' }), 1);
+    assert.ok((valueOf(later, 'baton_http_requests_total', { route: 'none' }) ?? 0) >= 1);
+    const ids = later.filter(({ labels }) =>
+      Object.values(labels).some((value) => /[0-9a-f]{8}-[0-9a-f]{4}-/.test(value)),
+    );
+    assert.deepEqual(ids, []);
+  });
+
+  it('count events, and those that were there already apart', async () => {
+    const samples = await scrape(service, 'api');
+    assert.equal(valueOf(samples, 'baton_events_received_total', { duplicate: 'false' }), 1);
+    assert.equal(valueOf(samples, 'baton_events_received_total', { duplicate: 'true' }), 1);
+  });
+
+  it('count states and steps of runs, wherever their workflow was at work', async () => {
+    await eventually('a run is completed in the figures', async () => {
+      const both = [...(await scrape(service, 'api')), ...(await scrape(service, 'task-worker'))];
+      return (
+        valueOf(both, 'baton_task_transitions_total', { state: 'completed' }) === 1 &&
+        valueOf(both, 'baton_task_transitions_total', { state: 'executing' }) === 1 &&
+        (valueOf(both, 'baton_steps_total', { outcome: 'completed' }) ?? 0) >= 1 &&
+        valueOf(both, 'baton_step_duration_seconds_count') === valueOf(both, 'baton_steps_total')
+      );
+    });
+  });
+
+  it('count callbacks and deliveries by what became of them', async () => {
+    await reaches('baton_callback_attempts_total', 'task-worker', (value) => value === 1, {
+      outcome: 'succeeded',
+    });
+    await reaches('baton_delivery_attempts_total', 'delivery-worker', (value) => value === 1, {
+      outcome: 'failed',
+      failure: 'status',
+      trigger: 'automatic',
+    });
+    const samples = await scrape(service, 'delivery-worker');
+    assert.equal(valueOf(samples, 'baton_delivery_attempts_total', { outcome: 'succeeded' }), 1);
+    assert.equal(valueOf(samples, 'baton_delivery_attempt_duration_seconds_count'), 2);
+    assert.equal(valueOf(samples, 'baton_delivery_lag_seconds_count'), 2);
+    const lag = valueOf(samples, 'baton_delivery_lag_seconds_sum') ?? Number.NaN;
+    assert.ok(lag > 0 && lag < 60, `two first attempts after ${lag} s together`);
+  });
+
+  it('show what waits, as the database has it, ten seconds old at most', async () => {
+    await reaches('baton_deliveries_waiting', 'task-worker', (value) => value === 1, { status: 'retrying' });
+    await reaches('baton_webhooks', 'task-worker', (value) => value === 1, { status: 'failing' });
+    const samples = await scrape(service, 'task-worker');
+    assert.equal(valueOf(samples, 'baton_webhooks', { status: 'active' }), 1);
+    assert.equal(valueOf(samples, 'baton_tasks', { state: 'executing' }), 0);
+    assert.ok((valueOf(samples, 'baton_stored_figures_age_seconds') ?? 100) < 12);
+    assert.equal(valueOf(await scrape(service, 'delivery-worker'), 'baton_tasks'), null);
+  });
+
+  it('bring what the SDK of Temporal counts, in the same answer', async () => {
+    for (const name of ['api', 'task-worker', 'delivery-worker'] as const) {
+      const samples = await scrape(service, name);
+      assert.ok((valueOf(samples, 'temporal_long_request') ?? 0) > 0, name);
+      assert.ok((valueOf(samples, 'temporal_worker_task_slots_available') ?? 0) > 0, name);
+    }
+    assert.ok(!(await scrape(service, 'gateway')).some(({ name }) => name.startsWith('temporal_')));
+  });
+
+  it('are at no address of the API', async () => {
+    assert.equal((await fetch(`${service.url}/metrics`)).status, 404);
+  });
+
+  it('come with health, and with what it is judged by', async () => {
+    for (const name of PROCESSES) {
+      assert.equal((await fetch(`${service.observedAt(name)}/health/live`)).status, 200);
+      const response = await fetch(`${service.observedAt(name)}/health/ready`);
+      const body = (await response.json()) as { status: string; checks: Record<string, { status: string }> };
+      assert.deepEqual([response.status, body.status], [200, 'ready'], name);
+      for (const check of Object.values(body.checks)) assert.equal(check.status, 'ok');
+      assert.equal('workers' in body.checks, name !== 'gateway');
+      assert.equal((await fetch(`${service.observedAt(name)}/other`)).status, 404);
+      assert.equal((await fetch(`${service.observedAt(name)}/metrics`, { method: 'POST' })).status, 405);
+    }
+  });
+});

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../dev/free-port.ts';
+import { startNodeService } from '../../dev/node-service.ts';
+import { inCheckout } from '../../dev/paths.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { freshDatabase, services } from '../support/services.ts';
+
+const ROOTS = {
+  api: 'src/api/server.ts',
+  gateway: 'src/gateway/server.ts',
+  'task-worker': 'workers/task-worker.ts',
+  'delivery-worker': 'workers/delivery-worker.ts',
+} as const;
+export type ProcessName = keyof typeof ROOTS;
+export const PROCESSES = Object.keys(ROOTS) as ProcessName[];
+
+/** The service as processes, each with a port to be watched at, on the services of the run. */
+export type ObservedService = {
+  installation: Installation;
+  url: string;
+  /** Where the process is watched. */
+  observedAt(name: ProcessName): string;
+  /** What a process has logged, line by line. */
+  logged(name: ProcessName): Record<string, unknown>[];
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  stop(name: ProcessName): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+/** Starts the processes named, with these variables beside those that every one needs. */
+export async function startObserved(
+  environment: Record<string, string> = {},
+  names: readonly ProcessName[] = PROCESSES,
+): Promise<ObservedService> {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-observed-'));
+  const database = await freshDatabase();
+  const installation = await setUpInstallation(database.url, {
+    workspaceName: 'Test',
+    projectName: 'First',
+    adminEmail: 'owner@example.com',
+  });
+  const { temporalAddress, namespace, tlsFiles } = services();
+  const ring = `test:${randomBytes(32).toString('base64')}`;
+  const shared = {
+    ...process.env,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: temporalAddress,
+    TEMPORAL_NAMESPACE: namespace,
+    BATON_SEALING_KEYS: ring,
+    BATON_TOKEN_KEYS: ring,
+    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
+    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
+    OUTBOUND_CA_FILE: tlsFiles.ca,
+  };
+  const ports = new Map<ProcessName, number>();
+  for (const name of names) ports.set(name, await freePort());
+  const apiPort = await freePort();
+  const running = new Map<ProcessName, Awaited<ReturnType<typeof startNodeService>>>();
+  const logFile = (name: ProcessName) => join(folder, `${name}.log`);
+  // One after the other: a machine that starts four processes at once is slow with each.
+  for (const name of names) {
+    const PORT = String(name === 'gateway' ? await freePort() : apiPort);
+    const own = { PORT, METRICS_PORT: String(ports.get(name)) };
+    const started = await startNodeService({
+      name,
+      root: inCheckout(ROOTS[name]),
+      logFile: logFile(name),
+      environment: { ...shared, ...own, ...environment },
+    });
+    running.set(name, started);
+  }
+  const url = `http://127.0.0.1:${apiPort}`;
+  return {
+    installation,
+    url,
+    observedAt: (name) => `http://127.0.0.1:${ports.get(name)}`,
+    logged: (name) =>
+      readFileSync(logFile(name), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    send: (method, path, body, headers = {}) =>
+      fetch(`${url}${path}`, {
+        method,
+        headers: { 'X-API-Key': installation.api_key, 'Content-Type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(20_000),
+      }),
+    stop: async (name) => await running.get(name)?.stop(),
+    async close() {
+      await Promise.all([...running.values()].map((one) => one.stop()));
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One line of a scrape: what is measured, of what, and how much. */
+export type Sample = { name: string; labels: Record<string, string>; value: number };
+
+/** Reads the text that Prometheus reads. @throws where a line is none that it could read */
+export function samplesOf(text: string): Sample[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name = '', labels = '', value = ''] =
+        /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$/.exec(line) ?? [];
+      if (name === '') throw new Error(`not a line that Prometheus reads: ${line}`);
+      const pairs = [...labels.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)];
+      return {
+        name,
+        labels: Object.fromEntries(pairs.map(([, key = '', shown = '']) => [key, shown])),
+        value: Number(value === '+Inf' ? Number.POSITIVE_INFINITY : value),
+      };
+    });
+}
+
+/** What a process tells at this moment. */
+export async function scrape(service: ObservedService, name: ProcessName): Promise<Sample[]> {
+  const response = await fetch(`${service.observedAt(name)}/metrics`);
+  if (response.status !== 200) throw new Error(`${name} answered ${response.status}`);
+  return samplesOf(await response.text());
+}
+
+/** The sum over all samples of a name with these labels; null where there is none. */
+export function valueOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Record<string, string> = {},
+): number | null {
+  const fitting = samples.filter(
+    (sample) =>
+      sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+  );
+  return fitting.length === 0 ? null : fitting.reduce((sum, { value }) => sum + value, 0);
+}

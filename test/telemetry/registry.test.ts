@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { freePort } from '../../dev/free-port.ts';
+import { createRegistry } from '../../src/telemetry/registry.ts';
+import { openObservation, type Readiness } from '../../workers/observation.ts';
+import { UNOBSERVED } from '../../workers/telemetry.ts';
+import { samplesOf, valueOf } from './observed.ts';
+
+describe('the text for Prometheus', () => {
+  it('holds names, kinds and cells, with what is special in a label escaped', async () => {
+    const registry = createRegistry();
+    const family = registry.family({
+      name: 'made_total',
+      type: 'counter',
+      help: 'Made.',
+      labels: ['of', 'by'],
+    });
+    family.of('wood', 'a "hand"\\\n').value += 2;
+    family.of('wood', 'a "hand"\\\n').value += 1;
+    assert.equal(
+      await registry.text(),
+      '# HELP made_total Made.\n# TYPE made_total counter\nmade_total{of="wood",by="a \\"hand\\"\\\\\\n"} 3\n',
+    );
+  });
+
+  it('leaves out what has no cell', async () => {
+    const registry = createRegistry();
+    registry.family({ name: 'none', type: 'gauge', help: 'x', labels: ['of'] });
+    registry.histogram({ name: 'none_seconds', type: 'histogram', help: 'x', labels: [], buckets: [1] });
+    assert.equal(await registry.text(), '');
+  });
+
+  it('adds the buckets of a histogram up, and counts what is beyond them', async () => {
+    const registry = createRegistry();
+    const seconds = registry.histogram({
+      name: 'took_seconds',
+      type: 'histogram',
+      help: 'x',
+      labels: ['of'],
+      buckets: [0.1, 1, 10],
+    });
+    for (const reading of [0.1, 0.5, 0.6, 100]) seconds.observe(reading, 'a');
+    const samples = samplesOf(await registry.text());
+    const below = (le: string) => valueOf(samples, 'took_seconds_bucket', { of: 'a', le });
+    assert.deepEqual(['0.1', '1', '10', '+Inf'].map(below), [1, 3, 3, 4]);
+    assert.equal(valueOf(samples, 'took_seconds_count', { of: 'a' }), 4);
+    assert.equal(valueOf(samples, 'took_seconds_sum', { of: 'a' }), 101.2);
+  });
+
+  it('asks those who read only when somebody reads', async () => {
+    const registry = createRegistry();
+    const cell = registry.family({ name: 'read', type: 'gauge', help: 'x', labels: [] }).of();
+    registry.beforeReading(() => void (cell.value += 1));
+    await registry.text();
+    assert.equal(valueOf(samplesOf(await registry.text()), 'read'), 2);
+  });
+});
+
+describe('the port to watch a process at', () => {
+  const observed = () => ({ ...UNOBSERVED, registry: createRegistry() });
+  const readyAt = async (port: number) => {
+    const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
+    return { status: response.status, body: (await response.json()) as Readiness };
+  };
+
+  it('says why a process is not ready: it starts, or something is away', async () => {
+    const port = await freePort();
+    const observation = await openObservation({ metrics: { host: '127.0.0.1', port } }, observed());
+    try {
+      const starting = await readyAt(port);
+      assert.equal(starting.status, 503);
+      assert.equal(starting.body.checks['process']?.reason, 'The process is starting.');
+      const reason = 'PostgreSQL is out of reach.';
+      observation.judgeBy(async () => ({
+        status: 'not_ready',
+        checks: { postgres: { status: 'failing', reason } },
+      }));
+      assert.deepEqual(await readyAt(port), {
+        status: 503,
+        body: { status: 'not_ready', checks: { postgres: { status: 'failing', reason } } },
+      });
+    } finally {
+      await observation.close();
+    }
+  });
+
+  it('is a clear error where it is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    await assert.rejects(openObservation({ metrics: { host: '127.0.0.1', port } }, observed()), {
+      message: `port ${port} of 127.0.0.1 is taken; set METRICS_PORT to another one`,
+    });
+    await new Promise((resolve) => other.close(resolve));
+  });
+});
