@@ -11,7 +11,8 @@ export type WebSocketLike = {
   readonly readyState: number;
   send(data: string): void;
   close(code?: number): void;
-  addEventListener(type: string, listener: (event: never) => void): void;
+  // oxlint-disable-next-line typescript/no-explicit-any -- each kind of WebSocket has events of its own
+  addEventListener(type: string, listener: (event: any) => void): void;
 };
 export type WebSocketConstructor = new (address: string) => WebSocketLike;
 

@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inCheckout } from '../../dev/paths.ts';
+
+const STRICT = { strict: true, noEmit: true, target: 'es2022', skipLibCheck: false };
+
+/**
+ * Checks programs in a folder of their own below `project`, so that they find what is installed there. `types` named in
+ * the options are the checkout's.
+ * @returns what the compiler complains of, empty where it does not
+ */
+export function typeCheck(
+  project: string,
+  programs: Readonly<Record<string, string>>,
+  options: Record<string, unknown>,
+): string {
+  const folder = mkdtempSync(join(project, 'checked-'));
+  for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+  const compilerOptions = { ...STRICT, typeRoots: [inCheckout('node_modules', '@types')], ...options };
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: Object.keys(programs) }),
+  );
+  const compiler = inCheckout('node_modules', '@typescript', 'native', 'bin', 'tsc');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, '-p', folder], {
+    encoding: 'utf8',
+  });
+  return status === 0 ? '' : stdout + stderr;
+}
