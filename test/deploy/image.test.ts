@@ -57,6 +57,7 @@ describe('what the container file makes', function () {
   let filesBefore: Map<string, string>;
   let databaseName: string;
   const ports = {} as Record<Name, number>;
+  const healthPorts = {} as Record<Name, number>;
   const running = new Map<Name, RunningProcess>();
 
   before(async () => {
@@ -66,7 +67,10 @@ describe('what the container file makes', function () {
     chmodSync(folder, 0o755);
     databaseName = `image_${randomBytes(6).toString('hex')}`;
     await asOwner(`create database ${databaseName}`);
-    for (const name of PROCESSES) ports[name] = await freePort();
+    for (const name of PROCESSES) {
+      ports[name] = await freePort();
+      healthPorts[name] = await freePort();
+    }
     const ring = () => `k1:${randomBytes(32).toString('base64')}`;
     environment = {
       ...image.environment,
@@ -91,7 +95,11 @@ describe('what the container file makes', function () {
 
   const logOf = (name: string) => join(folder, `${name}.log`);
   const urlOf = (name: Name) => `http://127.0.0.1:${ports[name]}`;
-  const variables = (name: Name) => ({ ...environment, PORT: String(ports[name]) });
+  const variables = (name: Name) => ({
+    ...environment,
+    PORT: String(ports[name]),
+    METRICS_PORT: String(healthPorts[name]),
+  });
 
   /** Ends with the exit code of a command of the image that is no service. */
   async function command(words: string[], given: Record<string, string> = environment): Promise<string> {
@@ -177,9 +185,9 @@ describe('what the container file makes', function () {
     assert.ok(last);
     const [, words = ''] = /CMD (.*)$/.exec(only(last, 'HEALTHCHECK').value) ?? [];
     const check = (JSON.parse(words) as string[]).map((word) => word.replace('/app', image.folder));
-    await command(check, variables('api'));
-    await command(check, variables('gateway'));
-    const nobody = { ...variables('api'), PORT: String(await freePort()) };
+    for (const name of PROCESSES) await command(check, variables(name));
+    const free = String(await freePort());
+    const nobody = { ...variables('api'), PORT: free, METRICS_PORT: free };
     await assert.rejects(command(check, nobody), /nothing listens/);
   });
 
