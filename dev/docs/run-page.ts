@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
@@ -7,23 +7,34 @@ import { differences } from './shapes.ts';
 import { stepsOf, type Step } from './steps.ts';
 import { openTerminal, type Beside, type Outcome, type Terminal } from './terminal.ts';
 
-/** A service that runs, the checkout that it was started from, and paths of programs that pages have readers put into `PATH`. */
-export type Reading = { checkout: string; baseUrl: string; programs: Record<string, string> };
+/**
+ * A service that runs, the checkout that it was started from, and paths of programs that pages have readers put into
+ * `PATH`. `quick`: `npx` is no more than what it does here in the end, without npm's way there.
+ */
+export type Reading = { checkout: string; baseUrl: string; programs: Record<string, string>; quick: boolean };
 
 /** What went wrong at which line; nothing more of the page was done. */
 export type PageReport = { ran: number; failure: string | null };
 
-const BLOCK_LIMIT_MS = 90_000;
-const SOON_MS = 30_000;
+const BLOCK_LIMIT_MS = 120_000;
+const SOON_MS = 60_000;
 /** Ports in the pages that something else may have on the machine of the test. */
 const OWN_PORTS = /\b(?:3001|4000|8080|8443)\b/g;
+/** npm takes longer to find a program of the checkout than most commands take. */
+const QUICK_NPX = `#!/bin/sh
+name="$1"; shift
+case "$name" in
+  baton) exec node_modules/node/bin/node cli/baton.mjs "$@" ;;
+  *) exec "node_modules/.bin/$name" "$@" ;;
+esac
+`;
 /** Of curl, for an HTTP status of 400 and above. */
 const REFUSED = 22;
 
 /** Does what a page says, from its top to its bottom, with a home of its own, and stops at the first that goes wrong. */
 export async function followPage(page: Page, reading: Reading): Promise<PageReport> {
   const home = mkdtempSync(join(tmpdir(), 'baton-page-'));
-  const environment = environmentIn(home, reading.programs);
+  const environment = environmentIn(home, reading);
   const terminal = openTerminal({ scratch: home, cwd: reading.checkout, environment });
   const follower = { terminal, other: null as Beside | null, last: '', put: await portsFor(reading) };
   let ran = 0;
@@ -43,10 +54,11 @@ export async function followPage(page: Page, reading: Reading): Promise<PageRepo
 type Follower = { terminal: Terminal; other: Beside | null; last: string; put(text: string): string };
 
 /** What a person who has just cloned the repository has, without what this process was given. */
-function environmentIn(home: string, programs: Reading['programs']): NodeJS.ProcessEnv {
+function environmentIn(home: string, { programs, quick }: Reading): NodeJS.ProcessEnv {
   const own = join(home, 'bin');
   mkdirSync(own);
   for (const [name, path] of Object.entries(programs)) symlinkSync(path, join(own, name));
+  if (quick) writeFileSync(join(own, 'npx'), QUICK_NPX, { mode: 0o755 });
   const given = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'));
   const path = [own, ...given];
   return {
