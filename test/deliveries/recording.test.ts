@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { recordUntilDone } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/connect.ts';
 import type { AttemptResult } from '../../src/database/delivery-results.ts';
@@ -51,16 +52,15 @@ function breaking(database: Database, moment: 'before' | 'after'): Database {
   const connection = {
     async getNativeClient() {
       const pool = await database.em.getConnection().getNativeClient();
-      return {
-        async query(statement: { text: string }) {
-          const breaks = !isBroken;
-          isBroken = true;
-          if (breaks && moment === 'before') throw lost();
-          const answer = await pool.query(statement);
-          if (breaks) throw lost();
-          return answer;
-        },
+      const query = async (statement: { text: string }) => {
+        const breaks = !isBroken;
+        isBroken = true;
+        if (breaks && moment === 'before') throw lost();
+        const answer = await pool.query(statement);
+        if (breaks) throw lost();
+        return answer;
       };
+      return { connect: async () => Object.assign(new EventEmitter(), { query, release() {} }) };
     },
   };
   const em = { getConnection: () => connection, fork: () => database.em.fork() };

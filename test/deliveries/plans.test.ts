@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { connectDatabase, statements, type Database } from '../../src/database/connect.ts';
+import { recordResults, type AttemptResult } from '../../src/database/delivery-results.ts';
+import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+import { eventually } from '../support/runs.ts';
+
+const GROWN = 70_000;
+
+describe('a statement that was prepared while its table was empty', function () {
+  this.timeout(120_000);
+  let fresh: FreshDatabase;
+  let database: Database;
+  const workspaceId = randomUUID();
+  const webhookId = randomUUID();
+  before(async () => {
+    fresh = await freshDatabase();
+    // One connection, so that all plans are its plans; and nothing but ourselves that would make them anew.
+    database = await connectDatabase(fresh.url, 1);
+    const db = statements(database);
+    await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
+    await sql`insert into workspaces (id, name, created_at) values (${workspaceId}::uuid, 'W', now())`.execute(
+      db,
+    );
+    await sql`
+      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
+      values (${webhookId}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
+    `.execute(db);
+  });
+  after(async () => {
+    await database.close();
+    await fresh.drop();
+  });
+
+  async function newDeliveries(count: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+      select gen_random_uuid(), ${workspaceId}::uuid, ${webhookId}::uuid, n, 'e', 'issue.created', 'pending', now(), now()
+      from generate_series(1, ${count}) n returning id
+    `.execute(statements(database));
+    return rows.map(({ id }) => id);
+  }
+
+  /** Records results as a worker does; answers how many rows of the table were read without an index. */
+  async function rowsRead(): Promise<number> {
+    const ids = await newDeliveries(60);
+    const before = await readSoFar();
+    const { recorded } = await recordResults(database, ids.map(successOf));
+    assert.equal(recorded.size, ids.length);
+    return (await readSoFar()) - before;
+  }
+
+  async function readSoFar(): Promise<number> {
+    const db = statements(database);
+    await sql`select pg_stat_force_next_flush()`.execute(db);
+    const { rows } = await sql<{ read: string }>`
+      select seq_tup_read as read from pg_stat_user_tables where relname = 'deliveries'
+    `.execute(db);
+    return Number(rows[0]?.read);
+  }
+
+  it('goes by the index soon after the table has grown, without an analysis of it', async () => {
+    // The server settles on one plan for all values with the sixth time.
+    for (let time = 0; time < 8; time += 1) await rowsRead();
+    assert.ok((await rowsRead()) > 0, 'with few rows all of them are read');
+    await newDeliveries(GROWN);
+    await eventually('results that are written by the index', async () => (await rowsRead()) === 0, 30_000);
+    for (let time = 0; time < 8; time += 1) assert.equal(await rowsRead(), 0);
+  });
+
+  function successOf(delivery_id: string): AttemptResult {
+    const now = new Date().toISOString();
+    return {
+      delivery_id,
+      webhook_id: webhookId,
+      workspace_id: workspaceId,
+      generation: 0,
+      trigger: 'automatic',
+      succeeded: true,
+      attempted_at: now,
+      completed_at: now,
+      url: 'http://x',
+      request_headers: {},
+      response_status: 204,
+      response_headers: {},
+      response_body: '',
+      response_truncated: false,
+      failure: null,
+      message: null,
+      address: null,
+      timings: {} as AttemptResult['timings'],
+      response_ms: 3,
+    };
+  }
+});
