@@ -6,11 +6,13 @@ import { parseKeyRing } from '../src/security/key-ring.ts';
 
 /*
  * Makes every bundle of workflows that a process may ask for, so that an image carries them: with payloads in clear and
- * with encrypted ones. Which keys encrypt is no part of a bundle.
+ * with encrypted ones, with traces and without. Which keys encrypt is no part of a bundle.
  */
 const logger = new DefaultLogger('WARN');
 const anyKeys = parseKeyRing(`any:${randomBytes(32).toString('base64')}`);
 for (const converter of [{}, dataConverterOf(anyKeys)]) {
-  await workflowBundle(logger, converter);
-  await agentsBundle(logger, converter);
+  for (const traced of [false, true]) {
+    await workflowBundle(logger, converter, traced);
+    await agentsBundle(logger, converter, traced);
+  }
 }

@@ -83,6 +83,8 @@ describe('what the container file makes', function () {
       BATON_TOKEN_KEYS: ring(),
       BATON_PAYLOAD_KEYS: ring(),
       CHANNEL_IN_API: 'false',
+      // As a form that was not filled in has it.
+      TEMPORAL_API_KEY: '',
     };
   });
 

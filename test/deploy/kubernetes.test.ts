@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv } from 'ajv';
+import { inCheckout } from '../../dev/paths.ts';
+import { pythonTool } from '../../dev/python-tools.ts';
+import { readConfiguration } from '../../src/configuration.ts';
+import { taskQueues } from '../../src/workflows/messages.ts';
+import { manifestsOf, selects, yamlFilesOf, type Manifest } from './manifests.ts';
+import { scaledObjectSchema } from './scaled-object-schema.ts';
+
+const inKubernetes = (...parts: string[]) => inCheckout('deploy', 'kubernetes', ...parts);
+const baseFiles = yamlFilesOf(inKubernetes('base')).filter((path) => !path.endsWith('kustomization.yaml'));
+const base = baseFiles.flatMap(manifestsOf);
+const scaled = manifestsOf(inKubernetes('keda', 'scaled-objects.yaml'));
+const secrets = manifestsOf(inKubernetes('secret.example.yaml'));
+const [kustomization] = manifestsOf(inKubernetes('base', 'kustomization.yaml'));
+const [overlay] = manifestsOf(inKubernetes('keda', 'kustomization.yaml'));
+
+const SERVING = ['api', 'gateway'];
+const WORKING = ['delivery-worker', 'task-worker'];
+/** What a process gives itself to end, in `workers/process.ts`. */
+const CLOSE_LIMIT_SECONDS = 20;
+
+const ofKind = (kind: string, among = base) => among.filter((one) => one.kind === kind);
+const names = (manifests: Manifest[]) => manifests.map(({ metadata }) => metadata.name as string).toSorted();
+const deployments = ofKind('Deployment');
+const configuration = ofKind('ConfigMap')[0]?.['data'] as Record<string, string>;
+const podOf = (one: Manifest) => one['spec'].template;
+const containerOf = (one: Manifest) => podOf(one).spec.containers[0];
+
+describe('the Kubernetes manifests', () => {
+  it('are as the schemas of Kubernetes say, to the letter', async function () {
+    this.timeout(320_000);
+    const tool = await pythonTool('kubernetes-validate');
+    const files = [...baseFiles, inKubernetes('secret.example.yaml')];
+    await promisify(execFile)(tool, ['--strict', '--quiet', ...files]);
+    const folder = mkdtempSync(join(tmpdir(), 'baton-manifests-'));
+    try {
+      const text = readFileSync(inKubernetes('base', 'api.yaml'), 'utf8');
+      writeFileSync(join(folder, 'api.yaml'), text.replace('readinessProbe', 'readynessProbe'));
+      const broken = spawnSync(tool, ['--strict', '--quiet', join(folder, 'api.yaml')], { encoding: 'utf8' });
+      assert.equal(broken.status, 1);
+      assert.match(`${broken.stdout}${broken.stderr}`, /readynessProbe/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('are all among the resources of their kustomization, with an image of this version', () => {
+    const listed = kustomization?.['resources'] as string[];
+    const there = baseFiles.map((path) => basename(path));
+    assert.deepEqual(listed.toSorted(), there.toSorted());
+    const { version } = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8'));
+    assert.deepEqual(kustomization?.['images'], [
+      { name: 'baton', newName: 'registry.example.com/baton', newTag: version },
+    ]);
+    for (const { metadata } of [...base, ...scaled, ...secrets])
+      assert.equal(metadata.namespace ?? metadata.name, 'baton');
+  });
+
+  it('start every process of the image by its word', () => {
+    assert.deepEqual(names(deployments), [...SERVING, ...WORKING].toSorted());
+    for (const one of [...deployments, ...ofKind('Job')]) {
+      const { image, args, command } = containerOf(one);
+      assert.deepEqual(
+        { image, args, command },
+        { image: 'baton', args: [one.metadata.name], command: undefined },
+      );
+    }
+  });
+
+  it('give every process as few rights as there can be', () => {
+    for (const one of [...deployments, ...ofKind('Job')]) {
+      const { spec } = podOf(one);
+      assert.equal(spec.automountServiceAccountToken, false);
+      assert.equal(spec.securityContext.runAsNonRoot, true);
+      assert.equal(spec.securityContext.runAsUser, 1000);
+      assert.deepEqual(spec.securityContext.seccompProfile, { type: 'RuntimeDefault' });
+      assert.deepEqual(containerOf(one).securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      const { requests, limits } = containerOf(one).resources;
+      assert.ok(requests.cpu && requests.memory && limits.memory, one.metadata.name);
+    }
+  });
+
+  it('leave each process the time that it takes to end in order', () => {
+    const source = readFileSync(inCheckout('workers', 'process.ts'), 'utf8');
+    assert.match(source, new RegExp(`CLOSE_LIMIT_MS = ${CLOSE_LIMIT_SECONDS}_000;`));
+    for (const one of deployments) {
+      const before = containerOf(one).lifecycle?.preStop.sleep.seconds ?? 0;
+      assert.equal(before > 0, SERVING.includes(one.metadata.name));
+      assert.ok(podOf(one).spec.terminationGracePeriodSeconds > before + CLOSE_LIMIT_SECONDS);
+      assert.deepEqual(one['spec'].strategy.rollingUpdate, { maxSurge: 1, maxUnavailable: 0 });
+    }
+  });
+
+  it('ask for health where it is told', () => {
+    for (const one of deployments) {
+      const { ports, startupProbe, readinessProbe, livenessProbe } = containerOf(one);
+      const port = (name: string) => ports.find((candidate: { name: string }) => candidate.name === name);
+      assert.equal(port('metrics').containerPort, Number(configuration['METRICS_PORT']));
+      assert.equal(podOf(one).metadata.annotations['prometheus.io/port'], configuration['METRICS_PORT']);
+      const asked = SERVING.includes(one.metadata.name) ? 'http' : 'metrics';
+      assert.equal(port('http')?.containerPort, asked === 'http' ? 3000 : undefined);
+      assert.deepEqual(startupProbe.httpGet, { path: '/health/live', port: asked });
+      assert.deepEqual(livenessProbe.httpGet, { path: '/health/live', port: asked });
+      assert.deepEqual(readinessProbe.httpGet, { path: '/health/ready', port: asked });
+    }
+  });
+
+  it('choose by labels what they mean', () => {
+    for (const one of deployments) {
+      const { name } = one.metadata;
+      const { labels } = podOf(one).metadata;
+      assert.ok(selects(one['spec'].selector.matchLabels, labels));
+      for (const spread of podOf(one).spec.topologySpreadConstraints)
+        assert.ok(selects(spread.labelSelector.matchLabels, labels));
+      const chosen = deployments.filter((other) =>
+        selects(one['spec'].selector.matchLabels, podOf(other).metadata.labels),
+      );
+      assert.deepEqual(names(chosen), [name]);
+      const budget = ofKind('PodDisruptionBudget').find(({ metadata }) => metadata.name === name);
+      assert.ok(selects(budget?.['spec'].selector.matchLabels, labels));
+    }
+    assert.deepEqual(names(ofKind('Service')), SERVING);
+    for (const service of ofKind('Service')) {
+      const target = deployments.find(({ metadata }) => metadata.name === service.metadata.name);
+      assert.ok(target && selects(service['spec'].selector, podOf(target).metadata.labels));
+    }
+  });
+
+  it('scale by load, and say the number of pods in one place only', () => {
+    assert.deepEqual(names(ofKind('HorizontalPodAutoscaler')), SERVING);
+    for (const one of ofKind('HorizontalPodAutoscaler')) {
+      assert.equal(one['spec'].scaleTargetRef.name, one.metadata.name);
+      assert.ok(one['spec'].minReplicas >= 2);
+    }
+    for (const one of deployments)
+      assert.equal(one['spec'].replicas, SERVING.includes(one.metadata.name) ? undefined : 2);
+    const patch = overlay?.['patches'][0] as { target: { kind: string; name: string }; patch: string };
+    const patched = deployments.filter(({ metadata }) =>
+      new RegExp(`^${patch.target.name}$`).test(metadata.name),
+    );
+    assert.deepEqual(names(patched), WORKING);
+    assert.match(patch.patch, /op: remove\n\s*path: \/spec\/replicas/);
+  });
+
+  it("scale workers by the backlog of each of Temporal's task queues that they work on", () => {
+    const judge = new Ajv({ allErrors: true }).compile(scaledObjectSchema);
+    for (const one of scaled) assert.ok(judge(one), JSON.stringify(judge.errors));
+    assert.deepEqual(names(scaled), WORKING);
+    const queues = taskQueues(configuration['BATON_TASK_QUEUE'] ?? '');
+    const expected = {
+      'task-worker': [queues.runs, queues.agents, queues.callbacks],
+      'delivery-worker': [queues.deliveries],
+    };
+    const found = Object.fromEntries(
+      scaled.map(({ metadata, spec }) => [
+        metadata.name,
+        spec.triggers.map((trigger: Manifest) => trigger.metadata.taskQueue),
+      ]),
+    );
+    assert.deepEqual(found, expected);
+    for (const { metadata, spec } of scaled) {
+      assert.equal(spec.scaleTargetRef.name, metadata.name);
+      for (const trigger of spec.triggers)
+        assert.equal(trigger.metadata.namespace, configuration['TEMPORAL_NAMESPACE']);
+    }
+  });
+
+  it('give the processes a configuration that they take', () => {
+    const ring = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
+    const [secret] = secrets;
+    const filled: Record<string, string> = {
+      ...secret?.['stringData'],
+      DATABASE_URL: 'postgresql://baton:x@db.example.com/baton',
+      BATON_SEALING_KEYS: ring,
+      BATON_TOKEN_KEYS: ring,
+    };
+    assert.deepEqual(Object.keys(filled), Object.keys(secret?.['stringData']));
+    const read = readConfiguration({ ...configuration, ...filled });
+    assert.equal(read.channelInApi, false);
+    assert.throws(() => readConfiguration(configuration), /DATABASE_URL[\s\S]*BATON_SEALING_KEYS/);
+    for (const one of [...deployments, ...ofKind('Job')]) {
+      const from = containerOf(one).envFrom as Record<string, { name: string; optional?: boolean }>[];
+      const sources = from.map((source) => JSON.stringify(source));
+      const models = '{"secretRef":{"name":"baton-models","optional":true}}';
+      const both = ['{"configMapRef":{"name":"baton"}}', '{"secretRef":{"name":"baton"}}'];
+      assert.deepEqual(sources, one.metadata.name === 'task-worker' ? [...both, models] : both);
+    }
+    assert.deepEqual(names(secrets), ['baton', 'baton-models']);
+    for (const { stringData } of secrets) assert.deepEqual(new Set(Object.values(stringData)), new Set(['']));
+  });
+
+  it('lead the live channel to the gateways and all else to the API, over TLS', () => {
+    const [ingress] = ofKind('Ingress');
+    const host = new URL(configuration['BASE_URL'] ?? '').hostname;
+    assert.deepEqual(ingress?.['spec'].tls[0].hosts, [host]);
+    const rule = ingress?.['spec'].rules[0];
+    assert.equal(rule.host, host);
+    const ways = rule.http.paths.map(({ path, backend }: Manifest) => [path, backend.service.name]);
+    assert.deepEqual(ways, [
+      ['/ws', 'gateway'],
+      ['/', 'api'],
+    ]);
+  });
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { inCheckout } from '../../dev/paths.ts';
+import { readCompose, variablesIn } from './compose-file.ts';
+import { environmentOf, readContainerfile } from './containerfile.ts';
+import { manifestsOf } from './manifests.ts';
+
+/** Read by Node, the C library and programs, not by us. */
+const OF_OTHERS = new Set(['NODE_ENV', 'HOME', 'MALLOC_ARENA_MAX']);
+const OURS = ['api', 'gateway', 'task-worker', 'delivery-worker', 'migrate'];
+
+const textOf = (...parts: string[]) => readFileSync(inCheckout(...parts), 'utf8');
+
+/** Every variable that the page of the configuration has a row for. */
+function documented(): Set<string> {
+  const rows = textOf('docs', 'configuration.md')
+    .split('\n')
+    .filter((line) => /^\| `[A-Z]/.test(line));
+  return new Set(
+    rows.flatMap((row) =>
+      [...(row.split('|')[1] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => name),
+    ),
+  );
+}
+
+/** Every variable that deploy/ gives to a process of ours, with the file that does. */
+function given(): [string, string][] {
+  const compose = readCompose(textOf('deploy', 'compose.yaml'));
+  const inCompose = OURS.flatMap((name) => Object.keys(compose.services[name]?.environment ?? {}));
+  const image = readContainerfile(inCheckout('deploy', 'Containerfile')).at(-1);
+  const inImage = image ? Object.keys(environmentOf(image)) : [];
+  const manifests = ['base/configuration.yaml', 'secret.example.yaml'].flatMap((path) =>
+    manifestsOf(inCheckout('deploy', 'kubernetes', path)),
+  );
+  const inKubernetes = manifests.flatMap((one) => Object.keys(one['data'] ?? one['stringData'] ?? {}));
+  const from = (file: string, names: string[]) => names.map((name): [string, string] => [name, file]);
+  return [
+    ...from('compose.yaml', inCompose),
+    ...from('Containerfile', inImage),
+    ...from('kubernetes', inKubernetes),
+  ];
+}
+
+describe('the variables that deploy/ gives', () => {
+  it('are all known to the page of the configuration and to the code', () => {
+    const known = documented();
+    const source = textOf('src', 'configuration.ts');
+    const ours = given().filter(([name]) => !OF_OTHERS.has(name));
+    assert.ok(ours.length > 30);
+    for (const [name, file] of ours) {
+      assert.ok(known.has(name), `${name} of ${file} is not in docs/configuration.md`);
+      const read = new RegExp(`^  ${name}:`, 'm').test(source);
+      assert.ok(read || name.startsWith('TEMPORAL_'), `${name} of ${file} is not in src/configuration.ts`);
+    }
+  });
+
+  it('are enough for everything that the compose file asks a person for', () => {
+    const asked = variablesIn(textOf('deploy', 'compose.yaml')).all;
+    const known = documented();
+    const others = [...asked].filter((name) => !known.has(name));
+    const ofBackings = [
+      'BATON_DATABASE_PASSWORD',
+      'BATON_IMAGE',
+      'POSTGRES_PASSWORD',
+      'TEMPORAL_DATABASE_PASSWORD',
+    ];
+    assert.deepEqual(others.toSorted(), ofBackings);
+  });
+});
