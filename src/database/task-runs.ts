@@ -103,7 +103,7 @@ export async function listRuns(
 /** A value in an address is text; in the metadata it may stand as text or as a number, a boolean or null. */
 function metadataForms(name: string, value: string): [string, string] {
   const asText = JSON.stringify({ [name]: value });
-  const isLiteral = /^(true|false|null|-?\d+(\.\d+)?)$/.test(value);
+  const isLiteral = /^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?)$/.test(value);
   return [asText, isLiteral ? `{${JSON.stringify(name)}:${value}}` : asText];
 }
 

@@ -93,8 +93,8 @@ export class RunState {
 
   /** The runner started: `initializing` → `planning`. */
   begin(now: number): void {
+    if (!this.#move('runner_started', now, {})) return;
     this.#view.started_at = iso(Math.max(now, this.#createdAt));
-    this.#move('runner_started', now, {});
   }
 
   /** Agents were chosen: `planning` → `executing`, with the steps they will take, and those that are kept. */

@@ -38,6 +38,17 @@ describe('an odd request', () => {
     }
   });
 
+  it('may look for metadata that reads like a number and is none', async () => {
+    const body = { title: 'One', project_id: world.installation.project_id, metadata: { code: '007' } };
+    const { json } = await world.send('POST', '/api/v1/tasks', { body });
+    const found = await world.send('GET', '/api/v1/tasks?metadata.code=007');
+    assert.deepEqual(
+      found.json.data.map((run: { execution_id: string }) => run.execution_id),
+      [json.execution_id],
+    );
+    assert.equal((await world.send('GET', '/api/v1/tasks?metadata.code=-01')).json.data.length, 0);
+  });
+
   it('with a method that an address has not hears so, also where a name could stand instead', async () => {
     for (const [method, path] of [
       ['PATCH', '/api/v1/webhooks/preview'],
