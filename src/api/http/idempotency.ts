@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../../database/connect.ts';
 import { claimKey, keepAnswer, releaseKey } from '../../database/idempotency.ts';
 import { projectIdsOf } from '../../database/projects.ts';
-import type { Sealing } from '../../security/sealing.ts';
+import { answerPlace, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
 import type { Answer, Claim } from './route.ts';
 
-const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
+/** What an idempotency key may be. */
+export const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 type Means = { database: Database; sealing: Sealing; clock: () => Date; onError: (error: unknown) => void };
 type Wanted = { given: string; method: string; path: string; body: unknown; caller: Caller };
@@ -34,7 +35,7 @@ export function createIdempotency({ database, sealing, clock, onError }: Means) 
       throw error;
     }
     // An answer that can't be kept is given nevertheless: what it tells of has happened.
-    const sealed = sealing.seal(JSON.stringify(answer), placeOf(claim));
+    const sealed = sealing.seal(JSON.stringify(answer), answerPlace(claim));
     await keepAnswer(database, claim.scope, claim.key, sealed).catch(onError);
     return answer;
   }
@@ -44,12 +45,12 @@ export function createIdempotency({ database, sealing, clock, onError }: Means) 
       throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
     }
     const place = await scopeOf(wanted.caller, wanted.given);
-    const claimed = await claimKey(database, { ...place, requestHash: hashOf(wanted), now: clock() });
+    const claimed = await claimKey(database, { ...place, requestHash: requestHash(wanted), now: clock() });
     switch (claimed.outcome) {
       case 'mine':
         return await first({ ...place, claimedAt: claimed.claimedAt }, run);
       case 'answered':
-        return replayed(sealing.open(claimed.answer, placeOf(place)));
+        return replayed(sealing.open(claimed.answer, answerPlace(place)));
       case 'at_work':
         throw new Problem('conflict', 'The first request with this idempotency key is still at work.', {
           headers: { 'Retry-After': '1' },
@@ -67,12 +68,8 @@ function replayed(kept: string): Answer {
   return { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': 'true' } };
 }
 
-function placeOf({ scope, key }: { scope: string; key: string }): string {
-  return `idempotency_keys.answer:${scope}:${key}`;
-}
-
 /** Two bodies are the same when they say the same in the same order; white space does not count. */
-function hashOf({ method, path, body }: Wanted): string {
+export function requestHash({ method, path, body }: Pick<Wanted, 'method' | 'path' | 'body'>): string {
   return createHash('sha256')
     .update(JSON.stringify([method, path, body ?? null]))
     .digest('hex');

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import {
+  CALLBACK_ATTEMPTS,
+  callbackWaitMs,
+  DELIVERY_ATTEMPTS,
+  deliveryWaitMs,
+} from '../../src/domain/retry-schedules.ts';
+import { createRateLimiter } from '../../src/domain/rate-limiter.ts';
+import { holds } from './property.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+describe('the retry schedules', () => {
+  it('are those of the specification', () => {
+    const waits = (attempts: number, waitMs: (failures: number) => number | null) =>
+      Array.from({ length: attempts }, (_, index) => waitMs(index + 1));
+    assert.deepEqual(waits(CALLBACK_ATTEMPTS, callbackWaitMs), [1 * SECOND, 4 * SECOND, null]);
+    const deliveries = [1 * MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 12 * HOUR, null];
+    assert.deepEqual(waits(DELIVERY_ATTEMPTS, deliveryWaitMs), deliveries);
+  });
+
+  it('end, by every number of failures that was recorded, and never wait without having failed', () => {
+    const schedules = [
+      { waitMs: callbackWaitMs, attempts: 3, wholeMs: 5 * SECOND },
+      { waitMs: deliveryWaitMs, attempts: 6, wholeMs: 14 * HOUR + 36 * MINUTE },
+    ];
+    for (const { waitMs, attempts, wholeMs } of schedules) {
+      holds([fc.integer({ min: -1_000, max: 1_000 })], (failures) => {
+        const wait = waitMs(failures);
+        if (failures < 1 || failures >= attempts) assert.equal(wait, null);
+        else assert.ok(wait !== null && wait > 0 && wait > (waitMs(failures - 1) ?? 0));
+      });
+      let whole = 0;
+      let made = 1;
+      for (let wait = waitMs(made); wait !== null; wait = waitMs(made)) {
+        whole += wait;
+        made += 1;
+      }
+      assert.deepEqual([made, whole], [attempts, wholeMs]);
+    }
+  });
+});
+
+describe('a rate limiter, whoever asks when for how much', () => {
+  const rate = fc.record({
+    perSecond: fc.integer({ min: 1, max: 1_000 }),
+    burst: fc.integer({ min: 1, max: 2_000 }),
+  });
+  const asks = fc.array(
+    fc.record({
+      who: fc.constantFrom('a', 'b'),
+      waitMs: fc.nat(3_000),
+      wanted: fc.integer({ min: 1, max: 50 }),
+    }),
+    { minLength: 1, maxLength: 80 },
+  );
+
+  it('never grants more than the burst and the rate of the time since, in any stretch of time', () => {
+    holds(
+      [rate, asks],
+      ({ perSecond, burst }, given) => {
+        const granted: { who: string; at: number; count: number }[] = [];
+        let now = 0;
+        const limiter = createRateLimiter({ name: 'x', perSecond, burst }, () => new Date(now));
+        for (const { who, waitMs, wanted } of given) {
+          now += waitMs;
+          const count = Math.min(wanted, burst);
+          if (limiter.take(who, wanted).granted) granted.push({ who, at: now, count });
+        }
+        for (const who of ['a', 'b']) {
+          const mine = granted.filter((one) => one.who === who);
+          for (const [index, first] of mine.entries()) {
+            let sum = 0;
+            for (const { at, count } of mine.slice(index)) {
+              sum += count;
+              const most = burst + (perSecond * (at - first.at)) / SECOND;
+              assert.ok(sum <= most + 1e-6, `${sum} of ${most} within ${at - first.at} ms`);
+            }
+          }
+        }
+      },
+      300,
+    );
+  });
+
+  it('grants again to whoever waits as long as it says is missing', () => {
+    holds([rate, fc.integer({ min: 1, max: 50 })], ({ perSecond, burst }, wanted) => {
+      let now = 0;
+      const limiter = createRateLimiter({ name: 'x', perSecond, burst }, () => new Date(now));
+      while (limiter.take('a', wanted).granted);
+      const { remaining } = limiter.take('a', wanted);
+      assert.ok(remaining < 0);
+      now += Math.ceil((-remaining / perSecond) * SECOND) + 1;
+      assert.ok(limiter.take('a', wanted).granted);
+    });
+  });
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto';
+import fc from 'fast-check';
+import { requestHash } from '../../src/api/http/idempotency.ts';
+import { webhookHeaders } from '../../src/outbound/webhook-request.ts';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { returnPlace } from '../../src/security/return-place.ts';
+import { createSealing, SealError } from '../../src/security/sealing.ts';
+import { holds, holdsLater } from './property.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 200 }).map((value) => value.toWellFormed());
+const secret = fc
+  .string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 80 })
+  .map((value) => value.replaceAll(' ', '_'));
+const bytes = fc.uint8Array({ maxLength: 500 });
+const NOW = new Date('2026-01-01T00:00:00.000Z');
+
+describe('a signature, whatever the secret and the body', () => {
+  const headersFor = (body: Uint8Array, own: string, previous: string | null) =>
+    webhookHeaders(
+      { deliveryId: 'd', event: 'issue.created', timestamp: NOW, body: Buffer.from(body) },
+      { secret: own, previousSecret: previous, includeSecretHeader: false, standardWebhooks: false },
+      NOW,
+    );
+
+  it('is the one that other programs make of the same bytes, and of no others', async () => {
+    await holdsLater(
+      [secret, bytes, fc.nat()],
+      async (own, body, place) => {
+        const { 'x-service-signature': signature = '' } = headersFor(body, own, null);
+        assert.ok(await verifies(own, body, signature));
+        const other = Uint8Array.from(body.length === 0 ? [0] : body);
+        if (body.length > 0)
+          other[place % body.length] = (other[place % body.length] ?? 0) ^ (1 << (place % 8));
+        assert.ok(!(await verifies(own, other, signature)));
+        assert.ok(!(await verifies(`${own}x`, body, signature)));
+      },
+      200,
+    );
+  });
+
+  it('goes by the new secret and by the one before it while both sign, each in its own header', async () => {
+    await holdsLater(
+      [fc.uniqueArray(secret, { minLength: 2, maxLength: 2 }), bytes],
+      async (secrets, body) => {
+        const [own = '', previous = ''] = secrets;
+        const headers = headersFor(body, own, previous);
+        const [now = '', before = ''] = [
+          headers['x-service-signature'],
+          headers['x-service-signature-previous'],
+        ];
+        assert.ok(await verifies(own, body, now));
+        assert.ok(await verifies(previous, body, before));
+        assert.ok(!(await verifies(previous, body, now)));
+        assert.equal(headersFor(body, own, null)['x-service-signature-previous'], undefined);
+        assert.ok(!JSON.stringify(headers).includes(JSON.stringify(own).slice(1, -1)) || own.length < 12);
+      },
+      200,
+    );
+  });
+});
+
+describe('a sealed secret, whatever it is', () => {
+  const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  const ringOf = (id: string, material: Uint8Array) => `${id}:${Buffer.from(material).toString('base64')}`;
+
+  it('opens at its place, by every ring that has its key', () => {
+    holds(
+      [key, key, text, text],
+      (one, other, plain, place) => {
+        const sealed = createSealing(parseKeyRing(ringOf('a', one))).seal(plain, place);
+        const rotated = createSealing(parseKeyRing(`${ringOf('b', other)},${ringOf('a', one)}`));
+        assert.equal(rotated.open(sealed, place), plain);
+        assert.equal(rotated.open(rotated.seal(plain, place), place), plain);
+      },
+      300,
+    );
+  });
+
+  it('opens nowhere else, by no other key, and not with one bit turned', () => {
+    holds(
+      [key, text, text, text, fc.nat()],
+      (material, plain, place, elsewhere, bit) => {
+        const sealing = createSealing(parseKeyRing(ringOf('a', material)));
+        const sealed = sealing.seal(plain, place);
+        if (elsewhere !== place) assert.throws(() => sealing.open(sealed, elsewhere), SealError);
+        const other = Uint8Array.from(material);
+        other[bit % 32] = (other[bit % 32] ?? 0) ^ (1 << (bit % 8));
+        assert.throws(() => createSealing(parseKeyRing(ringOf('a', other))).open(sealed, place), SealError);
+        for (const part of [2, 3])
+          assert.throws(() => sealing.open(turned(sealed, part, bit), place), SealError);
+      },
+      300,
+    );
+  });
+});
+
+describe('what makes two requests the same for an idempotency key', () => {
+  const request = fc.record({
+    method: fc.constantFrom('POST', 'PUT'),
+    path: fc.constantFrom('/a', '/a/b', '/a"', ''),
+    body: fc.oneof(fc.constant(undefined), fc.jsonValue({ maxDepth: 2 })),
+  });
+
+  it('is that method, path and body say the same', () => {
+    holds([request, request], (one, other) => {
+      const same = JSON.stringify([one.method, one.path, one.body ?? null]);
+      const isSame = same === JSON.stringify([other.method, other.path, other.body ?? null]);
+      assert.equal(requestHash(one) === requestHash(other), isSame);
+      assert.equal(requestHash(one), requestHash({ ...one }));
+    });
+  });
+
+  it('never shows what stood in the body', () => {
+    holds([request], (one) => assert.match(requestHash(one), /^[0-9a-f]{64}$/), 200);
+  });
+});
+
+describe('the place to come back to, whatever is asked for', () => {
+  const part = fc.constantFrom(
+    '/',
+    '//',
+    '\\',
+    '.',
+    '..',
+    '%2f',
+    '%5c',
+    '@',
+    ':',
+    'evil.example',
+    'https:',
+    '\t',
+    '\n',
+    '#',
+    '?',
+    'a',
+    'javascript:',
+    '‮',
+    ' ',
+  );
+  const wanted = fc.oneof(
+    fc.array(part, { maxLength: 8 }).map((parts) => parts.join('')),
+    fc.webUrl(),
+    fc.string({ unit: 'binary' }),
+  );
+
+  it('is at this address for a browser, from any page of it, and is taken as it is', () => {
+    holds(
+      [wanted, fc.constantFrom('/', '/sign-in', '/a/b')],
+      (asked, page) => {
+        const place = returnPlace(asked);
+        for (const base of ['https://baton.example', 'http://localhost:3000']) {
+          const landed = new URL(place, `${base}${page}`);
+          assert.equal(landed.origin, base, JSON.stringify({ asked, place }));
+          assert.equal(landed.pathname + landed.search + landed.hash, place);
+          assert.ok(!/^\/(api|sign-in)(\/|$)/.test(landed.pathname));
+        }
+        assert.equal(returnPlace(place), place);
+      },
+      5_000,
+    );
+  });
+});
+
+/** As another program would: by Web Crypto, with the secret's UTF-8 bytes. */
+async function verifies(own: string, body: Uint8Array, signature: string): Promise<boolean> {
+  const [scheme, hex = ''] = signature.split('=');
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await webcrypto.subtle.importKey('raw', Buffer.from(own), algorithm, false, ['verify']);
+  const isRight = await webcrypto.subtle.verify('HMAC', key, Buffer.from(hex, 'hex'), Uint8Array.from(body));
+  return scheme === 'sha256' && isRight;
+}
+
+/** A sealed text with one bit turned in the bytes of one of its parts. */
+function turned(sealed: string, part: number, bit: number): string {
+  const parts = sealed.split('.');
+  const changed = Buffer.from(parts[part] ?? '', 'base64url');
+  const at = bit % changed.length;
+  changed[at] = (changed[at] ?? 0) ^ (1 << (bit % 8));
+  parts[part] = changed.toString('base64url');
+  return parts.join('.');
+}
