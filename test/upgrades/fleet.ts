@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -46,6 +46,8 @@ export type Fleet = {
   reaches(process: Process, id: string, state: string, withinMs?: number): Promise<void>;
   /** The version that Temporal says a workflow belongs to; null: none. */
   versionOf(workflowId: string): Promise<string | null>;
+  /** What the processes have logged, as one text. */
+  logged(): string;
   /** Makes a version the one for all that is new. */
   use(build: string): Promise<void>;
   close(): Promise<void>;
@@ -142,6 +144,10 @@ export async function startFleet(
       const { raw } = await client.workflow.getHandle(workflowId).describe();
       return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? null;
     },
+    logged: () =>
+      readdirSync(folder)
+        .map((file) => readFileSync(join(folder, file), 'utf8'))
+        .join(''),
     async use(build) {
       const { code, stderr } = await cli.run(['admin', 'use-version', build]);
       assert.equal(code, 0, stderr);

@@ -1,0 +1,29 @@
+import type { MigrationObject } from '@mikro-orm/core';
+import { M0001Tasks } from './m0001-tasks.ts';
+import { M0002KeyNotices } from './m0002-key-notices.ts';
+import { M0003Webhooks } from './m0003-webhooks.ts';
+import { M0004Retention } from './m0004-retention.ts';
+import { M0005Channel } from './m0005-channel.ts';
+import { M0006People } from './m0006-people.ts';
+import { M0007Watching } from './m0007-watching.ts';
+import { M0008Agents } from './m0008-agents.ts';
+import { M0009StepResults } from './m0009-step-results.ts';
+import { M0010LastCalls } from './m0010-last-calls.ts';
+
+/**
+ * All migrations, oldest first. The version before runs beside the new schema during an upgrade, so each only adds to
+ * what is there. What takes something away waits for the version after, and has `Contract` in its name: processes that
+ * don't know it refuse to start (see schema.ts).
+ */
+export const MIGRATIONS: readonly MigrationObject[] = [
+  { name: 'M0001Tasks', class: M0001Tasks },
+  { name: 'M0002KeyNotices', class: M0002KeyNotices },
+  { name: 'M0003Webhooks', class: M0003Webhooks },
+  { name: 'M0004Retention', class: M0004Retention },
+  { name: 'M0005Channel', class: M0005Channel },
+  { name: 'M0006People', class: M0006People },
+  { name: 'M0007Watching', class: M0007Watching },
+  { name: 'M0008Agents', class: M0008Agents },
+  { name: 'M0009StepResults', class: M0009StepResults },
+  { name: 'M0010LastCalls', class: M0010LastCalls },
+];
