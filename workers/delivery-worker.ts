@@ -10,6 +10,7 @@ import { createRetryActivities } from '../src/activities/deliveries/retries.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase } from '../src/database/connect.ts';
 import { startNotifications } from '../src/database/notifications.ts';
+import { checkSchema } from '../src/database/schema.ts';
 import { createSealing, webhookSecretPlace } from '../src/security/sealing.ts';
 import { measureDeliveries } from '../src/telemetry/measures.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
@@ -51,6 +52,7 @@ export async function startDeliveryWorker(
   const { databaseUrl, taskQueue, attemptsAtOnce } = configuration;
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   const sealing = createSealing(configuration.sealingKeys);
+  await checkSchema(database);
   await checkSealedSecrets(database, sealing);
   const temporal = engine ?? (await connectTemporal(configuration.payloadKeys));
   const { connection, client, namespace, dataConverter = {} } = temporal;

@@ -6,6 +6,7 @@ import { loadCatalogue } from '../src/agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../src/configuration.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
 import { storedFigures } from '../src/database/figures.ts';
+import { checkSchema } from '../src/database/schema.ts';
 import { createEngine } from '../src/reconciler/engine.ts';
 import { RECONCILER_ACTIONS } from '../src/reconciler/reconcile.ts';
 import { startReconciler } from '../src/reconciler/run.ts';
@@ -46,6 +47,7 @@ export async function startTaskWorker(
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const database = await connectDatabase(databaseUrl);
   const sealing = createSealing(configuration.sealingKeys);
+  await checkSchema(database);
   await checkSealedSecrets(database, sealing);
   const temporal = await connectTemporal(configuration.payloadKeys);
   const { connection, client, namespace, dataConverter } = temporal;

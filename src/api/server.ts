@@ -17,6 +17,7 @@ import { connectDatabase, type Database } from '../database/connect.ts';
 import { forgetOldKeys } from '../database/idempotency.ts';
 import { createKnownKeys } from '../database/known-keys.ts';
 import { startNotifications } from '../database/notifications.ts';
+import { checkSchema } from '../database/schema.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { createSealing } from '../security/sealing.ts';
@@ -75,6 +76,7 @@ async function serve(
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
+  await checkSchema(database);
   await checkSealedSecrets(database, createSealing(configuration.sealingKeys));
   const notifications = await startNotifications(databaseUrl, log);
   const temporal = await connectTemporal(configuration.payloadKeys);

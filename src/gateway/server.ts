@@ -9,6 +9,7 @@ import { listen, urlOf, type Listening } from '../api/http/listen.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { startNotifications } from '../database/notifications.ts';
+import { checkSchema } from '../database/schema.ts';
 import { createTokens } from '../security/tokens.ts';
 import { tellOfChannel } from '../telemetry/readings.ts';
 import { createTaskControl } from '../workflows/control.ts';
@@ -49,6 +50,7 @@ async function serve(
   const { host, databaseUrl, tokenKeys, identityProvider, taskQueue } = configuration;
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
+  await checkSchema(database);
   const notifications = await startNotifications(databaseUrl, log);
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   // Where Temporal is away, viewers see what is stored.
