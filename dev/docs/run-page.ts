@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import type { Page } from './markdown.ts';
 import { differences } from './shapes.ts';
-import { stepsOf, type Step } from './steps.ts';
+import { STARTS, stepsOf, type Step } from './steps.ts';
 import { openTerminal, type Beside, type Outcome, type Terminal } from './terminal.ts';
 
 /**
@@ -13,10 +13,22 @@ import { openTerminal, type Beside, type Outcome, type Terminal } from './termin
  */
 export type Reading = { checkout: string; baseUrl: string; programs: Record<string, string>; quick: boolean };
 
+/** What else there may be to it. */
+export type Wishes = {
+  /** Variables beside those of a bare machine. */
+  environment?: NodeJS.ProcessEnv;
+  /** `npm start` is done as well, in a terminal of its own, instead of taken for done. */
+  starting?: boolean;
+  /** Told of each step that was done, and how long it took in milliseconds. */
+  onDone?: (step: Step, ms: number) => void;
+};
+
 /** What went wrong at which line; nothing more of the page was done. */
 export type PageReport = { ran: number; failure: string | null };
 
 const BLOCK_LIMIT_MS = 120_000;
+/** A first start fetches what is missing. */
+const START_LIMIT_MS = 900_000;
 const SOON_MS = 60_000;
 /** Ports in the pages that something else may have on the machine of the test. */
 const OWN_PORTS = /\b(?:3001|4000|8080|8443)\b/g;
@@ -28,20 +40,24 @@ case "$name" in
   *) exec "node_modules/.bin/$name" "$@" ;;
 esac
 `;
+const INSTALLS = /\bnpm (?:install|i|ci|uninstall|update)\b/;
 /** Of curl, for an HTTP status of 400 and above. */
 const REFUSED = 22;
 
 /** Does what a page says, from its top to its bottom, with a home of its own, and stops at the first that goes wrong. */
-export async function followPage(page: Page, reading: Reading): Promise<PageReport> {
+export async function followPage(page: Page, reading: Reading, wishes: Wishes = {}): Promise<PageReport> {
   const home = mkdtempSync(join(tmpdir(), 'baton-page-'));
-  const environment = environmentIn(home, reading);
+  const environment = { ...environmentIn(home, reading), ...wishes.environment };
   const terminal = openTerminal({ scratch: home, cwd: reading.checkout, environment });
-  const follower = { terminal, other: null as Beside | null, last: '', put: await portsFor(reading) };
+  const put = await portsFor(reading);
+  const follower: Follower = { terminal, other: null, last: '', put, starting: wishes.starting ?? false };
   let ran = 0;
   try {
     for (const step of stepsOf(page)) {
+      const began = performance.now();
       const failure = await take(step, follower);
       if (failure !== null) return { ran, failure: `${page.path}:${step.line}: ${failure}` };
+      wishes.onDone?.(step, performance.now() - began);
       if (step.kind === 'run' || step.kind === 'other') ran += 1;
     }
     return { ran, failure: null };
@@ -51,7 +67,13 @@ export async function followPage(page: Page, reading: Reading): Promise<PageRepo
   }
 }
 
-type Follower = { terminal: Terminal; other: Beside | null; last: string; put(text: string): string };
+type Follower = {
+  terminal: Terminal;
+  other: Beside | null;
+  last: string;
+  put(text: string): string;
+  starting: boolean;
+};
 
 /** What a person who has just cloned the repository has, without what this process was given. */
 function environmentIn(home: string, { programs, quick }: Reading): NodeJS.ProcessEnv {
@@ -85,7 +107,7 @@ async function portsFor({ baseUrl }: Reading): Promise<(text: string) => string>
 async function take(step: Step, follower: Follower): Promise<string | null> {
   switch (step.kind) {
     case 'skipped':
-      return null;
+      return follower.starting && step.reason === STARTS ? await started(step.text, follower) : null;
     case 'run':
       return await runBlock(step, follower);
     case 'other':
@@ -102,6 +124,8 @@ async function take(step: Step, follower: Follower): Promise<string | null> {
 }
 
 async function runBlock(step: Extract<Step, { kind: 'run' }>, follower: Follower): Promise<string | null> {
+  // The packages of the checkout may be those of another one, by a link.
+  if (INSTALLS.test(step.text)) return 'installs packages: say that it is not run';
   const until = Date.now() + SOON_MS;
   for (;;) {
     const strict = step.exit === 0 && step.status === null;
@@ -126,9 +150,15 @@ function wrongWith(step: Extract<Step, { kind: 'run' }>, { exit, output }: Outco
     : `did not print "${step.prints}"${shown}`;
 }
 
-async function heard(text: string, { other }: Follower): Promise<string | null> {
+/** `npm start` goes on beside the page until its end. */
+async function started(text: string, follower: Follower): Promise<string | null> {
+  const other = await follower.terminal.beside(text);
+  return await heard('Baton is running', { ...follower, other }, START_LIMIT_MS);
+}
+
+async function heard(text: string, { other }: Follower, limitMs = BLOCK_LIMIT_MS): Promise<string | null> {
   if (other === null) return 'there is no other terminal';
-  const until = Date.now() + BLOCK_LIMIT_MS;
+  const until = Date.now() + limitMs;
   while (!other.output().includes(text)) {
     if (!other.isRunning()) return `the other terminal ended without "${text}"\n${other.output()}`;
     if (Date.now() > until) return `the other terminal did not print "${text}"\n${other.output()}`;

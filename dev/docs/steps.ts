@@ -21,13 +21,16 @@ export type Step =
   /** JSON that the commands before are said to print, compared by its shape. */
   | { kind: 'answer'; line: number; text: string }
   /** Commands that no test can run, and why. */
-  | { kind: 'skipped'; line: number; reason: string };
+  | { kind: 'skipped'; line: number; text: string; reason: string };
 
 export const SHELLS = ['sh', 'bash', 'shell', 'console'];
 
+/** Why `npm start` itself is not run where a page is followed. */
+export const STARTS = 'starts the service, as the test has done already';
+
 /** Why commands of a page may stay unrun; anything else is no reason. */
 export const REASONS = [
-  'starts the service, as the test has done already',
+  STARTS,
   'needs a container engine',
   'needs a cluster',
   'needs a PostgreSQL and a Temporal of your own',
@@ -96,7 +99,7 @@ function commands(where: string, line: number, text: string, notes: string[]): S
     found[form[0]] = form[1].exec(note)?.[1] ?? '';
   }
   const { skipped, other, exit, status, prints, soon } = found;
-  if (skipped !== undefined) return { kind: 'skipped', line, reason: skipped };
+  if (skipped !== undefined) return { kind: 'skipped', line, text, reason: skipped };
   if (other !== undefined) return { kind: 'other', line, text, ready: other };
   return {
     kind: 'run',

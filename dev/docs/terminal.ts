@@ -78,7 +78,7 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
           // Ctrl-C reaches the whole group of a terminal's command.
           for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
             signalGroup(pid, signal);
-            for (let waited = 0; waited < 50 && lives(pid); waited += 1) await pause(100);
+            for (let waited = 0; waited < 200 && lives(pid); waited += 1) await pause(100);
           }
         },
       };

@@ -16,8 +16,12 @@ const LIMIT_MS = 600_000;
 /** Pages to follow alone, by parts of their paths, while one writes at them: `BATON_PAGES=tutorial,events`. */
 const CHOSEN = (process.env['BATON_PAGES'] ?? '').split(',');
 
+/** What packages of their own tell their users is tried by their own tests, as installed. */
+const ELSEWHERE = /^clients\//;
+
 const pages = allPages().filter(
-  (page) => stepsOf(page).length > 0 && CHOSEN.some((part) => page.path.includes(part)),
+  (page) =>
+    !ELSEWHERE.test(page.path) && stepsOf(page).length > 0 && CHOSEN.some((part) => page.path.includes(part)),
 );
 const runnable = pages.filter((page) => stepsOf(page).some(({ kind }) => kind === 'run' || kind === 'other'));
 
