@@ -14,17 +14,20 @@ export type BatonUnderTest = {
   fresh: FreshDatabase;
   installation: Installation;
   url: string;
-  /** Starts one of our processes from its root; `nodeOptions` replace those that ours run with. */
-  start(name: string, file: string, nodeOptions?: string[]): ReturnType<typeof startNodeService>;
+  /**
+   * Starts one of our processes from its root; `nodeOptions` replace those that ours run with, `changes` are made to its
+   * environment.
+   */
+  start(
+    name: string,
+    file: string,
+    nodeOptions?: string[],
+    changes?: NodeJS.ProcessEnv,
+  ): ReturnType<typeof startNodeService>;
 };
 
-/**
- * `profiled`: a folder that gets CPU profiles of each process. `extra`: what their environment has besides.
- */
-export async function prepareBaton(
-  profiled?: string,
-  extra: NodeJS.ProcessEnv = {},
-): Promise<BatonUnderTest> {
+/** `profiled`: a folder that gets CPU profiles of each process. */
+export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
   const fresh = await freshDatabase();
   const installation = await setUpInstallation(fresh.url, {
     workspaceName: 'Bench',
@@ -47,20 +50,19 @@ export async function prepareBaton(
     EVENTS_RATE_LIMIT_PER_SECOND: '100000',
     LOG_LEVEL: 'warn',
     PORT: String(port),
-    ...extra,
   };
   return {
     fresh,
     installation,
     url: `http://127.0.0.1:${port}`,
-    async start(name, file, given) {
+    async start(name, file, given, changes = {}) {
       const profile = given === undefined && profiled !== undefined ? join(profiled, name) : null;
       const nodeOptions = profile === null ? given : profiling(profile);
       const child = await startNodeService({
         name,
         root: inCheckout(file),
         logFile: join(folder, `${name}.log`),
-        environment,
+        environment: { ...environment, ...changes },
         ...(nodeOptions ? { nodeOptions } : {}),
       });
       // What a process does until it is ready belongs to no load.

@@ -4,8 +4,11 @@ import type { AddressInfo } from 'node:net';
 /** Takes callbacks over HTTPS and tells whoever waits for one of a task. */
 export type CallbackReceiver = {
   url: string;
-  /** Resolves with the time (performance.now) at which the callback of `id` was there; call it before or after. */
-  arrival(id: string): Promise<number>;
+  /**
+   * Resolves with the time (performance.now) at which the callback of `id` was there; call it before or after. It is
+   * forgotten then where nobody will ask again (`once`), so that a long run does not gather them.
+   */
+  arrival(id: string, options?: { once: boolean }): Promise<number>;
   close(): void;
 };
 
@@ -27,7 +30,11 @@ export async function startCallbackReceiver(tls: { cert: string; key: string }):
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `https://localhost:${(server.address() as AddressInfo).port}/`,
-    arrival: (id) => of(id).promise,
+    async arrival(id, { once } = { once: false }) {
+      const at = await of(id).promise;
+      if (once) arrivals.delete(id);
+      return at;
+    },
     close() {
       server.close();
       server.closeAllConnections();

@@ -51,11 +51,6 @@ export function processesAround(): { pid: number; cpuSeconds: number }[] {
     .map(({ pid, seconds }) => ({ pid, cpuSeconds: seconds }));
 }
 
-/** CPU-seconds that all of them have used so far. */
-export function cpuSecondsAround(): number {
-  return processesAround().reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
-}
-
 function statOf(pid: number): { pid: number; parent: number; seconds: number }[] {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

@@ -12,8 +12,6 @@ const PARTS: readonly (readonly [string, RegExp])[] = [
   ['PostgreSQL', /postgres/],
 ];
 
-export const POSTGRESQL = 'PostgreSQL';
-
 /** A figure for each kind of process. */
 export type ByPart = Map<string, number>;
 
