@@ -14,6 +14,7 @@ import { createAgentTools, createRemoteAgents, type OutboundSettings } from './a
 import { measureAgents } from '../src/telemetry/measures.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import type { Telemetry } from './telemetry.ts';
+import { tracedWorker } from './tracing.ts';
 import { agentsBundle } from './bundle.ts';
 import { runningWorker, type RunningWorker } from './run-worker.ts';
 import { versionOptions } from './versioning.ts';
@@ -54,6 +55,7 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
       taskQueue: taskQueues(taskQueue).agents,
       ...versionOptions(version),
       ...(withModels ? { workflowBundle: withModels.bundle } : {}),
+      ...tracedWorker(needs.telemetry.tracing),
       activities: {
         ...createRehearsalActivities({ database }),
         ...withModels?.activities,
@@ -79,7 +81,7 @@ export async function startAgents(needs: Needs): Promise<RunningWorker> {
 
 async function createMeans(needs: Needs) {
   const { dataConverter, database, catalogue, models: settings, outbound, log } = needs;
-  const { registry } = needs.telemetry;
+  const { registry, tracing } = needs.telemetry;
   const measures = registry && measureAgents(registry);
   const models = createModels(settings);
   const tools = createAgentTools({
@@ -92,7 +94,7 @@ async function createMeans(needs: Needs) {
   });
   const clock = () => new Date();
   return {
-    bundle: await agentsBundle(Runtime.instance().logger, dataConverter),
+    bundle: await agentsBundle(Runtime.instance().logger, dataConverter, tracing !== null),
     activities: {
       ...createModelActivities({
         database,

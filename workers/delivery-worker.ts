@@ -24,6 +24,7 @@ import { checkSealedSecrets } from './sealed-secrets.ts';
 import { senderOf } from './sender.ts';
 import { UNOBSERVED, type Telemetry } from './telemetry.ts';
 import { connectTemporal, installRuntime, type Engine } from './temporal.ts';
+import { outgoingTraces, tracedWorker } from './tracing.ts';
 import { createUpkeep, scheduleRetention } from './upkeep.ts';
 import { versionOptions } from './versioning.ts';
 
@@ -54,7 +55,7 @@ export async function startDeliveryWorker(
   const sealing = createSealing(configuration.sealingKeys);
   await checkSchema(database);
   await checkSealedSecrets(database, sealing);
-  const temporal = engine ?? (await connectTemporal(configuration.payloadKeys));
+  const temporal = engine ?? (await connectTemporal(configuration.payloadKeys, telemetry.tracing));
   const { connection, client, namespace, dataConverter = {} } = temporal;
   const engineTime = engine?.time ?? (async () => Date.now());
   const control = createDeliveryControl({ client, taskQueue });
@@ -86,7 +87,8 @@ export async function startDeliveryWorker(
     }),
     openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
     control,
-    onTrouble: (error, what) => log.warn({ err: error }, what),
+    onTrouble: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
+    traces: outgoingTraces(telemetry.tracing),
     onAttempt: measures?.onDeliveryAttempt,
   });
   const worker = runningWorker(
@@ -96,7 +98,12 @@ export async function startDeliveryWorker(
       dataConverter,
       taskQueue: taskQueues(taskQueue).deliveries,
       ...versionOptions(configuration.version),
-      workflowBundle: await workflowBundle(Runtime.instance().logger, dataConverter),
+      ...tracedWorker(telemetry.tracing),
+      workflowBundle: await workflowBundle(
+        Runtime.instance().logger,
+        dataConverter,
+        telemetry.tracing !== null,
+      ),
       activities: {
         ...createDispatchActivities({ database, book, attempt, control, engineTime }),
         ...createRetryActivities({ database, attempt, engineTime }),

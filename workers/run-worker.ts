@@ -9,6 +9,7 @@ import { TASK_STATES } from '../src/domain/task-states.ts';
 import { measureRuns } from '../src/telemetry/measures.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import type { Telemetry } from './telemetry.ts';
+import { tracedWorker } from './tracing.ts';
 import { versionOptions } from './versioning.ts';
 
 type Needs = {
@@ -49,6 +50,7 @@ export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
     taskQueue: taskQueues(taskQueue).runs,
     ...versionOptions(version),
     workflowBundle: bundle,
+    ...tracedWorker(telemetry.tracing),
     activities: {
       ...createRunRecords({ database, catalogue, onRecorded }),
       ...createRehearsalActivities({ database, onRecorded }),

@@ -25,6 +25,7 @@ import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
 import { senderOf } from './sender.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from './temporal.ts';
+import { outgoingTraces, tracedWorker } from './tracing.ts';
 import { versionOptions } from './versioning.ts';
 
 /** A task worker that works until it is closed. */
@@ -49,9 +50,9 @@ export async function startTaskWorker(
   const sealing = createSealing(configuration.sealingKeys);
   await checkSchema(database);
   await checkSealedSecrets(database, sealing);
-  const temporal = await connectTemporal(configuration.payloadKeys);
+  const temporal = await connectTemporal(configuration.payloadKeys, telemetry.tracing);
   const { connection, client, namespace, dataConverter } = temporal;
-  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
+  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null);
   const queues = taskQueues(taskQueue);
   const sender = senderOf(configuration);
   observeDatabase(telemetry, database);
@@ -74,12 +75,14 @@ export async function startTaskWorker(
       dataConverter,
       taskQueue: queues.callbacks,
       ...versionOptions(version),
+      ...tracedWorker(telemetry.tracing),
       activities: createCallbackActivities({
         database,
         sender,
         openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretPlace(executionId)),
         newId: randomUUIDv7,
         clock: () => new Date(),
+        traces: outgoingTraces(telemetry.tracing),
         onAttempt: measures?.onCallbackAttempt,
       }),
       maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,

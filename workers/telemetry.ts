@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
 import { tellOfProcess } from '../src/telemetry/process-figures.ts';
 import { createRegistry, type Registry } from '../src/telemetry/registry.ts';
+import type { Tracing } from '../src/telemetry/tracing.ts';
 
 /** What a process is observed by; null where nobody has asked for it. */
 export type Telemetry = {
   registry: Registry | null;
+  tracing: Tracing | null;
   /** Where Temporal's SDK is to serve its own metrics, on this machine only. Asking says that it does. */
   engineAddress(): string | null;
   /** What is there, as Prometheus reads it; empty where the process has no worker. */
@@ -16,6 +19,7 @@ export type Telemetry = {
 /** Of a process that nobody observes: nothing is counted. */
 export const UNOBSERVED: Telemetry = {
   registry: null,
+  tracing: null,
   engineAddress: () => null,
   engineMetrics: async () => '',
   close: async () => {},
@@ -23,15 +27,37 @@ export const UNOBSERVED: Telemetry = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Starts what the environment asks for: figures with METRICS_PORT. `name` is the process's in its log. */
-export async function startTelemetry(name: string, environment: Environment): Promise<Telemetry> {
-  if (!environment['METRICS_PORT']) return UNOBSERVED;
+/**
+ * Starts what the environment asks for: figures with METRICS_PORT, traces with the address of a collector. `name` is the
+ * process's in its log.
+ */
+export async function startTelemetry(
+  name: string,
+  environment: Environment,
+  log: Logger,
+): Promise<Telemetry> {
+  const about = { name, version: environment['BATON_BUILD_ID'] || packageVersion() };
+  const figures = environment['METRICS_PORT'] ? await startFigures(about) : null;
+  const tracing = await startTracing(about, environment, log);
+  if (!figures && !tracing) return UNOBSERVED;
+  return {
+    ...(figures ?? UNOBSERVED),
+    tracing,
+    async close() {
+      figures?.stop();
+      await tracing?.close();
+    },
+  };
+}
+
+async function startFigures(about: { name: string; version: string }) {
   const registry = createRegistry();
-  const stop = tellOfProcess(registry, { name, version: environment['BATON_BUILD_ID'] || packageVersion() });
+  const stop = tellOfProcess(registry, about);
   const engineAddress = `127.0.0.1:${await freePort()}`;
   let hasEngine = false;
   return {
     registry,
+    stop,
     engineAddress() {
       hasEngine = true;
       return engineAddress;
@@ -41,8 +67,21 @@ export async function startTelemetry(name: string, environment: Environment): Pr
       const answer = await fetch(`http://${engineAddress}/metrics`);
       return await answer.text();
     },
-    close: async () => stop(),
   };
+}
+
+/** By the variables of OpenTelemetry; a gateway's part in a trace would be empty. */
+async function startTracing(
+  about: { name: string; version: string },
+  environment: Environment,
+  log: Logger,
+): Promise<Tracing | null> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
+  const isOff = environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none';
+  if ((!all && !traces) || isOff || about.name === 'gateway') return null;
+  // Some 60 ms and 15 MB that nobody else shall pay for.
+  const { createTracing } = await import('../src/telemetry/tracing.ts');
+  return createTracing(about, (message) => log.warn({ component: 'opentelemetry' }, message));
 }
 
 function packageVersion(): string {

@@ -4,9 +4,11 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { KeyRing } from '../src/security/key-ring.ts';
+import type { Tracing } from '../src/telemetry/tracing.ts';
 import { SEARCH_ATTRIBUTES } from '../src/workflows/messages.ts';
 import { dataConverterOf } from './data-converter.ts';
 import { UNOBSERVED, type Telemetry } from './telemetry.ts';
+import { clientInterceptors } from './tracing.ts';
 
 /** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
 export type Engine = {
@@ -22,11 +24,15 @@ export type Engine = {
  * there is encrypted where there are keys for it.
  * @throws where Temporal is out of reach
  */
-export async function connectTemporal(payloadKeys: KeyRing | null = null): Promise<Required<Engine>> {
+export async function connectTemporal(
+  payloadKeys: KeyRing | null = null,
+  tracing: Tracing | null = null,
+): Promise<Required<Engine>> {
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const dataConverter = dataConverterOf(payloadKeys);
-  const client = new Client({ connection, namespace, dataConverter });
+  const interceptors = { workflow: clientInterceptors(tracing) };
+  const client = new Client({ connection, namespace, dataConverter, interceptors });
   return { connection, client, namespace, dataConverter };
 }
 

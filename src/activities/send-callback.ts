@@ -6,6 +6,7 @@ import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.t
 import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/attempt-record.ts';
 import type { Sender } from '../outbound/attempt.ts';
+import type { Traces } from '../outbound/traces.ts';
 import { signature } from '../outbound/sign.ts';
 import { keepBeating } from './heartbeat.ts';
 
@@ -18,6 +19,8 @@ type Needs = {
   openSecret(sealed: string, executionId: string): string;
   newId: () => string;
   clock: () => Date;
+  /** Attempts as parts of traces. */
+  traces: Traces;
   /** Told of every attempt that was made. */
   onAttempt?: ((record: AttemptRecord) => void) | undefined;
 };
@@ -42,7 +45,7 @@ export function createCallbackActivities(needs: Needs) {
       const callback = callbackOf(pending, needs);
       const stopBeating = keepBeating();
       try {
-        return await attempt(needs, executionId, callback);
+        return await tracedAttempt(needs, executionId, callback);
       } finally {
         stopBeating();
       }
@@ -64,6 +67,30 @@ function callbackOf(pending: PendingCallback, { openSecret }: Needs): Callback {
       'x-service-timestamp': completedAt.toISOString(),
     }),
   };
+}
+
+async function tracedAttempt(
+  needs: Needs,
+  executionId: string,
+  callback: Callback,
+): Promise<{ status: number }> {
+  const { url } = callback;
+  const traced = needs.traces.begin({
+    of: 'callback',
+    url,
+    attributes: { 'baton.execution_id': executionId },
+  });
+  let made: AttemptRecord | null = null;
+  const onAttempt = (record: AttemptRecord): void => {
+    made = record;
+    needs.onAttempt?.(record);
+  };
+  try {
+    const headers = { ...callback.headers, ...traced.headers };
+    return await attempt({ ...needs, onAttempt }, executionId, { ...callback, headers });
+  } finally {
+    traced.end(made);
+  }
 }
 
 async function attempt(needs: Needs, executionId: string, callback: Callback): Promise<{ status: number }> {

@@ -15,6 +15,7 @@ import { createIdempotency } from './http/idempotency.ts';
 import { createRateLimiter } from '../domain/rate-limiter.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import { createRouter } from './http/router.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { invitationRoutes } from './invitations/routes.ts';
@@ -59,6 +60,7 @@ export function createApp(deps: Dependencies): Koa {
   const app = new Koa();
   app.use(requestId);
   app.use(accessLog(deps.log, deps.onRequest));
+  if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
   app.use(securityHeaders);
   app.use(errorAnswers(deps.log));
   app.use(createCodecServer(deps));

@@ -14,6 +14,7 @@ import type { TaskControl } from '../workflows/control.ts';
 import type { Gatherer } from './events/gatherer.ts';
 import type { Answered } from './http/access-log.ts';
 import type { Answer, Route } from './http/route.ts';
+import type { TraceRequest } from './http/trace-requests.ts';
 import type { OpenIdMeans } from './openid/means.ts';
 import type { PasswordAttempts } from './session/password-attempts.ts';
 
@@ -60,6 +61,8 @@ export type Dependencies = {
   /** Aborted when the service stops. */
   stopping: AbortSignal;
   onAnswer?: (route: Route, answer: Answer) => void;
+  /** Works on each request within a trace; absent where none are kept. */
+  traceRequest?: TraceRequest | undefined;
   /** Told of every request whose answer is out. */
   onRequest?: ((answered: Answered) => void) | undefined;
   /** Told of events that were taken in. */

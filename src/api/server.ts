@@ -11,6 +11,7 @@ import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
 import { startRunWorker } from '../../workers/run-worker.ts';
 import { UNOBSERVED, type Telemetry } from '../../workers/telemetry.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../workers/temporal.ts';
+import { incomingTraces } from '../../workers/tracing.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
@@ -79,10 +80,10 @@ async function serve(
   await checkSchema(database);
   await checkSealedSecrets(database, createSealing(configuration.sealingKeys));
   const notifications = await startNotifications(databaseUrl, log);
-  const temporal = await connectTemporal(configuration.payloadKeys);
+  const temporal = await connectTemporal(configuration.payloadKeys, telemetry.tracing);
   const { connection, client, namespace, dataConverter } = temporal;
   const searchable = await knowsSearchAttributes(temporal, log);
-  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter);
+  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null);
   const place = { connection, namespace, dataConverter, taskQueue, version };
   const worker = await startRunWorker({ ...place, database, catalogue, bundle, telemetry });
   const stopping = new AbortController();
@@ -91,6 +92,7 @@ async function serve(
   const deliveryControl = createDeliveryControl({ client, taskQueue });
   const gatherer = createGatherer(
     createGroupStore({ database, control: deliveryControl, engineReady: control.ready, clock, log }),
+    telemetry.tracing?.within,
   );
   const channel = configuration.channelInApi
     ? createChannel({
@@ -122,6 +124,7 @@ async function serve(
     clock,
     stopping: stopping.signal,
     ...(telemetry.registry && measureRequests(telemetry.registry)),
+    traceRequest: incomingTraces(telemetry.tracing),
     ...extras,
   });
   observeDatabase(telemetry, database);

@@ -14,6 +14,8 @@ export type GroupEvent = {
   timestamp: Date;
   body: string;
   received_at: Date;
+  /** In which trace it came in; null where none was kept. */
+  traceparent: string | null;
 };
 
 /**
@@ -29,11 +31,12 @@ export async function eventsOfGroup(database: Database, groupId: string): Promis
     timestamp: string;
     body: string;
     received_at: string;
+    traceparent: string | null;
   }>`
     with claimed as (
       update event_groups set started_at = coalesce(started_at, now()) where id = ${groupId}::uuid returning id
     )
-    select seq, workspace_id, id, event, "timestamp", body, received_at
+    select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent
     from events where group_id in (select id from claimed) and body is not null order by seq
   `.compile(statements(database));
   const { rows } = await runPrepared(database, statement);
@@ -146,6 +149,8 @@ export type DeliveryToSend = {
   event: EventKind;
   timestamp: Date;
   body: string | null;
+  /** In which trace the event came in; null where none was kept. */
+  traceparent: string | null;
   status: DeliveryStatus;
   test: boolean;
   generation: number;
@@ -165,7 +170,7 @@ type RawDelivery = Omit<DeliveryToSend, 'timestamp' | 'next_attempt_at' | 'creat
 };
 
 const WITH_EVENT = sql.raw(`
-  select d.id, d.webhook_id, d.workspace_id, d.event, e."timestamp", e.body, d.status, d.test, d.generation,
+  select d.id, d.webhook_id, d.workspace_id, d.event, e."timestamp", e.body, e.traceparent, d.status, d.test, d.generation,
     d.failures, d.in_backlog, d.next_attempt_at, d.created_at, d.updated_at
   from deliveries d join events e on e.seq = d.event_seq`);
 

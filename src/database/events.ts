@@ -15,6 +15,8 @@ export type NewEvent = {
   /** The payload, as it is to be sent. */
   body: string;
   words: string;
+  /** In which trace it came in; null where none is kept. */
+  traceparent?: string | null;
 };
 
 /** Requests that are stored together. Within all of them no two events have the same workspace and id. */
@@ -65,8 +67,10 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
         ${column(({ request }) => request)}::int[], ${column(({ workspaceId }) => workspaceId)}::uuid[],
         ${column(({ id }) => id)}::text[], ${column(({ event }) => event)}::text[],
         ${column(({ timestamp }) => timestamp)}::timestamptz[], ${column(({ hash }) => hash)}::text[],
-        ${column(({ body }) => body)}::text[], ${column(({ words }) => words)}::text[]
-      ) with ordinality as row (request, workspace_id, id, event, "timestamp", hash, body, words, place)
+        ${column(({ body }) => body)}::text[], ${column(({ words }) => words)}::text[],
+        ${column(({ traceparent }) => traceparent ?? null)}::text[]
+      ) with ordinality as row (request, workspace_id, id, event, "timestamp", hash, body, words, traceparent,
+        place)
     ), known as materialized (
       select given.request, given.workspace_id, given.id, there.hash = decode(given.hash, 'hex') as same, there.group_id
       from given cross join lateral (
@@ -86,10 +90,11 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
       select ${groupId}::uuid, ${now}::timestamptz where exists (select from fresh)
     ), stored as (
       insert into events
-        (seq, workspace_id, id, group_id, event, "timestamp", content_hash, body, words, received_at)
+        (seq, workspace_id, id, group_id, event, "timestamp", content_hash, body, words, traceparent,
+         received_at)
       overriding system value
       select seq, workspace_id, id, ${groupId}::uuid, event, "timestamp", decode(hash, 'hex'), body, words,
-        ${now}::timestamptz
+        traceparent, ${now}::timestamptz
       from fresh order by workspace_id, id
     )
     select request, workspace_id as "workspaceId", id, same as "isSame", group_id as "groupId",

@@ -2,16 +2,7 @@ import assert from 'node:assert/strict';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/runs.ts';
 import { services } from '../support/services.ts';
-import { PROCESSES, scrape, startObserved, valueOf, type ObservedService } from './observed.ts';
-
-const WEBHOOK = {
-  method: 'POST',
-  content_type: 'application/json',
-  events: [{ event: 'issue.created', filters: [] }],
-  include_secret_header: false,
-  active: true,
-  standard_webhooks: false,
-};
+import { PROCESSES, scrape, startObserved, valueOf, WEBHOOK, type ObservedService } from './observed.ts';
 
 describe('the figures of the processes', function () {
   this.timeout(180_000);

@@ -17,6 +17,16 @@ const ROOTS = {
 export type ProcessName = keyof typeof ROOTS;
 export const PROCESSES = Object.keys(ROOTS) as ProcessName[];
 
+/** What a webhook is made of, apart from its name, address and secret. */
+export const WEBHOOK = {
+  method: 'POST',
+  content_type: 'application/json',
+  events: [{ event: 'issue.created', filters: [] }],
+  include_secret_header: false,
+  active: true,
+  standard_webhooks: false,
+};
+
 /** The service as processes, each with a port to be watched at, on the services of the run. */
 export type ObservedService = {
   installation: Installation;

@@ -15,7 +15,7 @@ export type AttemptMeans = PostMeans & {
   gate: Gate;
   ledger: Ledger;
   control: Pick<DeliveryControl, 'startRetries'>;
-  onTrouble: (error: unknown, what: string) => void;
+  onTrouble: (error: unknown, what: string, deliveryId: string) => void;
   /** Told of every attempt that is recorded. */
   onAttempt?: ((attempt: AttemptResult & { number: number }) => void) | undefined;
 };
@@ -38,10 +38,14 @@ type Wish = {
 
 /** Makes attempts, each as one whole: room, a last look at the webhook, the request, its record, its retry. */
 export function createAttempts(means: AttemptMeans) {
-  const { book, gate, ledger, database, control, onTrouble } = means;
+  const { book, gate, ledger, database, control, onTrouble, traces } = means;
+
+  /** In the trace that the event came in by, also where it goes out in a group, from a backlog, or hours later. */
+  return (delivery: Post, wish: Wish): Promise<AttemptOutcome> =>
+    traces.within(delivery.traceparent, () => attempt(delivery, wish));
 
   /** Asks the gate, then whether the webhook still wants it, and sends. */
-  return async function attempt(delivery: Post, wish: Wish): Promise<AttemptOutcome> {
+  async function attempt(delivery: Post, wish: Wish): Promise<AttemptOutcome> {
     const comer = { webhookId: delivery.webhook_id, workspaceId: delivery.workspace_id };
     const leave = await gate.enter(comer, wish.waitMs);
     if (leave === null) return { kind: 'no_room' };
@@ -68,7 +72,7 @@ export function createAttempts(means: AttemptMeans) {
     if (result?.status === 'retrying' && wish.startsRetries)
       await startRetries(delivery.id, result, wish.now());
     return { kind: 'recorded', result };
-  };
+  }
 
   /** A retry that can't be started is found by the reconciler, so the group goes on. */
   async function startRetries(deliveryId: string, result: RecordedResult, now: Date): Promise<void> {
@@ -77,7 +81,7 @@ export function createAttempts(means: AttemptMeans) {
       await control.startRetries({ deliveryId, generation: result.generation }, due - now.getTime());
       await noteRetriesStarted(database, [deliveryId]);
     } catch (error) {
-      onTrouble(error, 'a retry could not be started; it is found and started later');
+      onTrouble(error, 'a retry could not be started; it is found and started later', deliveryId);
     }
   }
 }

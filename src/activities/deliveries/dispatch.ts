@@ -192,8 +192,8 @@ function postsOf(
   return planned.flatMap(({ id, webhook_id, workspace_id, event_seq }) => {
     const event = bySeq.get(event_seq);
     if (!event || !waiting.has(id)) return [];
-    const { event: kind, timestamp, body } = event;
-    return [{ id, webhook_id, workspace_id, event: kind, timestamp, body, generation: 0 }];
+    const { event: kind, timestamp, body, traceparent } = event;
+    return [{ id, webhook_id, workspace_id, event: kind, timestamp, body, traceparent, generation: 0 }];
   });
 }
 

@@ -5,6 +5,7 @@ import type { AttemptTrigger } from '../../domain/delivery.ts';
 import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/limits.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
 import type { Sender } from '../../outbound/attempt.ts';
+import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
 import type { Relay } from './relay.ts';
 
@@ -15,12 +16,14 @@ export type PostMeans = {
   relay: Relay;
   /** Opens a sealed secret of a webhook. */
   openSecret(sealed: string, webhookId: string): string;
+  /** Attempts as parts of traces. */
+  traces: Traces;
 };
 
 /** A delivery as it is posted. */
 export type Post = Pick<
   DeliveryToSend,
-  'id' | 'webhook_id' | 'workspace_id' | 'event' | 'timestamp' | 'generation'
+  'id' | 'webhook_id' | 'workspace_id' | 'event' | 'timestamp' | 'generation' | 'traceparent'
 > & { body: Buffer };
 
 /**
@@ -34,45 +37,65 @@ export async function post(
   delivery: Post,
   attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal?: AbortSignal },
 ): Promise<AttemptResult> {
-  const { begun } = attempt;
-  const message = {
-    deliveryId: delivery.id,
-    event: delivery.event,
-    timestamp: delivery.timestamp,
-    body: delivery.body,
-  };
-  const headers = requestHeaders(webhookHeaders(message, signingOf(means, endpoint, begun), begun));
-  const limits = { timeoutMs: DELIVERY_TIMEOUT_MS, ...(attempt.signal ? { signal: attempt.signal } : {}) };
-  const { body } = delivery;
-  const record =
-    endpoint.listening_until === null
-      ? await means.sender.attempt({
-          url: endpoint.url,
-          headers,
-          body,
-          maxResponseBytes: DELIVERY_RESPONSE_BYTES,
-          ...limits,
-        })
-      : await means.relay.attempt({
-          webhookId: endpoint.id,
-          deliveryId: delivery.id,
-          event: delivery.event,
-          headers,
-          body,
-          ...limits,
-        });
+  const { begun, trigger } = attempt;
+  const traced = means.traces.begin(tracedAs(endpoint, delivery, trigger));
+  let record: AttemptRecord | null = null;
+  let headers: Record<string, string>;
+  try {
+    headers = requestHeaders({ ...headersOf(means, endpoint, delivery, begun), ...traced.headers });
+    record = await send(means, endpoint, delivery, headers, attempt.signal);
+  } finally {
+    traced.end(record);
+  }
   return {
     delivery_id: delivery.id,
     webhook_id: delivery.webhook_id,
     workspace_id: delivery.workspace_id,
     generation: delivery.generation,
-    trigger: attempt.trigger,
+    trigger,
     attempted_at: begun.toISOString(),
     completed_at: attempt.now().toISOString(),
     url: endpoint.url,
     request_headers: loggedHeaders(headers),
     ...outcomeOf(record),
   };
+}
+
+function tracedAs(
+  { url }: Endpoint,
+  { id, webhook_id, event }: Post,
+  trigger: AttemptTrigger,
+): AttemptToTrace {
+  return {
+    of: 'webhook',
+    url,
+    attributes: {
+      'baton.delivery_id': id,
+      'baton.webhook_id': webhook_id,
+      'baton.event': event,
+      'baton.trigger': trigger,
+    },
+  };
+}
+
+function headersOf(means: PostMeans, endpoint: Endpoint, delivery: Post, now: Date): Record<string, string> {
+  const { id: deliveryId, event, timestamp, body } = delivery;
+  return webhookHeaders({ deliveryId, event, timestamp, body }, signingOf(means, endpoint, now), now);
+}
+
+/** To the webhook's address, or to whoever listens to it. */
+async function send(
+  { sender, relay }: PostMeans,
+  endpoint: Endpoint,
+  { id: deliveryId, event, body }: Post,
+  headers: Record<string, string>,
+  signal: AbortSignal | undefined,
+): Promise<AttemptRecord> {
+  const request = { headers, body, timeoutMs: DELIVERY_TIMEOUT_MS, ...(signal ? { signal } : {}) };
+  if (endpoint.listening_until === null) {
+    return await sender.attempt({ ...request, url: endpoint.url, maxResponseBytes: DELIVERY_RESPONSE_BYTES });
+  }
+  return await relay.attempt({ ...request, webhookId: endpoint.id, deliveryId, event });
 }
 
 function signingOf({ openSecret }: PostMeans, endpoint: Endpoint, now: Date) {

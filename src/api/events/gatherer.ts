@@ -10,6 +10,9 @@ const FULL_BYTES = 512 * 1_024;
 /** What may wait in all; more is refused, since whoever sends is faster than we are. */
 const MOST_WAITING_BYTES = 128 * 1_024 * 1_024;
 
+/** Does the work in the trace of a `traceparent`. */
+type InTrace = (traceparent: string | null, work: () => Promise<void>) => Promise<void>;
+
 type Request = {
   events: readonly NewEvent[];
   bytes: number;
@@ -21,7 +24,7 @@ type Request = {
  * Gathers requests as a database gathers commits: at rest a request goes at once; while groups are under way the next
  * one grows, at the pace of `pace.ts`. A request is never split.
  */
-export function createGatherer(store: GroupStore) {
+export function createGatherer(store: GroupStore, inTrace: InTrace = (_traceparent, work) => work()) {
   let waiting: Request[] = [];
   let waitingBytes = 0;
   const pace = createPace();
@@ -45,7 +48,8 @@ export function createGatherer(store: GroupStore) {
 
   function leave(group: readonly Request[], now: number): void {
     pace.left(group.length, now);
-    const run = send(group).finally(() => {
+    // Whoever happens to set a group off need not be in it: it belongs to the trace of its first request.
+    const run = inTrace(group[0]?.events[0]?.traceparent ?? null, () => send(group)).finally(() => {
       runs.delete(run);
       pace.done(group.length, waiting.length, performance.now());
       pump();

@@ -1,4 +1,4 @@
-import { workspaceName } from '../../database/events.ts';
+import { workspaceName, type NewEvent } from '../../database/events.ts';
 import type { Database } from '../../database/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { refused } from '../http/authentication.ts';
@@ -29,16 +29,20 @@ export function eventRoutes(deps: Dependencies): Route[] {
       otherBodies: cloudEventBodies,
       answers: { 202: { description: 'Taken in, durably', schema: takenEvents } },
       problems: ['conflict'],
-      async handle({ caller, body, text }) {
+      async handle({ caller, body, text, traceparent }) {
         const workspace = { id: caller.workspaceId, name: await nameOf(caller.workspaceId) };
         const { sent, events } = prepareRequest(body, text, workspace, deps.clock());
-        const known = await deps.gatherer.take(events);
+        const known = await deps.gatherer.take(traceparent ? inTrace(events, traceparent) : events);
         const data = sent.map(({ id, repeated }) => ({ id, duplicate: repeated || known.has(id) }));
         deps.onEvents?.({ sent: data.length, duplicate: data.filter(({ duplicate }) => duplicate).length });
         return { status: 202, body: body.form === 'one' ? data[0] : { data } };
       },
     }),
   ];
+}
+
+function inTrace(events: readonly NewEvent[], traceparent: string): NewEvent[] {
+  return events.map((event) => ({ ...event, traceparent }));
 }
 
 /** Looks up the names of workspaces, which stand in every payload, and remembers them for a while. */

@@ -35,6 +35,8 @@ export type Call<Params = unknown, Query = unknown, Body = unknown, Who = Caller
   headers: IncomingHttpHeaders;
   address: string;
   requestId: string;
+  /** The `traceparent` of the request's own span; null where no traces are kept. */
+  traceparent: string | null;
   /** The media type that the caller likes best among those the route offers. */
   mediaType: string;
   /** Aborted when the caller goes away or the service stops. */

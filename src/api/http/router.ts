@@ -109,6 +109,7 @@ async function callOf(means: Means, route: Route, context: Context, caller: Call
     headers: context.headers,
     address: context.ip,
     requestId: (context.state as RequestState).requestId,
+    traceparent: (context.state as RequestState).trace?.traceparent ?? null,
     mediaType,
     get signal() {
       return signalOf(context, means.stopping);

@@ -9,6 +9,7 @@ import { M0007Watching } from './m0007-watching.ts';
 import { M0008Agents } from './m0008-agents.ts';
 import { M0009StepResults } from './m0009-step-results.ts';
 import { M0010LastCalls } from './m0010-last-calls.ts';
+import { M0011EventTraces } from './m0011-event-traces.ts';
 
 /**
  * All migrations, oldest first. The version before runs beside the new schema during an upgrade, so each only adds to
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0008Agents', class: M0008Agents },
   { name: 'M0009StepResults', class: M0009StepResults },
   { name: 'M0010LastCalls', class: M0010LastCalls },
+  { name: 'M0011EventTraces', class: M0011EventTraces },
 ];

@@ -1,0 +1,220 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Span,
+  type SpanContext,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+  type Resource,
+} from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  NodeTracerProvider,
+  type ReadableSpan,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import { parseTraceparent, traceparentOf, type TraceContext } from './trace-context.ts';
+
+/*
+ * Spans of OpenTelemetry, sent by OTLP. Only loaded where somebody wants them. Nothing that was thrown goes into a span but
+ * the name of its kind: messages quote what callers, receivers and models have said.
+ */
+
+const KINDS = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  internal: SpanKind.INTERNAL,
+} as const;
+
+export type SpanPlan = {
+  name: string;
+  kind: keyof typeof KINDS;
+  attributes?: Attributes;
+  /** A `traceparent` from elsewhere; without one the span belongs to the one that is under way. */
+  parent?: string | undefined;
+};
+
+/** A span that was begun and not ended. */
+export type OpenSpan = {
+  traceId: string;
+  traceparent: string;
+  set(attributes: Attributes): void;
+  /** Renames it, once more is known. */
+  name(name: string): void;
+  /** `failure`: the kind of what went wrong; null where nothing did. */
+  end(failure: string | null): void;
+};
+
+/** A span that has passed, with an id of its own: what a workflow tells of itself. Times in milliseconds since 1970. */
+export type PassedSpan = {
+  name: string;
+  parent: string;
+  traceparent: string;
+  startMs: number;
+  endMs: number;
+  failure: string | null;
+  attributes: Attributes;
+};
+
+export type Tracing = {
+  /** Begins a span that the caller ends; it is not the one under way. */
+  begin(plan: SpanPlan): OpenSpan;
+  /** Runs the work within a span; what it throws ends it as failed. */
+  span<T>(plan: SpanPlan, work: (span: OpenSpan) => Promise<T>): Promise<T>;
+  /**
+   * Runs the work in the trace of `traceparent`. Where that is the trace under way, or none at all, all stays as it is;
+   * else what is under way is linked from the spans within.
+   */
+  within<T>(traceparent: string | null, work: () => T): T;
+  /** Of what is under way; null where nothing is. */
+  current(): TraceContext | null;
+  passed(span: PassedSpan): void;
+  /** Sends what is left. */
+  close(): Promise<void>;
+};
+
+type UnderWay = { at: SpanContext; link: SpanContext | null };
+
+/**
+ * Starts sending spans as the standard variables say (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME,
+ * OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_…). `onTrouble` is told when spans are lost.
+ */
+export function createTracing(
+  process: { name: string; version: string },
+  onTrouble: (message: string) => void,
+): Tracing {
+  const told = (message: string) => onTrouble(message);
+  const silent = () => {};
+  diag.setLogger(
+    { error: told, warn: told, info: silent, debug: silent, verbose: silent },
+    DiagLogLevel.WARN,
+  );
+  const resource = resourceFromAttributes({
+    'service.name': `baton-${process.name}`,
+    'service.version': process.version,
+  }).merge(detectResources({ detectors: [envDetector] }));
+  const processor = new BatchSpanProcessor(new OTLPTraceExporter());
+  const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
+  const tracer = provider.getTracer('baton');
+  const underWay = new AsyncLocalStorage<UnderWay>();
+
+  function begin({ name, kind, attributes = {}, parent }: SpanPlan): Span {
+    const now = underWay.getStore();
+    const given = parent === undefined ? null : parseTraceparent(parent);
+    const at = given ? remote(given) : (now?.at ?? null);
+    const links = now?.link ? [{ context: now.link }] : [];
+    const context = at === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, at);
+    return tracer.startSpan(name, { kind: KINDS[kind], attributes, links }, context);
+  }
+
+  return {
+    begin: (plan) => opened(begin(plan)),
+    async span(plan, work) {
+      const span = begin(plan);
+      const open = opened(span);
+      return await underWay.run({ at: span.spanContext(), link: null }, async () => {
+        try {
+          const result = await work(open);
+          open.end(null);
+          return result;
+        } catch (error) {
+          open.end(kindOf(error));
+          throw error;
+        }
+      });
+    },
+    within(traceparent, work) {
+      const given = parseTraceparent(traceparent);
+      const now = underWay.getStore();
+      if (given === null || given.traceId === now?.at.traceId) return work();
+      return underWay.run({ at: remote(given), link: now?.at ?? null }, work);
+    },
+    current() {
+      const now = underWay.getStore();
+      return now ? contextOf(now.at) : null;
+    },
+    passed: (span) => endPassed(processor, resource, span),
+    async close() {
+      await provider.shutdown();
+      diag.disable();
+    },
+  };
+}
+
+function opened(span: Span): OpenSpan {
+  const context = contextOf(span.spanContext());
+  let isEnded = false;
+  return {
+    traceId: context.traceId,
+    traceparent: traceparentOf(context),
+    set: (attributes) => void span.setAttributes(attributes),
+    name: (name) => void span.updateName(name),
+    end(failure) {
+      if (isEnded) return;
+      isEnded = true;
+      if (failure !== null) {
+        span.setAttribute('error.type', failure);
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
+    },
+  };
+}
+
+/** The kind of a failure, without what it says. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  // Failures of Temporal have a type that says more than their class.
+  const { type } = error as { type?: unknown };
+  return typeof type === 'string' && type !== '' ? type : error.name;
+}
+
+function contextOf({ traceId, spanId, traceFlags }: SpanContext): TraceContext {
+  return { traceId, spanId, flags: traceFlags.toString(16).padStart(2, '0') };
+}
+
+function remote({ traceId, spanId, flags }: TraceContext): SpanContext {
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
+}
+
+function endPassed(processor: SpanProcessor, resource: Resource, span: PassedSpan): void {
+  const at = parseTraceparent(span.traceparent);
+  const parent = parseTraceparent(span.parent);
+  if (at === null || parent === null) return;
+  const readable: ReadableSpan = {
+    name: span.name,
+    kind: SpanKind.INTERNAL,
+    spanContext: () => remote(at),
+    parentSpanContext: remote(parent),
+    startTime: highResolution(span.startMs),
+    endTime: highResolution(span.endMs),
+    duration: highResolution(span.endMs - span.startMs),
+    status: { code: span.failure === null ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
+    attributes: { ...span.attributes, ...(span.failure === null ? {} : { 'error.type': span.failure }) },
+    links: [],
+    events: [],
+    ended: true,
+    resource,
+    instrumentationScope: { name: 'baton' },
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+  processor.onEnd(readable);
+}
+
+/** Seconds and nanoseconds. */
+function highResolution(ms: number): [number, number] {
+  return [Math.floor(ms / 1_000), Math.round((ms % 1_000) * 1e6)];
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { DefaultLogger, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
+import { connectTemporal } from '../../workers/temporal.ts';
+import { eventually, useRuntime } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { startCollector } from './collector.ts';
+import { startObserved } from './observed.ts';
+
+const FOLDER = join(import.meta.dirname, '..', 'workflows', 'histories');
+const LOGGER = new DefaultLogger('ERROR');
+
+/** Traces may be switched on and off while runs go on: what is replayed must not see the difference. */
+describe('histories of workflows', function () {
+  this.timeout(180_000);
+
+  before(() => useRuntime(pino({ level: 'silent' })));
+
+  it('that were recorded without traces replay with them', async () => {
+    let replayed = 0;
+    for (const [folder, bundleOf] of [
+      [FOLDER, workflowBundle],
+      [join(FOLDER, 'agents'), agentsBundle],
+    ] as const) {
+      const bundle = await bundleOf(LOGGER, {}, true);
+      for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
+        const history = historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+        await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, history);
+        replayed += 1;
+      }
+    }
+    assert.ok(replayed >= 18, `${replayed} histories`);
+  });
+
+  it('that were recorded with traces replay with and without them', async () => {
+    const collector = await startCollector();
+    const service = await startObserved(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RATE_LIMIT_PER_SECOND: '1000' },
+      ['api', 'task-worker'],
+    );
+    process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+    const { client, connection } = await connectTemporal();
+    try {
+      const ids = await Promise.all(Array.from({ length: 16 }, (_, number) => play(service, number)));
+      const bundles = [await workflowBundle(LOGGER), await workflowBundle(LOGGER, {}, true)];
+      for (const id of ids) {
+        const handle = client.workflow.getHandle(id);
+        await handle.result().catch(() => {});
+        const history = await handle.fetchHistory();
+        const [first] = history.events ?? [];
+        assert.ok(first?.workflowExecutionStartedEventAttributes?.header?.fields?.['traceparent']);
+        for (const bundle of bundles) {
+          await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history);
+        }
+      }
+    } finally {
+      await connection.close();
+      await service.close();
+      await collector.close();
+    }
+  });
+});
+
+/** A run with one of the ways that runs go; some are paused, continued and cancelled meanwhile. */
+async function play(service: Awaited<ReturnType<typeof startObserved>>, number: number): Promise<string> {
+  const rehearsal = {
+    step_ms: [0, 20, 300, 300][number % 4],
+    progress_events: number % 3,
+    ...(number % 5 === 0 ? { fail: { step: 2, times: 1 } } : {}),
+    ...(number % 7 === 0 ? { unrecoverable: { step: 2 } } : {}),
+  };
+  const task = { title: 'A task', project_id: service.installation.project_id, metadata: { rehearsal } };
+  const answer = await service.send('POST', '/api/v1/tasks', task);
+  assert.equal(answer.status, 201);
+  const { execution_id: id } = (await answer.json()) as { execution_id: string };
+  const steer = (what: string) => service.send('POST', `/api/v1/tasks/${id}/${what}`, {});
+  if (number % 3 === 1) {
+    await steer('pause');
+    await eventually('it is paused, or over', async () => {
+      const shown = await service.send('GET', `/api/v1/tasks/${id}`);
+      return !['initializing', 'planning', 'executing'].includes(
+        ((await shown.json()) as { state: string }).state,
+      );
+    });
+    await steer('continue');
+  }
+  if (number % 8 === 2) await steer('cancel');
+  return id;
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { startCollector, type CollectedSpan, type Collector } from './collector.ts';
+import { startObserved, WEBHOOK, type ObservedService } from './observed.ts';
+
+const PARTS = ['api', 'task-worker', 'delivery-worker'] as const;
+const SECRET = 'a-secret-of-the-webhook';
+const TOLD = `words-that-stay-here-${randomBytes(8).toString('hex')}`;
+
+/** A caller's own place in its own trace. */
+function callersTrace() {
+  const traceId = randomBytes(16).toString('hex');
+  const spanId = randomBytes(8).toString('hex');
+  return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-01` } };
+}
+
+const traceIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[1];
+const spanIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[2];
+
+for (const payloads of ['in clear', 'encrypted'] as const) {
+  describe(`traces, with payloads ${payloads} in Temporal`, function () {
+    this.timeout(180_000);
+    let collector: Collector;
+    let service: ObservedService;
+    let receiver: Receiver;
+
+    before(async () => {
+      collector = await startCollector();
+      receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+      service = await startObserved(
+        {
+          OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+          OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-token',
+          OTEL_BSP_SCHEDULE_DELAY: '100',
+          ...(payloads === 'encrypted'
+            ? { BATON_PAYLOAD_KEYS: `p:${randomBytes(32).toString('base64')}` }
+            : {}),
+        },
+        PARTS,
+      );
+    });
+    after(async () => {
+      await service?.close();
+      await receiver?.close();
+      await collector?.close();
+    });
+
+    const spansIn = (traceId: string) => collector.spans.filter((span) => span.traceId === traceId);
+
+    /** The spans from one of these upwards to the root. */
+    function upwards(spans: readonly CollectedSpan[], from: CollectedSpan): string[] {
+      const parent = spans.find(({ spanId }) => spanId === from.parentSpanId);
+      return [from.name, ...(parent ? upwards(spans, parent) : [])];
+    }
+
+    /** Waits for the attempt whose span the receiver was told of, and for all that is above it. */
+    async function wayTo(
+      request: ReceivedRequest,
+      end: string,
+    ): Promise<{ way: string[]; spans: CollectedSpan[] }> {
+      const traceId = traceIdIn(request) ?? '';
+      return await eventually(
+        `a whole trace of ${end}`,
+        () => {
+          const spans = spansIn(traceId);
+          const attempt = spans.find(({ spanId }) => spanId === spanIdIn(request));
+          const way = attempt ? upwards(spans, attempt) : [];
+          return way.at(-1) === end && { way, spans };
+        },
+        30_000,
+      );
+    }
+
+    it('lead from a submission through workflow and steps to the callback, whose receiver is told', async () => {
+      const before = receiver.requests.length;
+      const caller = callersTrace();
+      const task = {
+        title: TOLD,
+        project_id: service.installation.project_id,
+        callback_url: `${receiver.url}/callback/${TOLD}?token=${TOLD}`,
+        metadata: { rehearsal: { steps: 1, step_ms: 300 } },
+      };
+      const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
+      assert.equal(answer.status, 201);
+      const { execution_id: id, callback_secret: secret } = (await answer.json()) as Record<string, string>;
+      const [request] = (await receiver.receives(before + 1, 30_000)).slice(before);
+      assert.ok(request);
+      assert.equal(traceIdIn(request), caller.traceId);
+      const { way, spans } = await wayTo(request, 'POST /api/v1/tasks');
+      assert.deepEqual(way, [
+        'POST callback',
+        'activity sendCallback',
+        'workflow taskRun',
+        'start taskRun',
+        'POST /api/v1/tasks',
+      ]);
+      const root = spans.find(({ name }) => name === 'POST /api/v1/tasks');
+      assert.deepEqual(
+        [root?.parentSpanId, root?.kind, root?.of, root?.attributes['http.response.status_code']],
+        [caller.spanId, 'SERVER', 'baton-api', 201],
+      );
+      assert.equal(root?.attributes['baton.request_id'], answer.headers.get('x-request-id'));
+      const step = spans.find(({ name }) => name === 'activity rehearse');
+      assert.deepEqual(
+        [step?.of, step?.attributes['baton.execution_id']],
+        ['baton-task-worker', id],
+        spans.map(({ name }) => name).join(', '),
+      );
+      assert.ok(step && upwards(spans, step).includes('workflow taskRun'));
+      const expected = createHmac('sha256', secret ?? '')
+        .update(request.body)
+        .digest('hex');
+      assert.ok(String(request.headers['x-service-signature']).includes(expected));
+      assert.ok(!collector.bytes().includes(secret ?? 'missing'));
+    });
+
+    it('lead from an event to its delivery, and on through the retry by hand', async () => {
+      const refused = receiver.requests.length;
+      receiver.answering(500);
+      const made = await service.send('POST', '/api/v1/webhooks', {
+        ...WEBHOOK,
+        name: 'Traced',
+        secret: SECRET,
+        url: `${receiver.url}/hook/${TOLD}`,
+      });
+      assert.equal(made.status, 201);
+      const caller = callersTrace();
+      const event = { event: 'issue.created', data: { issue: { id: '1', title: TOLD } } };
+      assert.equal((await service.send('POST', '/api/v1/events', event, caller.headers)).status, 202);
+      const [request] = (await receiver.receives(refused + 1, 30_000)).slice(refused);
+      assert.ok(request);
+      assert.equal(traceIdIn(request), caller.traceId);
+      const { way, spans } = await wayTo(request, 'POST /api/v1/events');
+      assert.deepEqual(way, [
+        'POST webhook',
+        'activity dispatchGroup',
+        'workflow dispatchEvents',
+        'start dispatchEvents',
+        'POST /api/v1/events',
+      ]);
+      const attempt = spans.find(({ name }) => name === 'POST webhook');
+      const delivery = String(request.headers['x-service-delivery']);
+      assert.equal(attempt?.attributes['baton.delivery_id'], delivery);
+      assert.equal(attempt?.attributes['http.response.status_code'], 500);
+      assert.deepEqual([attempt?.failed, attempt?.attributes['error.type']], [true, 'status']);
+      assert.equal(attempt?.attributes['server.address'], 'localhost');
+      assert.equal(
+        request.headers['x-service-signature'],
+        `sha256=${createHmac('sha256', SECRET).update(request.body).digest('hex')}`,
+      );
+
+      receiver.answering(204);
+      const retrying = callersTrace();
+      await eventually('the failure is recorded', async () => {
+        const path = `/api/v1/deliveries/${delivery}/retry`;
+        return (await service.send('POST', path, {}, retrying.headers)).status === 202;
+      });
+      const [again] = (await receiver.receives(refused + 2, 30_000)).slice(refused + 1);
+      assert.ok(again);
+      assert.equal(traceIdIn(again), caller.traceId, "the retry is part of the event's trace");
+      assert.notEqual(spanIdIn(again), spanIdIn(request));
+      const second = await eventually(
+        'the second attempt',
+        () => spansIn(caller.traceId).find(({ spanId }) => spanId === spanIdIn(again)) ?? null,
+      );
+      assert.deepEqual(
+        second.links.map(({ traceId }) => traceId),
+        [retrying.traceId],
+        'and is linked to the request that wished for it',
+      );
+      const shown = await service.send('GET', `/api/v1/deliveries/${delivery}`);
+      const { attempts } = (await shown.json()) as {
+        attempts: { request: { headers: Record<string, string> } }[];
+      };
+      assert.deepEqual(
+        attempts.map(({ request: { headers } }) => headers['traceparent']).toSorted(),
+        [request, again].map(({ headers }) => headers['traceparent']).toSorted(),
+        'the log shows what was sent',
+      );
+    });
+
+    it('keep the events of one group apart, each in its own', async () => {
+      const before = receiver.requests.length;
+      const callers = Array.from({ length: 30 }, callersTrace);
+      const answers = await Promise.all(
+        callers.map(({ traceId, headers }) => {
+          const event = { id: traceId, event: 'issue.created', data: { issue: { id: traceId } } };
+          return service.send('POST', '/api/v1/events', event, headers);
+        }),
+      );
+      assert.ok(answers.every(({ status }) => status === 202));
+      const requests = (await receiver.receives(before + 30, 60_000)).slice(before);
+      for (const request of requests) {
+        const { id } = JSON.parse(request.body.toString()) as { id: string };
+        assert.equal(traceIdIn(request), id);
+      }
+    });
+
+    it('hold no secret, no text of anybody and no query', async () => {
+      const { api_key: key } = service.installation;
+      const everything = collector.bytes();
+      assert.ok(collector.spans.length > 50);
+      for (const secret of [SECRET, TOLD, key, 'collector-token']) {
+        assert.ok(!everything.includes(secret), `${secret} is in a span`);
+      }
+      const rest = PARTS.flatMap((name) => service.logged(name)).map((line) => JSON.stringify(line));
+      for (const secret of [SECRET, key, 'collector-token']) {
+        assert.ok(!rest.some((line) => line.includes(secret)), `${secret} is in a log`);
+      }
+    });
+
+    it('are named in the lines of the log, with the ids of what they are about', async () => {
+      const caller = callersTrace();
+      const task = { title: 'Another', project_id: service.installation.project_id };
+      const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
+      const { execution_id: id } = (await answer.json()) as { execution_id: string };
+      const line = await eventually(
+        'the line of the request',
+        () => service.logged('api').find(({ trace_id: traceId }) => traceId === caller.traceId) ?? null,
+      );
+      assert.deepEqual(
+        [line['request_id'], line['execution_id'], line['route'], line['status']],
+        [answer.headers.get('x-request-id'), id, '/api/v1/tasks', 201],
+      );
+    });
+
+    it('begin anew where a caller sends nonsense', async () => {
+      const headers = { traceparent: '00-00000000000000000000000000000000-0000000000000000-01' };
+      const sent = { ...headers, 'X-Request-Id': `nonsense-${payloads.length}` };
+      await service.send('GET', '/api/v1/webhooks', undefined, sent);
+      const span = await eventually(
+        'the span',
+        () =>
+          collector.spans.find(({ attributes }) => attributes['baton.request_id'] === sent['X-Request-Id']) ??
+          null,
+      );
+      assert.equal(span.parentSpanId, '');
+      assert.match(span.traceId, /[1-9a-f]/);
+    });
+  });
+}
+
+describe('without traces', function () {
+  this.timeout(120_000);
+
+  it('nothing is added to what goes out, whatever the caller sends', async () => {
+    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const service = await startObserved({}, PARTS);
+    try {
+      const made = await service.send('POST', '/api/v1/webhooks', {
+        ...WEBHOOK,
+        name: 'Untraced',
+        url: `${receiver.url}/hook`,
+      });
+      assert.equal(made.status, 201);
+      const { headers } = callersTrace();
+      const event = { event: 'issue.created', data: { issue: { id: '1' } } };
+      assert.equal((await service.send('POST', '/api/v1/events', event, headers)).status, 202);
+      const task = {
+        title: 'A task',
+        project_id: service.installation.project_id,
+        callback_url: `${receiver.url}/callback`,
+      };
+      assert.equal((await service.send('POST', '/api/v1/tasks', task, headers)).status, 201);
+      for (const request of await receiver.receives(2, 30_000)) {
+        assert.equal(request.headers['traceparent'], undefined);
+      }
+    } finally {
+      await service.close();
+      await receiver.close();
+    }
+  });
+});

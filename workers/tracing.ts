@@ -1,0 +1,142 @@
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import type { ActivityInterceptors, InjectedSinks, WorkerOptions } from '@temporalio/worker';
+import type { Context } from '@temporalio/activity';
+import type { TraceRequest } from '../src/api/http/trace-requests.ts';
+import { UNTRACED, type Traces } from '../src/outbound/traces.ts';
+import type { Tracing } from '../src/telemetry/tracing.ts';
+import { TRACE_HEADER, type TraceSinks } from '../src/workflows/trace-interceptors.ts';
+
+/*
+ * Where traces go through: requests that come in, starts of workflows, workflows, activities, attempts that go out. Where
+ * none are kept, none of this is put in.
+ */
+
+/** Starts of workflows, as far as they belong to something that is traced. */
+export function clientInterceptors(tracing: Tracing | null): WorkflowClientInterceptor[] {
+  if (tracing === null) return [];
+  return [
+    {
+      async startWithDetails(input, next) {
+        if (tracing.current() === null) return await next(input);
+        const attributes = { 'temporal.workflow_id': input.options.workflowId };
+        const plan = { name: `start ${input.workflowType}`, kind: 'producer', attributes } as const;
+        return await tracing.span(plan, async ({ traceparent }) => {
+          const header = defaultPayloadConverter.toPayload(traceparent) as Payload;
+          return await next({ ...input, headers: { ...input.headers, [TRACE_HEADER]: header } });
+        });
+      },
+    },
+  ];
+}
+
+/** What a worker is created with: spans of its activities, and of workflows when they end. */
+export function tracedWorker(tracing: Tracing | null): Pick<WorkerOptions, 'interceptors' | 'sinks'> {
+  if (tracing === null) return {};
+  const sinks: InjectedSinks<TraceSinks> = {
+    traces: {
+      ended: {
+        fn({ workflowType, workflowId, taskQueue }, { outcome, ...span }) {
+          tracing.passed({
+            ...span,
+            name: `workflow ${workflowType}`,
+            failure: outcome === 'completed' ? null : outcome,
+            attributes: { 'temporal.workflow_id': workflowId, 'temporal.task_queue': taskQueue },
+          });
+        },
+      },
+    },
+  };
+  return { sinks, interceptors: { activity: [(context) => activityInterceptors(tracing, context)] } };
+}
+
+function activityInterceptors(tracing: Tracing, { info }: Context): ActivityInterceptors {
+  return {
+    inbound: {
+      async execute(input, next) {
+        const header = input.headers[TRACE_HEADER];
+        if (!header) return await next(input);
+        const parent = String(defaultPayloadConverter.fromPayload(header));
+        const attributes = {
+          'temporal.workflow_id': info.workflowExecution?.workflowId ?? '',
+          'temporal.activity_attempt': info.attempt,
+          ...namesIn(input.args),
+        };
+        const plan = { name: `activity ${info.activityType}`, kind: 'internal', attributes, parent } as const;
+        return await tracing.span(plan, () => next(input));
+      },
+    },
+  };
+}
+
+/** Members of an activity's input that are ids, or names out of the catalogue; nothing else of it is looked at. */
+const NAMES: Readonly<Record<string, string>> = {
+  executionId: 'baton.execution_id',
+  groupId: 'baton.group_id',
+  deliveryId: 'baton.delivery_id',
+  webhookId: 'baton.webhook_id',
+  agent: 'baton.agent',
+  modelId: 'baton.model',
+};
+const NAME = /^[\w./:-]{1,200}$/;
+
+function namesIn(args: readonly unknown[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const given of args) {
+    if (typeof given !== 'object' || given === null) continue;
+    for (const [member, attribute] of Object.entries(NAMES)) {
+      const value = (given as Record<string, unknown>)[member];
+      if (typeof value === 'string' && NAME.test(value)) found[attribute] = value;
+    }
+  }
+  return found;
+}
+
+/** Attempts that go out, with a span each and a `traceparent` for the receiver. */
+export function outgoingTraces(tracing: Tracing | null): Traces {
+  if (tracing === null) return UNTRACED;
+  return {
+    within: (traceparent, work) => tracing.within(traceparent, work),
+    begin({ of, url, attributes }) {
+      const address = URL.parse(url);
+      const span = tracing.begin({
+        name: `POST ${of}`,
+        kind: 'client',
+        attributes: {
+          'http.request.method': 'POST',
+          'server.address': address?.hostname ?? '',
+          'url.scheme': address?.protocol.replace(':', '') ?? '',
+          ...attributes,
+        },
+      });
+      return {
+        headers: { traceparent: span.traceparent },
+        end(record) {
+          if (record?.response) span.set({ 'http.response.status_code': record.response.status });
+          span.end(record === null ? 'not_made' : record.failure);
+        },
+      };
+    },
+  };
+}
+
+/** Requests that come in; undefined where no traces are kept. */
+export function incomingTraces(tracing: Tracing | null): TraceRequest | undefined {
+  if (tracing === null) return undefined;
+  return async ({ method, traceparent, requestId }, work) => {
+    const attributes = { 'http.request.method': method, 'baton.request_id': requestId };
+    const plan = { name: method, kind: 'server', attributes, parent: traceparent } as const;
+    await tracing.span(plan, async (span) => {
+      const { route, status } = await work({ traceId: span.traceId, traceparent: span.traceparent });
+      if (route !== null) span.name(`${method} ${route}`);
+      span.set({ ...(route === null ? {} : { 'http.route': route }), 'http.response.status_code': status });
+      if (status >= 500) span.end(String(status));
+    });
+  };
+}
+
+/** The trace under way, for each line of the log. */
+export function traceOfLine(tracing: Tracing): Record<string, string> {
+  const now = tracing.current();
+  return now === null ? {} : { trace_id: now.traceId };
+}
