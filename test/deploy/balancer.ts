@@ -1,0 +1,68 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** One address in front of several ports: connections go to them by turns, and past those that refuse. */
+export type Balancer = {
+  url: string;
+  /** How many connections each port has been given so far. */
+  given: ReadonlyMap<number, number>;
+  /** No new connections to this port, as when a load balancer has been told of its end. */
+  withdraw(port: number): void;
+  restore(port: number): void;
+  close(): Promise<void>;
+};
+
+/** Starts one on a free port of this machine. It knows nothing of HTTP. */
+export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
+  const given = new Map(ports.map((port) => [port, 0]));
+  const withdrawn = new Set<number>();
+  const sockets = new Set<Socket>();
+  let turn = 0;
+
+  function keep(socket: Socket): void {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  }
+
+  function lead(client: Socket, candidates: readonly number[]): void {
+    const [port, ...others] = candidates;
+    if (port === undefined) {
+      client.destroy();
+      return;
+    }
+    const server = connect({ port, host: '127.0.0.1' });
+    keep(server);
+    const refused = () => lead(client, others);
+    server.once('error', refused);
+    server.once('connect', () => {
+      server.off('error', refused);
+      given.set(port, (given.get(port) ?? 0) + 1);
+      client.pipe(server).pipe(client);
+      client.once('close', () => server.destroy());
+      server.once('close', () => client.destroy());
+    });
+  }
+
+  const listener = createServer((client) => {
+    keep(client);
+    const from = turn++ % ports.length;
+    const order = [...ports.slice(from), ...ports.slice(0, from)];
+    lead(
+      client,
+      order.filter((port) => !withdrawn.has(port)),
+    );
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const { port } = listener.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    given,
+    withdraw: (one) => void withdrawn.add(one),
+    restore: (one) => void withdrawn.delete(one),
+    close: () =>
+      new Promise((resolve) => {
+        listener.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../dev/free-port.ts';
+import { startNodeService } from '../../dev/node-service.ts';
+import { inCheckout } from '../../dev/paths.ts';
+import { inWords } from '../../dev/processes.ts';
+import type { Child } from '../../dev/supervisor.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { freshDatabase, services } from '../support/services.ts';
+import { startBalancer, type Balancer } from './balancer.ts';
+
+const ROOTS = {
+  api: 'src/api/server.ts',
+  gateway: 'src/gateway/server.ts',
+  'task-worker': 'workers/task-worker.ts',
+  'delivery-worker': 'workers/delivery-worker.ts',
+} as const;
+export type Kind = keyof typeof ROOTS;
+
+/** One of the processes. */
+export type Member = {
+  kind: Kind;
+  url: string;
+  pid(): number;
+  /** Sum of a figure of `/metrics` over its labels; 0 where it is not there. */
+  figure(name: string): Promise<number>;
+  /** Ends it as an operator's rolling restart does, and starts it anew. @throws unless it ended in order */
+  restart(): Promise<void>;
+};
+
+/** What an answer holds; `json` is loosely typed on purpose. */
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
+export type Answered = { status: number; headers: Headers; json: any };
+
+/** Two of every process over a database and a Temporal that are elsewhere, each kind behind one address. */
+export type Pairs = {
+  installation: Installation;
+  databaseUrl: string;
+  of(kind: Kind): readonly [Member, Member];
+  /** The address of both APIs, and that of both gateways. */
+  api: Balancer;
+  gateways: Balancer;
+  /** With the installation's key; to both APIs by turns unless `url` says to which. */
+  send(
+    method: string,
+    path: string,
+    asked?: { body?: unknown; url?: string; headers?: Record<string, string> },
+  ): Promise<Answered>;
+  close(): Promise<void>;
+};
+
+const KINDS = Object.keys(ROOTS) as Kind[];
+
+/** Starts all eight side by side. */
+export async function startPairs(environment: Record<string, string> = {}): Promise<Pairs> {
+  const database = await freshDatabase();
+  const folder = mkdtempSync(join(tmpdir(), 'baton-pairs-'));
+  const installation = await setUpInstallation(database.url, {
+    workspaceName: 'Pairs',
+    projectName: 'First',
+    adminEmail: 'owner@example.com',
+  });
+  const ring = () => `k1:${randomBytes(32).toString('base64')}`;
+  const common = {
+    ...process.env,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: services().temporalAddress,
+    TEMPORAL_NAMESPACE: services().namespace,
+    BATON_TASK_QUEUE: `pairs-${randomBytes(4).toString('hex')}`,
+    BATON_SEALING_KEYS: ring(),
+    BATON_TOKEN_KEYS: ring(),
+    CHANNEL_IN_API: 'false',
+    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
+    OUTBOUND_CA_FILE: services().tlsFiles.ca,
+    ...environment,
+  };
+  const ports: Record<Kind, number[]> = { api: [], gateway: [], 'task-worker': [], 'delivery-worker': [] };
+  for (const kind of KINDS) ports[kind] = [await freePort(), await freePort()];
+  const balancers = { api: await startBalancer(ports.api), gateway: await startBalancer(ports.gateway) };
+  const plans = KINDS.flatMap((kind) => ports[kind].map((port, index) => ({ kind, port, index })));
+  const members = await Promise.all(
+    plans.map(({ kind, port, index }) => {
+      const logFile = join(folder, `${kind}-${index + 1}.log`);
+      const balancer = kind === 'api' || kind === 'gateway' ? balancers[kind] : null;
+      return startMember({ kind, port, logFile, environment: common, balancer });
+    }),
+  );
+  return {
+    installation,
+    databaseUrl: database.url,
+    of(kind) {
+      const [first, second] = members.filter((member) => member.kind === kind);
+      if (!first || !second) throw new Error(`no two of ${kind}`);
+      return [first, second];
+    },
+    api: balancers.api,
+    gateways: balancers.gateway,
+    send: async (method, path, { body, url = balancers.api.url, headers = {} } = {}) => {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { 'X-API-Key': installation.api_key, 'Content-Type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(20_000),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        json: text === '' ? null : JSON.parse(text),
+      };
+    },
+    async close() {
+      await Promise.all(members.map((member) => member.stop()));
+      await Promise.all(Object.values(balancers).map((balancer) => balancer.close()));
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startMember(plan: {
+  kind: Kind;
+  port: number;
+  logFile: string;
+  environment: NodeJS.ProcessEnv;
+  balancer: Balancer | null;
+}): Promise<Member & { stop(): Promise<void> }> {
+  const { kind, port, logFile, balancer } = plan;
+  const metricsPort = await freePort();
+  const environment = { ...plan.environment, PORT: String(port), METRICS_PORT: String(metricsPort) };
+  const start = () => startNodeService({ name: kind, root: inCheckout(ROOTS[kind]), logFile, environment });
+  let running: Child = await start();
+  return {
+    kind,
+    url: `http://127.0.0.1:${port}`,
+    pid: () => running.pid,
+    async figure(name) {
+      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      const lines = text
+        .split('\n')
+        .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+      return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+    },
+    async restart() {
+      balancer?.withdraw(port);
+      await running.stop();
+      const ending = await running.ended;
+      if (ending.code !== 0) throw new Error(`${kind} ended ${inWords(ending)}, see ${logFile}`);
+      running = await start();
+      balancer?.restore(port);
+    },
+    stop: async () => void (await running.stop()),
+  };
+}
