@@ -3,8 +3,8 @@ import type { BenchReport, BenchResult } from './results.ts';
 
 /*
  * The tables of `docs/performance.md` stand between markers and are made from results: `<!-- figures:tasks.times -->` up
- * to `<!-- /figures -->` holds the table `times` of the bench `tasks`. `tasks.ratios` is what was wanted, and
- * `tasks.where` when and where it was measured.
+ * to `<!-- /figures -->` holds the table `times` of the bench `tasks`. `tasks.ratios` is what was wanted, `tasks.where`
+ * when and where it was measured, and `tasks.picture` shows its picture.
  */
 const MARKED = /(<!-- figures:([\w-]+)\.([\w-]+) -->\n)[^]*?(<!-- \/figures -->)/g;
 
@@ -21,6 +21,7 @@ export function withFigures(document: string, { benches }: BenchReport): string 
 
 function partOf(bench: BenchResult, part: string): string {
   if (part === 'where') return whereOf(bench);
+  if (part === 'picture') return `![${bench.title}](performance/${bench.name}.svg)`;
   if (part === 'ratios') return markdownTable(ratioCells(bench.ratios));
   const table = bench.tables.find(({ id }) => id === part);
   if (!table) throw new Error(`the bench ${bench.name} has no table ${part}`);

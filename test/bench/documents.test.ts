@@ -24,6 +24,11 @@ describe('a document with figures', () => {
     assert.match(once, /2026-01-31: 2 × Some CPU/);
   });
 
+  it('shows the picture that is drawn beside it', () => {
+    const text = withFigures(marked('sender.picture'), report);
+    assert.ok(text.includes('![A sample](performance/sender.svg)'));
+  });
+
   it('keeps the figures of benches that were not run', () => {
     assert.equal(withFigures(marked('soak.memory'), report), marked('soak.memory'));
   });
