@@ -20,6 +20,7 @@ const PROGRAMS = {
   check: ['dev/check.ts'],
   bench: ['dev/bench.ts'],
   client: ['dev/client-package.ts'],
+  walk: ['dev/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],
 };
 

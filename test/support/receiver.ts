@@ -1,6 +1,6 @@
 import { EventEmitter, on } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ServerCertificate } from './certificates.ts';
 
@@ -38,6 +38,8 @@ export type Receiver = {
   /** Answers 200 with a byte of body every `everyMs`, without end. */
   dripping(everyMs?: number): Receiver;
   redirecting(to: string): Receiver;
+  /** Shows another certificate to whoever connects from now on; only where it speaks HTTPS. */
+  showing(tls: ServerCertificate): Receiver;
   /** Waits until `count` requests are there in total; throws when they are not within `withinMs`. */
   receives(count: number, withinMs?: number): Promise<readonly ReceivedRequest[]>;
   /** Throws when a request comes within `ms`. */
@@ -103,6 +105,11 @@ export async function startReceiver({
     closingEarly: (when = 'before headers') => become(when === 'mid-body' ? closeMidBody : closeAtOnce),
     dripping: (everyMs = 20) => become((_request, response) => drip(response, everyMs)),
     redirecting: (to) => become((_request, response) => void response.writeHead(302, { location: to }).end()),
+    showing(other) {
+      if (!(server instanceof SecureServer)) throw new Error('a receiver without certificate');
+      server.setSecureContext(other);
+      return receiver;
+    },
     async receives(count, withinMs = 5_000) {
       await until(arrivals, () => requests.length >= count, withinMs);
       if (requests.length >= count) return requests;

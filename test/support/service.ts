@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,26 +5,12 @@ import { join } from 'node:path';
 import { freePort } from '../../dev/free-port.ts';
 import { startNodeService } from '../../dev/node-service.ts';
 import { inCheckout } from '../../dev/paths.ts';
-import { startPostgres, type RunningPostgres } from '../../dev/postgres.ts';
-import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
 import { setUpInstallation, type Installation } from '../../src/installation.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { createPart, postgresIn, temporalIn, type Part } from './parts.ts';
 import { services } from './services.ts';
 
-type Running = { pid: number; ended: Promise<unknown>; stop(): Promise<unknown> };
-
-/** One process of the service: it can be killed outright and started again where it was. */
-export type Part = {
-  pid(): number;
-  /** SIGKILL to it and its children; resolves when the process is gone. */
-  kill(): Promise<void>;
-  /** Starts it on the same port and data; resolves when it is ready. */
-  start(): Promise<void>;
-  /** In good order; one that does not run is fine. */
-  stop(): Promise<void>;
-  /** False once it has ended, by whatever cause. */
-  isRunning(): boolean;
-};
+export type { Part } from './parts.ts';
 
 /** What was answered; `json` is the parsed body, loosely typed on purpose. */
 export type Answered = {
@@ -165,75 +150,6 @@ export async function startService(): Promise<Service> {
     },
   };
   return service;
-}
-
-/** A part that `launch` starts; it is told of what ran before. */
-function createPart<T extends Running>(launch: (previous: T | null) => Promise<T>): Part & { running(): T } {
-  let known: T | null = null;
-  let isRunning = false;
-  const running = () => {
-    if (known === null) throw new Error('a part that was never started');
-    return known;
-  };
-  return {
-    running,
-    pid: () => running().pid,
-    isRunning: () => isRunning,
-    async start() {
-      const fresh = await launch(known);
-      known = fresh;
-      isRunning = true;
-      void fresh.ended.then(() => {
-        if (known === fresh) isRunning = false;
-      });
-    },
-    async kill() {
-      const { pid, ended } = running();
-      for (const one of [pid, ...childrenOf(pid)]) killOutright(one);
-      await ended;
-      isRunning = false;
-    },
-    async stop() {
-      if (isRunning) await running().stop();
-    },
-  };
-}
-
-/** PostgreSQL's connections are processes beside the server's, which would end what they are at. */
-function childrenOf(pid: number): number[] {
-  const listed = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return listed.stdout
-    .split('\n')
-    .map(Number)
-    .filter((one) => one > 0);
-}
-
-function killOutright(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // A connection's process may have ended since it was listed.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-function postgresIn(folder: string, password: string) {
-  return (previous: RunningPostgres | null) =>
-    startPostgres({
-      dataDir: join(folder, 'postgres'),
-      logFile: join(folder, 'postgres.log'),
-      password,
-      ...(previous === null ? {} : { port: previous.port, samePort: true }),
-    });
-}
-
-function temporalIn(folder: string) {
-  return (previous: RunningTemporal | null) =>
-    startTemporal({
-      dbFile: join(folder, 'temporal.db'),
-      logFile: join(folder, 'temporal.log'),
-      ...(previous === null ? {} : { port: previous.port, uiPort: previous.uiPort, samePorts: true }),
-    });
 }
 
 async function send(url: string, method: string, { body, headers }: Asked): Promise<Answered> {

@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { startPostgres, type RunningPostgres } from '../../dev/postgres.ts';
+import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
+
+type Running = { pid: number; ended: Promise<unknown>; stop(): Promise<unknown> };
+
+/** One process of the service: it can be killed outright and started again where it was. */
+export type Part = {
+  pid(): number;
+  /** SIGKILL to it and its children; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGSTOP to it and its children: they hold still, with all that they have open. */
+  freeze(): void;
+  /** SIGCONT to all that was frozen. */
+  thaw(): void;
+  /** Starts it on the same port and data; resolves when it is ready. */
+  start(): Promise<void>;
+  /** In good order; one that does not run is fine. */
+  stop(): Promise<void>;
+  /** False once it has ended, by whatever cause. */
+  isRunning(): boolean;
+};
+
+/** A part that `launch` starts; it is told of what ran before. */
+export function createPart<T extends Running>(
+  launch: (previous: T | null) => Promise<T>,
+): Part & { running(): T } {
+  let known: T | null = null;
+  let isRunning = false;
+  let frozen: number[] = [];
+  const running = () => {
+    if (known === null) throw new Error('a part that was never started');
+    return known;
+  };
+  return {
+    running,
+    pid: () => running().pid,
+    isRunning: () => isRunning,
+    async start() {
+      const fresh = await launch(known);
+      known = fresh;
+      isRunning = true;
+      void fresh.ended.then(() => {
+        if (known === fresh) isRunning = false;
+      });
+    },
+    async kill() {
+      const { pid, ended } = running();
+      for (const one of [pid, ...childrenOf(pid)]) signal(one, 'SIGKILL');
+      await ended;
+      isRunning = false;
+    },
+    freeze() {
+      const { pid } = running();
+      // The parent first: it makes no further children then.
+      signal(pid, 'SIGSTOP');
+      frozen = [pid, ...childrenOf(pid)];
+      for (const one of frozen) signal(one, 'SIGSTOP');
+    },
+    thaw() {
+      for (const one of frozen) signal(one, 'SIGCONT');
+      frozen = [];
+    },
+    async stop() {
+      if (isRunning) await running().stop();
+    },
+  };
+}
+
+/** PostgreSQL's connections are processes beside the server's, which would end what they are at. */
+export function childrenOf(pid: number): number[] {
+  const listed = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return listed.stdout
+    .split('\n')
+    .map(Number)
+    .filter((one) => one > 0);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // A connection's process may have ended since it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Starts PostgreSQL in a folder, again on the same port. */
+export function postgresIn(folder: string, password: string, logFile = join(folder, 'postgres.log')) {
+  return (previous: RunningPostgres | null) =>
+    startPostgres({
+      dataDir: join(folder, 'postgres'),
+      logFile,
+      password,
+      ...(previous === null ? {} : { port: previous.port, samePort: true }),
+    });
+}
+
+/** Starts Temporal in a folder, again on the same ports. */
+export function temporalIn(folder: string, logFile = join(folder, 'temporal.log')) {
+  return (previous: RunningTemporal | null) =>
+    startTemporal({
+      dbFile: join(folder, 'temporal.db'),
+      logFile,
+      ...(previous === null ? {} : { port: previous.port, uiPort: previous.uiPort, samePorts: true }),
+    });
+}
