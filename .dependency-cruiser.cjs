@@ -33,7 +33,7 @@ function rulesOf([folder, { uses, types = [] }]) {
       severity: 'error',
       from,
       to: {
-        path: '^(src|workers|cli|dev|bench|test|web)/',
+        path: '^(src|workers|cli|dev|bench|faults|test|web)/',
         pathNot: `^src/(${[mine, ...types].join('|')})/`,
       },
     },
@@ -71,7 +71,7 @@ module.exports = {
         'web runs in browsers: of the service it may use src/domain, which is pure, and the types made from the API',
       severity: 'error',
       from: { path: '^web/', pathNot: '^web/(vite\\.config|component-styles)\\.ts$' },
-      to: { path: '^(src|workers|cli|dev|bench|test)/', pathNot: '^src/domain/' },
+      to: { path: '^(src|workers|cli|dev|bench|faults|test)/', pathNot: '^src/domain/' },
     },
     {
       name: 'screens-use-nothing-of-node',
@@ -92,7 +92,7 @@ module.exports = {
       comment: 'the service must run without the folders and packages that only development needs',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { path: '^(dev|bench|test|cli|clients|deploy|examples|web)/' },
+      to: { path: '^(dev|bench|faults|test|cli|clients|deploy|examples|web)/' },
     },
     {
       name: 'service-needs-no-development-packages',

@@ -16,6 +16,7 @@ const FOLDERS = [
   'clients',
   'dev',
   'bench',
+  'faults',
   'deploy',
   'examples',
   'test',

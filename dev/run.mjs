@@ -19,6 +19,7 @@ const PROGRAMS = {
   test: ['dev/test.ts'],
   check: ['dev/check.ts'],
   bench: ['dev/bench.ts'],
+  faults: ['dev/faults.ts'],
   client: ['dev/client-package.ts'],
   walk: ['dev/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],

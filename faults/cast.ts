@@ -9,7 +9,7 @@ import { withClient } from '../dev/postgres.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { setUpInstallation, type Installation } from '../src/installation.ts';
 import { createPart, postgresIn, temporalIn, type Part } from '../test/support/parts.ts';
-import { prepareDisk, type Disk } from './disk.ts';
+import { FOLDER_PREFIX, prepareDisk, sweepFolders, type Disk } from './disk.ts';
 import { OWN_PARTS, type LinkName, type OwnPart, type PartName } from './plan-disturbances.ts';
 import { openLink, type Link } from './proxy.ts';
 
@@ -43,17 +43,42 @@ const ROOTS: Readonly<Record<string, string>> = {
 /** PostgreSQL writes its log in little room, and says when something was committed. */
 const SETTINGS = { max_wal_size: '96MB', min_wal_size: '32MB', track_commit_timestamp: 'on' };
 
-/** Brings the service up. `ca`: the authority of the story's receivers, PEM; `logs`: a folder that is made. */
+/**
+ * Brings the service up. `ca`: the authority of the story's receivers, PEM; `logs`: a folder that is made.
+ * @throws where a part does not start, with what it said; nothing is left then
+ */
 export async function startCast(ca: string, logs: string): Promise<Cast> {
+  const undo: (() => Promise<unknown> | void)[] = [];
+  const close = async () => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  };
+  try {
+    return await bringUp(ca, logs, undo, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function bringUp(
+  ca: string,
+  logs: string,
+  undo: (() => Promise<unknown> | void)[],
+  close: () => Promise<void>,
+): Promise<Cast> {
+  sweepFolders();
   mkdirSync(logs, { recursive: true });
-  const folder = mkdtempSync(join(tmpdir(), `baton-faults-${process.pid}-`));
+  const folder = mkdtempSync(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   chmodSync(folder, 0o711); // PostgreSQL may run as another user
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
   const disk = prepareDisk(folder);
+  undo.push(() => disk.remove());
   const password = randomBytes(16).toString('hex');
   const logOf = (name: string) => join(logs, `${name}.log`);
   const postgres = createPart(postgresIn(disk.folder, password, logOf('postgres')));
   const temporal = createPart(temporalIn(folder, logOf('temporal')));
-  await Promise.all([postgres.start().then(() => settle(postgres)), temporal.start()]);
+  undo.push(() => Promise.all([postgres.stop(), temporal.stop()]));
+  await settleAll([postgres.start().then(() => settle(postgres)), temporal.start()]);
   const { address: temporalAddress, namespace, port: temporalPort } = temporal.running();
   const databaseUrl = postgres.running().url();
   await migrate(databaseUrl);
@@ -66,6 +91,7 @@ export async function startCast(ca: string, logs: string): Promise<Cast> {
   writeFileSync(caFile, ca);
 
   const links = new Map<LinkName, Link>();
+  undo.push(() => Promise.all([...links.values()].map((one) => one.close())));
   const addLink = async (name: LinkName, targetPort: number) => {
     const link = await openLink(targetPort);
     links.set(name, link);
@@ -103,7 +129,8 @@ export async function startCast(ca: string, logs: string): Promise<Cast> {
     return [name, createPart(() => startNodeService({ name, root, logFile: logOf(name), environment }))];
   };
   const own = Object.fromEntries(await Promise.all(OWN_PARTS.map(ownPart))) as Record<OwnPart, Part>;
-  await Promise.all(Object.values(own).map((part) => part.start()));
+  undo.push(() => Promise.all(Object.values(own).map((part) => part.stop())));
+  await settleAll(Object.values(own).map((part) => part.start()));
   const portOf = (name: OwnPart) => ports.get(name) ?? 0;
   const front = async (name: LinkName, part: OwnPart) =>
     `http://127.0.0.1:${(await addLink(name, portOf(part))).port}`;
@@ -122,14 +149,13 @@ export async function startCast(ca: string, logs: string): Promise<Cast> {
     namespace,
     disk,
     logs,
-    async close() {
-      await Promise.all(Object.values(own).map((part) => part.stop()));
-      await Promise.all([postgres.stop(), temporal.stop()]);
-      await Promise.all([...links.values()].map((one) => one.close()));
-      disk.remove();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close,
   };
+}
+
+/** All of these, so that none is still on its way when one has failed. @throws what the first one threw that failed */
+async function settleAll(works: readonly Promise<unknown>[]): Promise<void> {
+  for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason;
 }
 
 /** Gives PostgreSQL the story's settings, which takes a restart. */

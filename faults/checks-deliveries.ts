@@ -15,6 +15,8 @@ import { wants } from './webhooks.ts';
 
 /** Results that a delivery worker may not have written yet when it dies (docs/how-it-works.md). */
 const UNWRITTEN = 120;
+/** What was sent so long before an interruption is recorded, and after it as well. */
+const NEAR_MS = 5_000;
 /** A request may be on its way for a moment behind the time that the log gives it. */
 const ON_ITS_WAY_MS = 2_000;
 
@@ -73,7 +75,8 @@ function attempts({ webhooks, deliveries, made }: Books): Line[] {
   );
   const duplicates = unlogged.reduce((sum, one) => sum + one, 0);
   const twice = [...byDelivery.values()].filter((requests) => requests.length > 1).length;
-  const crashes = made.filter(canRepeat).length;
+  const interruptions = made.filter(canRepeat);
+  const crashes = interruptions.length;
   const secrets = new Map(
     webhooks.flatMap(({ arrivals: own, secret }) => own.map((one) => [one, secret] as const)),
   );
@@ -89,6 +92,13 @@ function attempts({ webhooks, deliveries, made }: Books): Line[] {
       examples: [],
       note: `${share.toFixed(2)} % of all that arrived; ${crashes} interruptions`,
     },
+    none(
+      'deliveries: duplicates far from any interruption',
+      [...byDelivery]
+        .filter(([id, requests]) => requests.length > (rows.get(id)?.attempts.length ?? 0))
+        .filter(([, requests]) => !requests.some(({ at }) => isNear(interruptions, at)))
+        .map(([id]) => id),
+    ),
     some('deliveries: retried by the schedule', deliveries.filter(isRetriedBySchedule).length),
     some(
       'deliveries: retried by hand',
@@ -108,6 +118,10 @@ function attempts({ webhooks, deliveries, made }: Books): Line[] {
     ),
     ...wireLines('deliveries: ', arrivals, (arrival) => secrets.get(arrival) ?? null),
   ];
+}
+
+function isNear(interruptions: readonly Made[], at: number): boolean {
+  return interruptions.some(({ from, to }) => at >= from - NEAR_MS && at <= to + NEAR_MS);
 }
 
 /** Two attempts by the schedule lie behind each other: the retry after one minute, or one of a recovery. */

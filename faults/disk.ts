@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive } from '../dev/processes.ts';
 import { childrenOf } from '../test/support/parts.ts';
 
 /** Where PostgreSQL's data lies, on which room can be made scarce. */
@@ -19,6 +21,20 @@ const DISK_BYTES = 768 * 1_048_576;
 const PIECE = Buffer.alloc(1_048_576);
 /** A file that is longer can't grow; PostgreSQL's log of writes has files of 16 MiB. */
 const LONGEST_FILE = 65_536;
+
+/** Folders of stories begin so; the process id that follows tells a later story that nobody uses it any more. */
+export const FOLDER_PREFIX = 'baton-faults-';
+
+/** Removes what stories that were killed outright have left. */
+export function sweepFolders(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = Number(new RegExp(`^${FOLDER_PREFIX}(\\d+)-`).exec(name)?.[1]);
+    if (!(owner > 0) || isAlive(owner)) continue;
+    const folder = join(tmpdir(), name);
+    if (existsSync(join(folder, 'disk'))) spawnSync('umount', ['-l', join(folder, 'disk')]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 /** A small file system of its own where this user may mount one, else a limit on the size of files. */
 export function prepareDisk(folder: string): Disk {
