@@ -34,7 +34,8 @@ describe('what readers are told to type', function () {
   before(async () => {
     checkout = freshCheckout();
     service = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
-    const { base_url: baseUrl } = await service.credentials();
+    // A start may have to build the screens first, on a machine that does other things as well.
+    const { base_url: baseUrl } = await service.credentials().catch(() => service.credentials());
     const temporal = await findTemporalProgram(temporalCli(readTemporalPlan().version));
     const waiting = [...runnable];
     const reader = async () => {
