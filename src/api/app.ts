@@ -17,7 +17,6 @@ import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { traceRequests } from './http/trace-requests.ts';
 import { createRouter } from './http/router.ts';
-import { securityHeaders } from './http/security-headers.ts';
 import { invitationRoutes } from './invitations/routes.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { listenerRoutes } from './listeners/routes.ts';
@@ -61,7 +60,6 @@ export function createApp(deps: Dependencies): Koa {
   app.use(requestId);
   app.use(accessLog(deps.log, deps.onRequest));
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
-  app.use(securityHeaders);
   app.use(errorAnswers(deps.log));
   app.use(createCodecServer(deps));
   app.use(createDocsPages(deps, routes));

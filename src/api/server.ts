@@ -22,6 +22,7 @@ import { checkSchema } from '../database/schema.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { createSealing } from '../security/sealing.ts';
+import { answerHeaders } from '../security/answer-headers.ts';
 import { createTokens } from '../security/tokens.ts';
 import { measureRequests } from '../telemetry/measures.ts';
 import { tellOfChannel } from '../telemetry/readings.ts';
@@ -57,7 +58,11 @@ export async function bootstrap(
   log: Logger,
   extras: Extras = {},
 ): Promise<ApiProcess> {
-  const listening = await listen(configuration.host, configuration.port);
+  const listening = await listen(
+    configuration.host,
+    configuration.port,
+    answerHeaders(configuration.baseUrl),
+  );
   try {
     return await serve(listening, configuration, log, extras);
   } catch (error) {

@@ -139,6 +139,7 @@ export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = REFUSE
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
     'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
     ...(status === 401
       ? [`WWW-Authenticate: Bearer realm="baton", error="invalid_token"`]
       : ['Retry-After: 5']),

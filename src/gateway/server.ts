@@ -9,6 +9,7 @@ import { listen, urlOf, type Listening } from '../api/http/listen.ts';
 import { readConfiguration, type Configuration } from '../configuration.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { startNotifications } from '../database/notifications.ts';
+import { answerHeaders } from '../security/answer-headers.ts';
 import { checkSchema } from '../database/schema.ts';
 import { createTokens } from '../security/tokens.ts';
 import { tellOfChannel } from '../telemetry/readings.ts';
@@ -31,7 +32,11 @@ export async function startGateway(
   log: Logger,
   telemetry: Telemetry = UNOBSERVED,
 ): Promise<GatewayProcess> {
-  const listening = await listen(configuration.host, configuration.port);
+  const listening = await listen(
+    configuration.host,
+    configuration.port,
+    answerHeaders(configuration.baseUrl),
+  );
   try {
     return await serve(listening, configuration, log, telemetry);
   } catch (error) {

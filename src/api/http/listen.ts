@@ -19,16 +19,22 @@ export type Listening = {
 };
 
 /**
- * Takes the port (0: any free one). Until a handler serves, requests are answered 503.
+ * Takes the port (0: any free one). Until a handler serves, requests are answered 503. Every answer begins with these
+ * headers, whoever makes it.
  * @throws a sentence where the port is taken or not allowed
  */
-export async function listen(host: string, port: number): Promise<Listening> {
+export async function listen(
+  host: string,
+  port: number,
+  headers: Readonly<Record<string, string>>,
+): Promise<Listening> {
+  const each = new Map(Object.entries(headers));
   let handler: RequestListener = (_request, response) => {
     response.writeHead(503, { 'Retry-After': '1', Connection: 'close' }).end();
   };
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },
-    (request, response) => handler(request, response),
+    (request, response) => handler(request, response.setHeaders(each)),
   );
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(sentenceFor(error, host, port)));
