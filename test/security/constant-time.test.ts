@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { checkout, inCheckout } from '../../dev/paths.ts';
+import { comparisonsOfSecrets } from './comparisons.ts';
+
+const SOURCES = '{src,workers,cli,examples}/**/*.{ts,mjs,js}';
+
+/** Comparisons that tell nothing by how long they take: file, text, why. */
+const HARMLESS: readonly (readonly [file: string, text: string, reason: string])[] = [
+  [
+    'src/database/known-keys.ts',
+    'known.get(hash)',
+    'SHA-256 of a key of 256 random bits: whoever learns some of it can make no key that has it',
+  ],
+  [
+    'src/database/idempotency.ts',
+    'row.request_hash !== requestHash',
+    'of a request, kept for the one who sent it',
+  ],
+  ['src/api/events/prepare.ts', 'earlier !== made.hash', 'of two events in one request'],
+];
+
+/** Where something secret is judged, and by what. */
+const JUDGES: readonly (readonly [file: string, means: RegExp])[] = [
+  ['src/security/passwords.ts', /timingSafeEqual\(/],
+  ['src/api/codec/server.ts', /timingSafeEqual\(/],
+  ['cli/receiver.ts', /timingSafeEqual\(/],
+  ['examples/receivers/typescript/receiver.ts', /timingSafeEqual\(/],
+  ['examples/receivers/python/receiver.py', /hmac\.compare_digest\(/],
+  ['examples/receivers/go/main.go', /hmac\.Equal\(/],
+];
+
+describe('no comparison of secrets', () => {
+  it('takes longer the more of one is right', () => {
+    const files = globSync(SOURCES, { cwd: checkout }).filter((file) => !file.includes('node_modules'));
+    assert.ok(files.length > 200, `${files.length} files`);
+    const unused = new Set(HARMLESS);
+    const found = files.toSorted().flatMap((file) =>
+      comparisonsOfSecrets(file, readFileSync(inCheckout(file), 'utf8')).flatMap(({ line, text }) => {
+        const known = HARMLESS.find((entry) => entry[0] === file && entry[1] === text);
+        if (known) unused.delete(known);
+        return known ? [] : [`${file}:${line}  ${text}`];
+      }),
+    );
+    assert.deepEqual(found, []);
+    assert.deepEqual([...unused], [], 'exceptions that are none any more');
+  });
+
+  for (const [file, means] of JUDGES) {
+    it(`is left to what compares in constant time: ${file}`, () => {
+      assert.match(readFileSync(inCheckout(file), 'utf8'), means);
+    });
+  }
+
+  it('would stay unseen, whatever way it is written', () => {
+    const planted = [
+      'if (given.token === row.token) allow();',
+      'const right = hashOf(given) !== stored.passwordHash;',
+      'const isRight = signature == expected;',
+      'if (headers["x-service-signature"] === own) allow();',
+      'if (secrets.includes(given)) allow();',
+      'const session = sessions.get(token);',
+      'known.has(await makeHash())',
+      'Buffer.from(a).equals(digest)',
+      'switch (secret) { case given: allow(); }',
+      'if ((row.token_hash ?? "x") === given) allow();',
+    ];
+    for (const line of planted) assert.equal(comparisonsOfSecrets('planted.ts', line).length, 1, line);
+    const fine = [
+      'if (secret === null || token === undefined || password === "") refuse();',
+      'if (timingSafeEqual(hash, expectedHash)) allow();',
+      'if (input_tokens + 1 === most) stop();',
+      'if (typeof token !== "string") refuse();',
+      'url.searchParams.get("token")',
+    ];
+    for (const line of fine) assert.deepEqual(comparisonsOfSecrets('fine.ts', line), [], line);
+  });
+});
