@@ -28,7 +28,7 @@ const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 const PHONE =
   'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Mobile Safari/537.36';
 
-export async function startFurnished(): Promise<Furnished> {
+export async function startFurnished(environment: Record<string, string> = {}): Promise<Furnished> {
   const receiver = await startReceiver();
   const world = await startWorld({
     deliveryWorker: true,
@@ -36,6 +36,7 @@ export async function startFurnished(): Promise<Furnished> {
       SIGN_INS_PER_MINUTE: '1000',
       SOURCE_ADDRESSES: '203.0.113.7,2001:db8::7',
       TEMPORAL_UI_URL: 'http://localhost:8233',
+      ...environment,
     },
   });
   await giveNames(world);

@@ -17,6 +17,7 @@ export async function withHistory(world: World, webhookId: string, hours: readon
     for (let count = 0; count < succeeded + failed; count += 1) {
       const failure = count < failed ? 'status' : null;
       const id = derivedUuid(at, randomUUID());
+      const timings = JSON.stringify({ ...UNTIMED, total_ms: tookMs + count });
       await sql`
         with delivery as (
           insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, attempts_count,
@@ -28,11 +29,14 @@ export async function withHistory(world: World, webhookId: string, hours: readon
         insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, response_status,
           failure, response_ms, timings)
         values (${id}, 1, 'automatic', ${at.toISOString()}, 'https://example.com/', '{}', ${failure ? 503 : 200},
-          ${failure}, ${tookMs + count}, '{}')
+          ${failure}, ${tookMs + count}, ${timings})
       `.execute(database);
     }
   }
 }
+
+/** The stages of attempts of which only the whole is told. */
+const UNTIMED = { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null };
 
 /** A day with a working morning, a busy noon and a bad hour. */
 export function usualDay(badHour: number | null): Hour[] {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isDeeperThan } from '../../domain/canonical-json.ts';
+import { sampleData } from '../../domain/event-samples.ts';
 import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../domain/event-schemas.ts';
 import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/limits.ts';
@@ -142,6 +143,7 @@ const EVENT_SHAPE = {
 
 /** One event, or up to 500 as `events`. */
 export const eventsBody = bodySchema(checkBody, {
+  examples: [{ event: 'issue.created', data: sampleData('issue.created') }],
   oneOf: [
     EVENT_SHAPE,
     {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
 import { MEMBER_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/problem-codes.ts';
 import { rehearsalSchema } from '../../domain/rehearsal.ts';
+import { KEY_FORM } from './idempotency.ts';
 import type { DeclaredAnswer, Route } from './route.ts';
 
 const problem = z
@@ -35,7 +36,7 @@ const SECURITY = {
 const idempotencyHeader = z.strictObject({
   'Idempotency-Key': z
     .string()
-    .max(255)
+    .regex(KEY_FORM)
     .optional()
     .describe('The same key and body give the first answer again, for 24 hours'),
 });

@@ -1,0 +1,89 @@
+import type { Furnished } from '../web/furnished.ts';
+import { sampleData } from '../../src/domain/event-samples.ts';
+import type { Sent, World } from '../api/world.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import type { Fuzzing } from './schemathesis.ts';
+
+const OF_TASKS = [
+  'readTask',
+  'pauseTask',
+  'rerunTask',
+  'readTaskEvents',
+  'readTaskCallbacks',
+  'listTaskCalls',
+  'listTaskArtifacts',
+  'downloadTaskArtifact',
+];
+const OF_WEBHOOKS = [
+  'readWebhook',
+  'changeWebhook',
+  'rotateWebhookSecret',
+  'testWebhook',
+  'draftWebhookTest',
+  'previewWebhook',
+  'recoverWebhook',
+  'getWebhookStats',
+  'listDeliveries',
+];
+const OF_DELIVERIES = ['readDelivery', 'retryDelivery'];
+/** Each can be put into the place of another one once. */
+const KEYS_TO_ROTATE = 15;
+
+/** The id of a delivery that has arrived, of a webhook that nothing else touches. */
+async function arrivedDelivery(world: World, owner: Sent, receiver: Receiver): Promise<string> {
+  const events = [{ event: 'issue.created' }];
+  const plan = { ...owner, body: { name: 'Reached', url: receiver.url, events } };
+  const { id: webhook } = (await world.send('POST', '/api/v1/webhooks', plan)).json;
+  const body = { event: 'issue.created', data: sampleData('issue.created') };
+  await world.send('POST', '/api/v1/events', { ...owner, body });
+  return await eventually('the event has arrived', async () => {
+    const path = `/api/v1/webhooks/${webhook}/deliveries?status=succeeded`;
+    const [delivery] = (await world.send('GET', path, owner)).json.data as { id: string }[];
+    return delivery?.id ?? null;
+  });
+}
+
+/**
+ * For each parameter that names something: what there is. What deletes gets things of its own, so that the rest
+ * stays for the others.
+ */
+export async function knownThings(
+  { world, cookie, runs, webhook, submit, disabledWebhook }: Furnished,
+  receiver: Receiver,
+): Promise<NonNullable<Fuzzing['known']>> {
+  const owner = world.as(cookie);
+  const idsAt = async (path: string): Promise<string[]> =>
+    (await world.send('GET', path, owner)).json.data.map(({ id }: { id: string }) => id);
+  const make = async (path: string, body: object): Promise<string> =>
+    (await world.send('POST', path, { ...owner, body })).json.id;
+  const { project_id } = world.installation;
+  const events = [{ event: 'issue.created' }];
+  const rotated = Array.from({ length: KEYS_TO_ROTATE }, (_, index) =>
+    make('/api/v1/keys', { name: `Rotated ${index}`, project_id }),
+  );
+  const [ownerId, ...others] = (await idsAt('/api/v1/members')).toReversed();
+  const member = await make('/api/v1/members', { email: 'leaves@example.com', role: 'viewer' });
+  const of = (operations: readonly string[], parameter: string, ids: readonly string[]) =>
+    Object.fromEntries(operations.map((operation) => [`${operation} path.${parameter}`, ids]));
+  return {
+    ...of(OF_TASKS, 'execution_id', Object.values(runs)),
+    ...of(OF_WEBHOOKS, 'id', [webhook, disabledWebhook]),
+    ...of(OF_DELIVERIES, 'id', [await arrivedDelivery(world, owner, receiver)]),
+    ...of(['continueTask'], 'execution_id', [await submit('Goes on', { step_ms: 600_000 })]),
+    ...of(['endSession'], 'id', (await idsAt('/api/v1/sessions')).slice(1)),
+    ...of(['cancelTask'], 'execution_id', [runs.paused, runs.completed]),
+    ...of(['eraseTask'], 'execution_id', [runs.cancelled, runs.asking]),
+    'downloadTaskArtifact path.name': ['checkout.md'],
+    ...of(['deleteWebhook'], 'id', [
+      await make('/api/v1/webhooks', { name: 'Goes', url: 'http://127.0.0.1:9', events }),
+    ]),
+    ...of(['rotateKey'], 'id', await Promise.all(rotated)),
+    ...of(['revokeKey'], 'id', [await make('/api/v1/keys', { name: 'Goes', project_id })]),
+    // The owner stays the only one: whoever changes that is refused.
+    ...of(['changeMember'], 'id', [...others, ownerId ?? '']),
+    ...of(['removeMember'], 'id', [member, ownerId ?? '']),
+    ...of(['revokeInvitation'], 'id', await idsAt('/api/v1/invitations')),
+    ...of(['readNotification'], 'id', await idsAt('/api/v1/notifications')),
+  };
+}
