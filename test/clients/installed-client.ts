@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import type * as main from '../../clients/typescript/src/index.ts';
+import type * as verify from '../../clients/typescript/src/verify/index.ts';
 import { packClient } from '../../dev/client-package.ts';
 
-type Client = typeof import('../../clients/typescript/src/index.ts') & {
+type Client = typeof main & {
   /** What `baton-client/verify` gives. */
-  verify: typeof import('../../clients/typescript/src/verify/index.ts');
+  verify: typeof verify;
 };
 
 /** The client package as its users have it: packed, and installed into a project of its own. */

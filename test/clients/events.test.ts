@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Baton, BatonOptions, OutgoingEvent } from '../../clients/typescript/src/index.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { installedClient, type InstalledClient } from './installed-client.ts';
+
+const SECRET = randomBytes(32).toString('hex');
+
+describe('events and webhooks by the client package', function () {
+  this.timeout(60_000);
+  let world: World;
+  let client: Awaited<ReturnType<InstalledClient['load']>>;
+  let baton: Baton;
+  let receiver: Receiver;
+
+  before(async () => {
+    client = await (await installedClient()).load();
+    world = await startWorld({ worker: false, deliveryWorker: true });
+    receiver = await startReceiver();
+    baton = connect();
+  });
+  after(async () => {
+    await world?.close();
+    await receiver?.close();
+  });
+
+  const connect = (options: Partial<BatonOptions> = {}): Baton =>
+    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
+  const joined = (count: number): OutgoingEvent[] =>
+    Array.from({ length: count }, (_, number) => ({
+      event: 'user.joined',
+      data: { user: { id: `usr_${number}`, name: 'Ada' } },
+    }));
+  /** A fetch that answers some requests in its own way, after or without having sent them. */
+  function counting(onAnswer: (number: number, response: Response) => Response = (_, response) => response) {
+    const sizes: number[] = [];
+    const fetching: typeof fetch = async (input, init) => {
+      sizes.push(JSON.parse(init?.body as string).events?.length ?? 1);
+      return onAnswer(sizes.length, await fetch(input, init));
+    };
+    return { fetch: fetching, sizes };
+  }
+  const hook = (plan: Record<string, unknown> = {}) =>
+    baton.webhooks.create({
+      name: 'A webhook',
+      url: receiver.url,
+      secret: SECRET,
+      standard_webhooks: true,
+      events: [{ event: 'issue.updated', filters: [] }],
+      ...plan,
+    });
+
+  it('are sent, delivered, and believed by their signature', async () => {
+    const webhook = await hook();
+    const before = receiver.requests.length;
+    const data = { issue: { id: 'iss_1', key: 'SHOP-1', status: 'Done', title: 'Größe ✓' } };
+    const { id, duplicate } = await baton.events.send({ event: 'issue.updated', data });
+    assert.deepEqual([duplicate, /^evt_[0-9a-f]{32}$/.test(id)], [false, true]);
+    const request = (await receiver.receives(before + 1, 20_000))[before];
+    assert.ok(request);
+    const payload = await client.verifyWebhook(request.body, request.headers, SECRET, {
+      requireTimestamp: true,
+    });
+    assert.ok(payload.event === 'issue.updated');
+    assert.deepEqual([payload.id, payload.data.issue.title], [id, 'Größe ✓']);
+    const tampered = Buffer.from(request.body.toString().replace('Done', 'Open'));
+    await assert.rejects(client.verifyWebhook(tampered, request.headers, SECRET), { reason: 'mismatch' });
+    const late = { now: new Date(Date.now() + 3_600_000) };
+    await assert.rejects(client.verifyWebhook(request.body, request.headers, SECRET, late), {
+      reason: 'too_old',
+    });
+
+    const delivery = await eventually('the delivery is recorded', async () => {
+      const [found] = await baton.deliveries.list(webhook.id, { event: ['issue.updated'] }).take(1);
+      return found?.status === 'succeeded' && found;
+    });
+    const detail = await baton.deliveries.get(delivery.id);
+    assert.deepEqual(
+      detail.attempts.map(({ trigger, response }) => [trigger, response?.status]),
+      [['automatic', 204]],
+    );
+    await baton.deliveries.retry(delivery.id);
+    await receiver.receives(before + 2, 20_000);
+    await baton.webhooks.delete(webhook.id);
+  });
+
+  it('are believed while the secret is being rotated', async () => {
+    const webhook = await hook({ events: [{ event: 'issue.created', filters: [] }] });
+    const rotated = await baton.webhooks.rotateSecret(webhook.id, { overlap_hours: 1 });
+    assert.match(rotated.secret ?? '', /^[0-9a-f]{64}$/);
+    const before = receiver.requests.length;
+    await baton.events.send({ event: 'issue.created', data: { issue: { id: 'iss_2' } } });
+    const request = (await receiver.receives(before + 1, 20_000))[before];
+    assert.ok(request);
+    for (const secret of [SECRET, rotated.secret ?? '']) {
+      assert.equal(
+        (await client.verifyWebhook(request.body, request.headers, secret)).event,
+        'issue.created',
+      );
+    }
+    await baton.webhooks.delete(webhook.id);
+  });
+
+  it('go in requests of 500 at most, and answers come in their order', async () => {
+    const { fetch: seen, sizes } = counting();
+    const events = joined(1_201).map((event, number) => ({
+      ...event,
+      id: `in-order-${Date.now()}-${number}`,
+    }));
+    const taken = await connect({ fetch: seen }).events.send(events);
+    assert.deepEqual(sizes, [500, 500, 201]);
+    assert.deepEqual(
+      taken,
+      events.map(({ id }) => ({ id, duplicate: false })),
+    );
+    assert.deepEqual(await baton.events.send([]), []);
+  });
+
+  it('go in requests of 1 MiB at most', async () => {
+    const { fetch: seen, sizes } = counting();
+    const words = 'ü'.repeat(60_000);
+    const events = joined(20).map((event) => ({ ...event, data: { ...event.data, words } }));
+    assert.equal((await connect({ fetch: seen }).events.send(events)).length, 20);
+    assert.deepEqual(sizes, [8, 8, 4]);
+  });
+
+  it('are sent again under the same ids when an answer is lost or is 503, and come in once', async () => {
+    const { fetch: unsure, sizes } = counting((number, response) => {
+      if (number === 1) throw new TypeError('the connection was lost');
+      return number === 2 ? new Response('', { status: 503 }) : response;
+    });
+    const taken = await connect({ fetch: unsure }).events.send(joined(3));
+    assert.deepEqual(sizes, [3, 3, 3]);
+    assert.deepEqual(
+      taken.map(({ duplicate }) => duplicate),
+      [true, true, true],
+    );
+  });
+
+  it('name what is left where a later request is refused', async () => {
+    const events = joined(501);
+    const wrong = { event: 'user.joined', data: {} } as const;
+    await assert.rejects(baton.events.send([...events, wrong]), (error: unknown) => {
+      assert.ok(error instanceof client.EventsLeft);
+      assert.deepEqual([error.taken.length, error.left.length], [500, 2]);
+      assert.ok(error.cause instanceof client.BatonProblem);
+      assert.equal(error.cause.errors[0]?.pointer, '/events/1/data/user');
+      return true;
+    });
+    await assert.rejects(baton.events.send(wrong), { code: 'validation_failed' });
+  });
+
+  it('have kinds, each with a sample', async () => {
+    const types = await baton.events.types();
+    assert.deepEqual(
+      types.map(({ event }) => event),
+      [...client.EVENT_KINDS],
+    );
+    assert.ok(Array.isArray(await baton.sourceAddresses()));
+  });
+
+  it('are looked after: webhooks are listed, changed, tried, measured and deleted', async () => {
+    const webhook = await hook({ name: 'To look after' });
+    const names: string[] = [];
+    for await (const { name } of baton.webhooks.list()) names.push(name);
+    assert.ok(names.includes('To look after'));
+    assert.equal((await baton.webhooks.change(webhook.id, { name: 'Changed' })).name, 'Changed');
+    receiver.answering(418);
+    const attempt = await baton.webhooks.test(webhook.id, { event: 'issue.updated' });
+    receiver.answering(204);
+    assert.equal(attempt.response?.status, 418);
+    assert.ok(Array.isArray((await baton.webhooks.preview(webhook.id)).data));
+    assert.deepEqual(await baton.webhooks.recover(webhook.id, { since: '2026-01-01T00:00:00Z' }), {
+      count: 0,
+    });
+    assert.equal((await baton.webhooks.stats(webhook.id, { hours: 2 })).total, 0);
+    assert.equal((await baton.webhooks.get(webhook.id)).name, 'Changed');
+    await baton.webhooks.delete(webhook.id);
+    await assert.rejects(baton.webhooks.get(webhook.id), { status: 404 });
+  });
+});

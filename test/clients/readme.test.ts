@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ModuleKind, ScriptTarget, transpile } from 'typescript';
+import { startWorld, type World } from '../api/world.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { installedClient, type InstalledClient } from './installed-client.ts';
+import { typeCheck } from './type-check.ts';
+
+const SECRET = 'a-secret-between-us';
+
+describe("the client package's readme", function () {
+  this.timeout(90_000);
+  let client: InstalledClient;
+  let blocks: Record<string, string>;
+  let world: World;
+  let receiver: Receiver;
+
+  before(async () => {
+    client = await installedClient();
+    const readme = readFileSync(join(client.folder, 'README.md'), 'utf8');
+    const found = [...readme.matchAll(/^```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)^```$/gm)];
+    blocks = Object.fromEntries(found.map(([, name = '', text = '']) => [name, text]));
+    assert.equal(Object.keys(blocks).length, readme.match(/^```ts$/gm)?.length, 'a block has no name');
+    mkdirSync(join(client.project, 'readme'));
+    for (const [name, text] of Object.entries(blocks)) {
+      writeFileSync(join(client.project, 'readme', name), text);
+      writeFileSync(join(client.project, 'readme', name.replace(/ts$/, 'js')), asJavaScript(text));
+    }
+    world = await startWorld({ deliveryWorker: true });
+    receiver = await startReceiver();
+  });
+  after(async () => {
+    await world?.close();
+    await receiver?.close();
+  });
+
+  /** Runs a block to its end, by this Node or another one. */
+  async function printed(file: string, node = process.execPath): Promise<string> {
+    const child = start(file, node);
+    const chunks: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk: Buffer) => chunks.push(String(chunk)));
+    const [code] = await once(child, 'close');
+    assert.equal(code, 0, chunks.join(''));
+    return chunks.join('');
+  }
+
+  function start(file: string, node: string, more: Record<string, string> = {}): ChildProcess {
+    return spawn(node, [join('readme', file)], {
+      cwd: client.project,
+      env: {
+        PATH: process.env['PATH'],
+        BATON_URL: world.api.url,
+        BATON_API_KEY: world.installation.api_key,
+        BATON_PROJECT: world.installation.project_id,
+        WEBHOOK_SECRET: SECRET,
+        RECEIVER_URL: receiver.url,
+        ...more,
+      },
+    });
+  }
+
+  it('has programs that hold with strict types', () => {
+    assert.ok(Object.keys(blocks).length >= 6);
+    const options = { module: 'nodenext', lib: ['esnext', 'dom', 'dom.iterable'], types: ['node'] };
+    assert.equal(typeCheck(client.project, blocks, options), '');
+  });
+
+  it('submits a task and follows it to its end', async () => {
+    assert.match(await printed('submit.ts'), /is done\n[\s\S]*ended completed\ncompleted \{/);
+  });
+
+  it('steers a task, lists, and reads a problem', async () => {
+    const lines = await printed('steer.ts');
+    assert.match(lines, /^still paused\n[0-9a-f-]{36} Slowly\n/);
+    assert.match(lines, /\n\d of the newest\n422 validation_failed \/title [0-9a-f-]{36}\n$/);
+  });
+
+  it('sends events and tries a webhook', async () => {
+    assert.match(await printed('send.ts'), /^taken evt_\w+\ntaken 700\nanswered 204\n$/);
+  });
+
+  it('receives callbacks and deliveries, and only genuine ones', async () => {
+    const { createBaton } = await client.load();
+    const baton = createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key });
+    // The callback goes to a receiver with a certificate, which keeps it for the program.
+    const secure = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const { execution_id: id, callback_secret: secret } = await baton.tasks.submit({
+      title: 'With a callback',
+      project_id: world.installation.project_id,
+      callback_url: secure.url,
+    });
+    const [callback] = await secure.receives(1, 30_000);
+    await secure.close();
+    assert.ok(callback);
+
+    const child = start('receive.ts', process.execPath, {
+      PORT: '0',
+      CALLBACK_SECRETS: JSON.stringify({ [id]: secret }),
+    });
+    try {
+      const lines: string[] = [];
+      assert.ok(child.stdout);
+      createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+      const port = await eventually(
+        'the receiver listens',
+        () => /port: (\d+)/.exec(lines.join(' '))?.[1] ?? null,
+      );
+      const url = `http://127.0.0.1:${port}`;
+      const pass = async (body: string) => {
+        const headers = callback.headers as Record<string, string>;
+        return (await fetch(`${url}/callbacks`, { method: 'POST', headers: signedOf(headers), body })).status;
+      };
+      assert.equal(await pass(callback.body.toString()), 204);
+      assert.equal(await pass(callback.body.toString().replace('completed', 'escalated')), 401);
+      await eventually('the callback is told of', () =>
+        lines.some((line) => line.startsWith(`task ${id} completed`)),
+      );
+
+      const webhook = await baton.webhooks.create({
+        name: 'To the program',
+        url,
+        secret: SECRET,
+        events: [{ event: 'issue.updated', filters: [] }],
+      });
+      assert.equal((await baton.webhooks.test(webhook.id, { event: 'issue.updated' })).response?.status, 204);
+      await eventually('the event is told of', () => lines.some((line) => line.startsWith('issue ')));
+      await baton.webhooks.rotateSecret(webhook.id, { overlap_hours: 0 });
+      assert.equal((await baton.webhooks.test(webhook.id, { event: 'issue.updated' })).response?.status, 401);
+    } finally {
+      child.kill();
+      await once(child, 'close');
+    }
+  });
+
+  it('works on Node 20 as well, without its types', async function () {
+    const node = oldNode();
+    if (node === null) {
+      console.log('    skipped: no Node 20 or 21 is on the path');
+      return this.skip();
+    }
+    assert.match(await printed('submit.js', node), /is done\n[\s\S]*ended completed\ncompleted \{/);
+    assert.match(await printed('send.js', node), /\ntaken 700\n/);
+  });
+});
+
+function signedOf(headers: Record<string, string>): Record<string, string> {
+  const wanted = ['content-type', 'x-service-signature', 'x-service-delivery', 'x-service-event'];
+  return Object.fromEntries(wanted.map((name) => [name, headers[name] ?? '']));
+}
+
+/** The same program for those who have no TypeScript. */
+function asJavaScript(text: string): string {
+  return transpile(text, { target: ScriptTarget.ES2022, module: ModuleKind.ESNext });
+}
+
+/** A Node of version 20 or 21 on this machine, if there is one. */
+function oldNode(): string | null {
+  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
+  const isOld = (place: string) =>
+    existsSync(place) && /^v2[01]\./.test(spawnSync(place, ['--version'], { encoding: 'utf8' }).stdout);
+  return places.find(isOld) ?? null;
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { installedClient, type InstalledClient } from './installed-client.ts';
+
+describe('requests of the client package', function () {
+  this.timeout(60_000);
+  let world: World;
+  let client: Awaited<ReturnType<InstalledClient['load']>>;
+  let baton: Baton;
+
+  before(async () => {
+    client = await (await installedClient()).load();
+    world = await startWorld();
+    baton = connect();
+  });
+  after(async () => await world?.close());
+
+  const connect = (options: Partial<BatonOptions> = {}): Baton =>
+    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
+  const plan = (members: Record<string, unknown> = {}) => ({
+    title: 'A task',
+    project_id: world.installation.project_id,
+    ...members,
+  });
+  const slow = () => plan({ metadata: { rehearsal: { step_ms: 60_000 } } });
+  const problem = (code: string, status: number) => (error: unknown) => {
+    assert.ok(error instanceof client.BatonProblem, String(error));
+    assert.deepEqual([error.code, error.status], [code, status]);
+    assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/);
+    return true;
+  };
+
+  /** A fetch that does something else with the first requests; what is left of it is seen in `sent`. */
+  function disturbed(...disturbances: ((request: () => Promise<Response>) => Promise<Response>)[]) {
+    const sent: Headers[] = [];
+    const disturbing: typeof fetch = async (input, init) => {
+      sent.push(new Headers(init?.headers));
+      const disturb = disturbances.shift() ?? ((request: () => Promise<Response>) => request());
+      return await disturb(() => fetch(input, init));
+    };
+    return { fetch: disturbing, sent };
+  }
+  const answer =
+    (status: number, headers: Record<string, string> = {}) =>
+    async () =>
+      new Response('busy', { status, headers });
+  const losing = async (request: () => Promise<Response>) => {
+    await request();
+    throw new TypeError('the connection was lost');
+  };
+
+  it('are submitted once, however often an answer is lost', async () => {
+    const { fetch: losingTwice, sent } = disturbed(losing, losing);
+    const title = `Once ${Date.now()}`;
+    const { execution_id: id } = await connect({ fetch: losingTwice }).tasks.submit(plan({ title }));
+    assert.equal(sent.length, 3);
+    assert.equal(new Set(sent.map((headers) => headers.get('Idempotency-Key'))).size, 1);
+    const same = (await baton.tasks.list().take(50)).filter((task) => task.title === title);
+    assert.deepEqual(
+      same.map((task) => task.execution_id),
+      [id],
+    );
+  });
+
+  it('are read again after 429 and 503, when Retry-After says so', async () => {
+    const { execution_id: id } = await baton.tasks.submit(plan());
+    const { fetch: busy, sent } = disturbed(answer(503), answer(429, { 'Retry-After': '1' }));
+    const began = Date.now();
+    assert.equal((await connect({ fetch: busy }).tasks.get(id)).execution_id, id);
+    assert.equal(sent.length, 3);
+    assert.ok(Date.now() - began >= 1_000);
+  });
+
+  it('are not tried for ever, nor when asked to come back much later', async () => {
+    const dead = disturbed(...Array.from({ length: 9 }, () => answer(502)));
+    await assert.rejects(connect({ fetch: dead.fetch, retries: 1 }).tasks.get('x'), (error: unknown) => {
+      assert.ok(error instanceof client.BatonProblem);
+      return error.code === 'unknown' && error.status === 502;
+    });
+    assert.equal(dead.sent.length, 2);
+    const later = disturbed(answer(429, { 'Retry-After': '3600' }));
+    await assert.rejects(connect({ fetch: later.fetch }).tasks.get('x'), { retryAfterMs: 3_600_000 });
+    assert.equal(later.sent.length, 1);
+  });
+
+  it('are not steered twice where nobody knows what became of the first time', async () => {
+    const { execution_id: id } = await baton.tasks.submit(slow());
+    await baton.tasks.waitFor(id, { until: 'executing', timeoutMs: 20_000 });
+    const { fetch: losingOnce, sent } = disturbed(losing);
+    await assert.rejects(connect({ fetch: losingOnce }).tasks.pause(id), client.BatonUnreachable);
+    assert.equal(sent.length, 1);
+    const { fetch: busy } = disturbed(answer(429, { 'Retry-After': '0' }));
+    assert.equal((await connect({ fetch: busy }).tasks.cancel(id)).state, 'cancelled');
+  });
+
+  it('are given up when told to, or when an answer takes too long', async () => {
+    const { execution_id: id } = await baton.tasks.submit(slow());
+    const reason = new Error('enough');
+    const aborting = new AbortController();
+    const waiting = baton.tasks.waitFor(id, { signal: aborting.signal });
+    aborting.abort(reason);
+    await assert.rejects(waiting, reason);
+    await assert.rejects(baton.tasks.get(id, { signal: AbortSignal.abort(reason) }), reason);
+    const hanging: typeof fetch = (_, init) =>
+      new Promise((_resolve, reject) =>
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error)),
+      );
+    await assert.rejects(
+      connect({ fetch: hanging, timeoutMs: 100, retries: 0 }).tasks.get(id),
+      (error: unknown) => {
+        assert.ok(error instanceof client.BatonUnreachable);
+        return (error.cause as Error).name === 'TimeoutError';
+      },
+    );
+    await baton.tasks.cancel(id);
+  });
+
+  it('hand the key to nobody that a redirect names', async () => {
+    const receiver = await startReceiver();
+    const elsewhere = await startReceiver();
+    try {
+      receiver.redirecting(`${elsewhere.url}/api/v1/tasks`);
+      const by = connect({ baseUrl: receiver.url, retries: 0 });
+      await assert.rejects(by.tasks.list().take(1), client.BatonUnreachable);
+      assert.equal(elsewhere.requests.length, 0);
+    } finally {
+      await receiver.close();
+      await elsewhere.close();
+    }
+  });
+
+  it('are read with tokens, of which a newer one is asked for where one is refused', async () => {
+    const tokens = ['no token', (await baton.createToken()).token];
+    const by = connect({ apiKey: undefined, token: () => tokens.shift() ?? 'none is left' });
+    await by.tasks.list().take(1);
+    await by.tasks.list().take(1);
+    assert.deepEqual(tokens, []);
+    const fixed = connect({ apiKey: undefined, token: 'no token' });
+    await assert.rejects(fixed.tasks.list().take(1), problem('unauthenticated', 401));
+  });
+});

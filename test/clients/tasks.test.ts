@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { services } from '../support/services.ts';
+import { startWorld, type World } from '../api/world.ts';
+import { installedClient, type InstalledClient } from './installed-client.ts';
+
+describe('tasks by the client package', function () {
+  this.timeout(60_000);
+  let world: World;
+  let client: Awaited<ReturnType<InstalledClient['load']>>;
+  let baton: Baton;
+
+  before(async () => {
+    client = await (await installedClient()).load();
+    world = await startWorld();
+    baton = connect();
+  });
+  after(async () => await world?.close());
+
+  const connect = (options: Partial<BatonOptions> = {}): Baton =>
+    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
+  const plan = (members: Record<string, unknown> = {}) => ({
+    title: 'A task',
+    project_id: world.installation.project_id,
+    ...members,
+  });
+  const slow = () => plan({ metadata: { rehearsal: { step_ms: 60_000 } } });
+  const problem = (code: string, status: number) => (error: unknown) => {
+    assert.ok(error instanceof client.BatonProblem, String(error));
+    assert.deepEqual([error.code, error.status], [code, status]);
+    assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/);
+    return true;
+  };
+
+  it('are submitted, end, and their signed callback is believed', async () => {
+    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    try {
+      const submitted = await baton.tasks.submit(plan({ callback_url: receiver.url }));
+      const task = await baton.tasks.waitFor(submitted.execution_id, { until: 'settled', timeoutMs: 30_000 });
+      assert.deepEqual([task.state, task.callback.status], ['completed', 'delivered']);
+      const [request] = await receiver.receives(1);
+      assert.ok(request);
+      const { body, headers } = request;
+      const callback = await client.verifyCallback(body, headers, submitted.callback_secret);
+      assert.deepEqual(callback, JSON.parse(body.toString()));
+      assert.deepEqual(callback.output, task.output);
+      await assert.rejects(client.verifyCallback(body, headers, 'another'), client.SignatureError);
+      const attempts = await baton.tasks.callbacks(submitted.execution_id);
+      assert.deepEqual(
+        attempts.map(({ response_status: status }) => status),
+        [204],
+      );
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  it('are paused, continued, cancelled and run again', async () => {
+    const { execution_id: id } = await baton.tasks.submit(slow());
+    await baton.tasks.waitFor(id, { until: 'executing', timeoutMs: 20_000 });
+    assert.equal((await baton.tasks.pause(id, { reason: 'lunch' })).state, 'paused');
+    assert.equal((await baton.tasks.continue(id)).state, 'executing');
+    assert.equal((await baton.tasks.cancel(id)).state, 'cancelled');
+    const again = await baton.tasks.rerun(id);
+    assert.notEqual(again.execution_id, id);
+    await baton.tasks.cancel(again.execution_id);
+    await assert.rejects(
+      baton.tasks.rerun(again.execution_id, { fromStep: 'no such step' }),
+      client.BatonProblem,
+    );
+    await baton.tasks.erase(id);
+    await assert.rejects(baton.tasks.get(id), problem('not_found', 404));
+  });
+
+  it('show what their agents have done', async () => {
+    const { execution_id: id } = await baton.tasks.submit(plan());
+    await baton.tasks.waitFor(id, { timeoutMs: 30_000 });
+    assert.deepEqual(await baton.tasks.calls(id).take(10), []);
+    assert.deepEqual(await baton.tasks.artifacts(id), []);
+    await assert.rejects(baton.tasks.download(id, 'a/b.txt'), problem('not_found', 404));
+  });
+
+  it('are listed page by page, as far as somebody looks', async () => {
+    const order = `order-${Date.now()}`;
+    const ids: string[] = [];
+    for (let number = 0; number < 5; number++) {
+      ids.unshift((await baton.tasks.submit(plan({ metadata: { order } }))).execution_id);
+    }
+    let sent = 0;
+    const counting: typeof fetch = (input, init) => {
+      sent += 1;
+      return fetch(input, init);
+    };
+    const list = connect({ fetch: counting }).tasks.list({ metadata: { order }, limit: 2 });
+    assert.equal(sent, 0);
+    assert.deepEqual(
+      (await list.take(3)).map((task) => task.execution_id),
+      ids.slice(0, 3),
+    );
+    assert.equal(sent, 2);
+    const all: string[] = [];
+    for await (const task of list) all.push(task.execution_id);
+    assert.deepEqual(all, ids);
+    const sizes: number[] = [];
+    for await (const page of list.pages()) sizes.push(page.data.length);
+    assert.deepEqual(sizes, [2, 2, 1]);
+    assert.deepEqual(
+      await baton.tasks.list({ metadata: { order }, state: ['failed', 'escalated'] }).take(9),
+      [],
+    );
+    assert.deepEqual(await list.take(0), []);
+  });
+
+  it('are refused with everything that is wrong', async () => {
+    const wrong = { ...plan({ title: '', callback_url: 'http://x' }) };
+    await assert.rejects(baton.tasks.submit(wrong), (error: unknown) => {
+      assert.ok(problem('validation_failed', 422)(error));
+      const { errors } = error as InstanceType<typeof client.BatonProblem>;
+      assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), ['/callback_url', '/title']);
+      return true;
+    });
+    await assert.rejects(
+      connect({ apiKey: 'bt_wrong' }).tasks.list().take(1),
+      problem('unauthenticated', 401),
+    );
+    const { execution_id: id } = await baton.tasks.submit(plan());
+    await baton.tasks.waitFor(id, { timeoutMs: 30_000 });
+    await assert.rejects(baton.tasks.pause(id), problem('invalid_state', 409));
+  });
+
+  it('are submitted once under a key of one’s own, whoever sends it', async () => {
+    const options = { idempotencyKey: `key-${Date.now()}` };
+    const first = await baton.tasks.submit(plan(), options);
+    assert.deepEqual(await baton.tasks.submit(plan(), options), first);
+    await assert.rejects(
+      baton.tasks.submit(plan({ title: 'Other' }), options),
+      problem('idempotency_key_reused', 422),
+    );
+  });
+
+  it('are not waited for beyond the time', async () => {
+    const { execution_id: id } = await baton.tasks.submit(slow());
+    await assert.rejects(baton.tasks.waitFor(id, { timeoutMs: 300 }), client.BatonTimeout);
+    await baton.tasks.cancel(id);
+    await assert.rejects(baton.tasks.waitFor(id, { until: 'completed' }), client.BatonTimeout);
+    const by = await baton.tasks.waitFor(id, { until: (task) => task.steps.length >= 0 });
+    assert.equal(by.state, 'cancelled');
+  });
+
+  it('need an address, and either a key or a token', () => {
+    for (const wrong of [{}, { apiKey: 'k', token: 't' }]) {
+      assert.throws(() => client.createBaton({ baseUrl: 'https://b.example', ...wrong }), TypeError);
+    }
+    for (const baseUrl of ['', 'baton.example.com', 'ftp://b.example']) {
+      assert.throws(() => client.createBaton({ baseUrl, apiKey: 'k' }), TypeError);
+    }
+  });
+});
