@@ -23,7 +23,11 @@ export async function connectDatabase(
     entities: [...entities],
     extensions: [Migrator],
     pool: { min: 0, max: poolSize },
-    ...(lockTimeout === '0' ? {} : { driverOptions: { options: `-c lock_timeout=${lockTimeout}` } }),
+    driverOptions: {
+      // The mapper takes host, user and database of the address; what stands behind them (`sslmode`) the driver reads.
+      connectionString: url,
+      ...(lockTimeout === '0' ? {} : { options: `-c lock_timeout=${lockTimeout}` }),
+    },
     // Every request and activity forks its own; this only keeps a forgotten fork from sharing state.
     allowGlobalContext: false,
     // Errors are thrown; nothing that a statement carries belongs on standard output.
