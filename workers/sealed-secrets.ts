@@ -1,7 +1,13 @@
 import { ConfigurationError } from '../src/configuration.ts';
 import type { Database } from '../src/database/connect.ts';
 import { sealedSamples } from '../src/database/sealed-values.ts';
-import { callbackSecretPlace, SealError, webhookSecretPlace, type Sealing } from '../src/security/sealing.ts';
+import {
+  callbackSecretPlace,
+  keyIdOf,
+  SealError,
+  webhookSecretPlace,
+  type Sealing,
+} from '../src/security/sealing.ts';
 
 /**
  * Makes sure that the secrets in the database can be opened, before anything is taken in or sent.
@@ -14,7 +20,7 @@ export async function checkSealedSecrets(database: Database, sealing: Sealing): 
     } catch (error) {
       if (!(error instanceof SealError)) throw error;
       const whose = of === 'webhook' ? 'secrets of webhooks' : 'secrets of callbacks';
-      const key = sealed.split('.')[1] ?? '';
+      const key = keyIdOf(sealed);
       throw new ConfigurationError(
         `BATON_SEALING_KEYS does not open the ${whose} in this database: the key "${key}" that sealed them is missing, ` +
           'or is not the one it was. Give the old key as well; the first one seals, all of them open.',

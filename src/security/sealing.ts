@@ -45,6 +45,16 @@ export function webhookSecretPlace(webhookId: string): string {
   return `webhooks.secret:${webhookId}`;
 }
 
+/** Where the kept answer of an idempotency key belongs; `scope` is the id of its project. */
+export function answerPlace({ scope, key }: { scope: string; key: string }): string {
+  return `idempotency_keys.answer:${scope}:${key}`;
+}
+
+/** The id of the key that a text was sealed with; empty where it is no sealed text. */
+export function keyIdOf(sealed: string): string {
+  return sealed.split('.')[1] ?? '';
+}
+
 function decrypt(key: Uint8Array, nonce: Buffer, body: Buffer, place: string): string {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
