@@ -221,6 +221,8 @@ const deploymentSchema = environmentSchema.pick({ BATON_DEPLOYMENT: true, BATON_
 
 const sealingSchema = environmentSchema.pick({ DATABASE_URL: true, BATON_SEALING_KEYS: true });
 
+const restoredSchema = environmentSchema.pick({ DATABASE_URL: true, BATON_TASK_QUEUE: true });
+
 const agentEnvironmentSchema = environmentSchema.pick({
   AGENTS_FILE: true,
   DEFAULT_MODEL: true,
@@ -270,6 +272,17 @@ export function readSealingKeys(
 ): Pick<Configuration, 'databaseUrl' | 'sealingKeys'> {
   const values = readBy(sealingSchema, environment);
   return { databaseUrl: values.DATABASE_URL, sealingKeys: values.BATON_SEALING_KEYS };
+}
+
+/**
+ * Reads which database and which queues belong together, where the rest may be missing.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readRestored(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<Configuration, 'databaseUrl' | 'taskQueue'> {
+  const values = readBy(restoredSchema, environment);
+  return { databaseUrl: values.DATABASE_URL, taskQueue: values.BATON_TASK_QUEUE };
 }
 
 function readBy<T>(schema: z.ZodType<T>, environment: Readonly<Record<string, string | undefined>>): T {

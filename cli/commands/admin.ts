@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readPassword } from '../ask.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
-import { createOutput, fields } from '../output.ts';
+import { createOutput, fields, table } from '../output.ts';
 import { addVersionCommands } from './admin-versions.ts';
 
 type SetupOptions = {
@@ -29,6 +29,38 @@ export function addAdminCommands(program: Command): void {
       const output = outputOf(command);
       output.document({ migrated: true });
       output.line('The database has the newest schema');
+    });
+  admin
+    .command('reseal')
+    .description('Seal all that is sealed in the database with the first of BATON_SEALING_KEYS')
+    .addHelpText('after', '\nSafe while the service runs; begin it again where it was broken off.')
+    .action(async (_options: object, command: Command) => {
+      const { resealDatabase } = await import('../../workers/reseal.ts');
+      const done = await inDatabase(() => resealDatabase(process.env));
+      const output = outputOf(command);
+      output.document({ data: done });
+      const rows = done.map(({ column, resealed, unopened }) => [column, resealed, unopened]);
+      output.line(table(['WHAT', 'RESEALED', 'NOT OPENED'], rows));
+      const missing = new Set(done.flatMap(({ missingKeys }) => missingKeys));
+      if (missing.size === 0) return;
+      const names = [...missing].map((name) => `"${name}"`).join(', ');
+      throw new CliError(EXIT.failed, `Some does not open: give the keys ${names} as they were, too`);
+    });
+  admin
+    .command('after-restore')
+    .description('Bring database and Temporal together after one of them was restored or lost')
+    .option('--end-orphans', 'end runs that Temporal knows and the database does not')
+    .action(async (options: { endOrphans?: true }, command: Command) => {
+      const endOrphans = options.endOrphans === true;
+      const { afterRestore } = await import('../../workers/after-restore.ts');
+      const done = await inDatabase(() => afterRestore(process.env, { endOrphans }));
+      const output = outputOf(command);
+      output.document(done);
+      output.line(`Groups of events taken up again: ${done.groups}`);
+      output.line(`Retries taken up again: ${done.retries}`);
+      const how = endOrphans ? 'ended' : 'left as they are';
+      output.line(`Runs that only Temporal knows, ${how}: ${done.orphans.length}`);
+      for (const id of done.orphans) output.line(`  ${id}`);
     });
   admin
     .command('setup')
@@ -88,10 +120,15 @@ async function inDatabase<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
+    if (error.name === 'ConfigurationError') throw usageError(error.message);
     if (error.name === 'AlreadyInstalled') throw new CliError(EXIT.refused, error.message);
     const why = [codeOf(error), firstLineOf(error)].filter((part) => part !== '').join(': ');
-    throw new CliError(EXIT.unavailable, `The database of DATABASE_URL cannot be used (${why})`);
+    throw new CliError(EXIT.unavailable, `${whatOf(error)} cannot be used (${why})`);
   }
+}
+
+function whatOf(error: Error): string {
+  return error.message.startsWith('Failed to connect before') ? 'Temporal' : 'The database of DATABASE_URL';
 }
 
 function codeOf(error: Error): string {

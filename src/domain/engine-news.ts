@@ -76,3 +76,22 @@ export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, cl
     ],
   };
 }
+
+/** A run that had ended by itself, as its workflow tells it, while what is stored of it knows nothing of that end. */
+export function endedAsItSays(stored: RunView, said: RunView): News {
+  const { last_seq: _, ...view } = said;
+  const at = said.completed_at ?? new Date(0).toISOString();
+  const { state, duration_ms, errors, escalation } = said;
+  return {
+    view,
+    entries: [
+      {
+        key: 'engine-end',
+        type: 'state.changed',
+        at,
+        data: { from: stored.state, to: state, by: 'temporal' },
+      },
+      { key: 'run.ended', type: 'run.ended', at, data: { state, duration_ms, errors, escalation } },
+    ],
+  };
+}

@@ -16,7 +16,7 @@ export type EngineState =
   | { kind: 'absent' }
   | { kind: 'running' }
   | { kind: 'paused'; pausedAt: Date; by: string; reason: string | null }
-  | { kind: 'closed'; end: EngineEnd; closedAt: Date };
+  | { kind: 'closed'; end: EngineEnd; closedAt: Date; byItself: boolean };
 
 /** Looks at runs from the engine's side; times are the engine's. */
 export type Engine = ReturnType<typeof createEngine>;
@@ -67,7 +67,9 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
         if (status.name === 'RUNNING') return { kind: 'running' };
         if (status.name === 'PAUSED')
           return { kind: 'paused', ...pauseOf(raw.workflowExtendedInfo?.pauseInfo) };
-        return { kind: 'closed', end: endOf(status.name), closedAt: closeTime ?? new Date() };
+        const byItself =
+          status.name === 'COMPLETED' || status.name === 'FAILED' || status.name === 'CANCELLED';
+        return { kind: 'closed', end: endOf(status.name), closedAt: closeTime ?? new Date(), byItself };
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return { kind: 'absent' };
         throw error;

@@ -14,7 +14,7 @@ import {
   type TaskRunRow,
 } from '../database/task-runs.ts';
 import { storedPlan } from '../database/reruns.ts';
-import { endedByEngine, pausedByEngine } from '../domain/engine-news.ts';
+import { endedAsItSays, endedByEngine, pausedByEngine, type News } from '../domain/engine-news.ts';
 import { rehearsalSchema } from '../domain/rehearsal.ts';
 import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
 import type { TaskControl } from '../workflows/control.ts';
@@ -54,6 +54,8 @@ const SUBMISSION_MS = 3_000;
 /** A callback is looked at only when it is older than all its attempts take. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
+/** How often a closed workflow is asked how it ended; each takes a second at most. */
+const OWN_END_QUESTIONS = 5;
 
 /**
  * What a workflow can not say of itself, since it runs no code then: paused, terminated or timed out in the
@@ -129,7 +131,12 @@ async function startAgain(needs: Needs, row: TaskRunRow): Promise<void> {
 
 /** A run that has recorded anything was started once: that its execution is gone is an operator's deletion. */
 async function noteDeletion(needs: Needs, row: TaskRunRow): Promise<void> {
-  await noteEnd(needs, row.id, { kind: 'closed', end: { state: 'cancelled' }, closedAt: needs.clock() });
+  await noteEnd(needs, row.id, {
+    kind: 'closed',
+    end: { state: 'cancelled' },
+    closedAt: needs.clock(),
+    byItself: false,
+  });
 }
 
 async function notePause(needs: Needs, id: string, known?: EngineState): Promise<void> {
@@ -158,11 +165,14 @@ async function noteEnd(needs: Needs, id: string, closed: EngineState & { kind: '
   const { database, engine, log } = needs;
   const row = await findRun(database, id);
   if (!row || isTerminal(row.state)) return;
-  const news = endedByEngine(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
+  const news =
+    (closed.byItself ? await ownEnd(needs, row) : null) ??
+    endedByEngine(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
+  const { state } = news.view;
   const outcome = await write(needs, { executionId: id, ...news });
   needs.onAction?.('end_noted');
-  log.info({ execution_id: id, state: closed.end.state, outcome }, 'ended in Temporal');
-  if (outcome === 'recorded' && row.callback_url && isToldByCallback(closed.end.state)) {
+  log.info({ execution_id: id, state, outcome }, 'ended in Temporal');
+  if (outcome === 'recorded' && row.callback_url && isToldByCallback(state)) {
     await engine.startCallback(id);
   }
 }
@@ -171,4 +181,16 @@ async function write({ database, onRecorded }: Needs, change: RunChange): Promis
   const { outcome } = await recordChange(database, change);
   if (outcome === 'recorded') onRecorded?.(change);
   return outcome;
+}
+
+/**
+ * The end of a run that came to it by itself, which a database restored to an earlier time knows nothing of: the closed
+ * workflow is asked. Null where it doesn't answer, or had not ended as a run does.
+ */
+async function ownEnd({ control }: Needs, row: TaskRunRow): Promise<News | null> {
+  for (let asked = 0; asked < OWN_END_QUESTIONS; asked += 1) {
+    const said = await control.view(row.id);
+    if (said !== null) return isTerminal(said.state) ? endedAsItSays(viewOfRow(row), said) : null;
+  }
+  return null;
 }

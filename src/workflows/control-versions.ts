@@ -16,8 +16,11 @@ export type VersionView = {
 /** What operators do with the versions of the workers. */
 export type VersionControl = ReturnType<typeof createVersionControl>;
 
-const CALL_LIMIT_MS = 10_000;
+/** Temporal tells all its task queues of a choice before it answers. */
+const CALL_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 500;
+/** The version or one of its queues is not known yet, or Temporal was too slow to say that it is done. */
+const AGAIN = new Set<number>([GRPC.notFound, GRPC.failedPrecondition, GRPC.deadlineExceeded]);
 
 /** `deployment` is the name that the workers were given. */
 export function createVersionControl(client: Client, deployment: string) {
@@ -72,7 +75,8 @@ export function createVersionControl(client: Client, deployment: string) {
           return;
         } catch (error) {
           const code = grpcCodeOf(error);
-          const mayCome = code === GRPC.notFound || code === GRPC.failedPrecondition;
+          // To choose a version again that is chosen changes nothing.
+          const mayCome = AGAIN.has(code ?? Number.NaN);
           if (!mayCome || Date.now() > until) throw error;
           await wait(LOOK_EVERY_MS);
         }

@@ -1,7 +1,7 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 
 /** gRPC codes that callers of Temporal tell apart. */
-export const GRPC = { invalidArgument: 3, notFound: 5, failedPrecondition: 9 } as const;
+export const GRPC = { invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9 } as const;
 
 /** The gRPC code of an error of the SDK, null where it has none. */
 export function grpcCodeOf(error: unknown): number | null {
