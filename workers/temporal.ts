@@ -84,7 +84,7 @@ export function installRuntime(log: Logger, telemetry: Telemetry = UNOBSERVED): 
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
       ...(bindAddress === null
         ? {}
-        : { metrics: { prometheus: { bindAddress, useSecondsForDurations: true } } }),
+        : { metrics: { prometheus: { bindAddress, useSecondsForDurations: true, unitSuffix: true } } }),
     },
   });
 }

@@ -90,7 +90,8 @@ export function measureAgents(registry: Registry) {
   tools.of('failed');
   return {
     onModelCall({ model, usage, duration_ms: ms }: EndedModelCall): void {
-      calls.of(model, usage ? 'answered' : 'failed').value += 1;
+      const [answered, failed] = [calls.of(model, 'answered'), calls.of(model, 'failed')];
+      (usage ? answered : failed).value += 1;
       seconds.observe(ms / 1_000, model);
       if (!usage) return;
       tokens.of(model, 'input').value += usage.input_tokens;

@@ -31,7 +31,8 @@ export function tellOfChannel(registry: Registry, read: () => ChannelReading): v
       ['0.95', p95],
       ['1', max],
     ] as const) {
-      if (ms !== null) lag.of(quantile).value = ms / 1_000;
+      // Before the first event there is no lag, which is another thing than none.
+      lag.of(quantile).value = ms === null ? Number.NaN : ms / 1_000;
     }
     for (const [code, count = 0] of Object.entries(now.dropped)) dropped.of(code).value = count;
   });

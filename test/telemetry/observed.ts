@@ -31,6 +31,7 @@ export const WEBHOOK = {
 export type ObservedService = {
   installation: Installation;
   url: string;
+  gatewayUrl: string;
   /** Where the process is watched. */
   observedAt(name: ProcessName): string;
   /** What a process has logged, line by line. */
@@ -67,12 +68,12 @@ export async function startObserved(
   };
   const ports = new Map<ProcessName, number>();
   for (const name of names) ports.set(name, await freePort());
-  const apiPort = await freePort();
+  const [apiPort, gatewayPort] = [await freePort(), await freePort()];
   const running = new Map<ProcessName, Awaited<ReturnType<typeof startNodeService>>>();
   const logFile = (name: ProcessName) => join(folder, `${name}.log`);
   // One after the other: a machine that starts four processes at once is slow with each.
   for (const name of names) {
-    const PORT = String(name === 'gateway' ? await freePort() : apiPort);
+    const PORT = String(name === 'gateway' ? gatewayPort : apiPort);
     const own = { PORT, METRICS_PORT: String(ports.get(name)) };
     const started = await startNodeService({
       name,
@@ -86,6 +87,7 @@ export async function startObserved(
   return {
     installation,
     url,
+    gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
     observedAt: (name) => `http://127.0.0.1:${ports.get(name)}`,
     logged: (name) =>
       readFileSync(logFile(name), 'utf8')

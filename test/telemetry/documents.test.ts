@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { inCheckout } from '../../dev/paths.ts';
+import { pythonTool } from '../../dev/python-tools.ts';
+import { METRICS } from '../../src/telemetry/metrics.ts';
+import { teamText } from '../agents/model-world.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { openPlain } from '../support/plain-channel.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import {
+  PROCESSES,
+  samplesOf,
+  startObserved,
+  WEBHOOK,
+  type ObservedService,
+  type Sample,
+} from './observed.ts';
+
+const fileOf = (name: string) => readFileSync(inCheckout('deploy', 'observability', name), 'utf8');
+const PAGE = readFileSync(inCheckout('docs', 'observability.md'), 'utf8');
+
+type Rule = {
+  alert: string;
+  expr: string;
+  for: string;
+  labels: { severity: string };
+  annotations: { summary: string; runbook_url: string };
+};
+const { groups } = parse(fileOf('prometheus-rules.yaml')) as { groups: { name: string; rules: Rule[] }[] };
+const RULES = groups.flatMap(({ rules }) => rules);
+
+type Panel = {
+  id: number;
+  type: string;
+  title: string;
+  gridPos: { h: number; w: number; x: number; y: number };
+  targets?: { refId: string; expr: string; legendFormat: string }[];
+};
+const DASHBOARD = JSON.parse(fileOf('grafana-dashboard.json')) as {
+  uid: string;
+  title: string;
+  schemaVersion: number;
+  panels: Panel[];
+  templating: { list: { name: string; definition?: string }[] };
+};
+/** Grafana puts its own in the place of these before Prometheus sees them. */
+const asAsked = (expr: string) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.+');
+const EXPRESSIONS = [
+  ...RULES.map(({ alert, expr }) => ({ of: alert, expr })),
+  ...DASHBOARD.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ of: title, expr: asAsked(expr) })),
+  ),
+];
+
+/** What an expression asks for: names, and the values of labels that it wants to be equal. */
+type Asked = { of: string; error?: string; selectors: { name: string; equal: Record<string, string> }[] };
+
+const READER = `
+import json, sys, promql_parser as p
+def selectors(node, found):
+    if isinstance(node, p.VectorSelector):
+        equal = {m.name: m.value for m in node.matchers.matchers if m.op == p.MatchOp.Equal}
+        found.append({"name": node.name, "equal": equal})
+        return
+    for name in ("lhs", "rhs", "expr", "vector_selector", "param"):
+        part = getattr(node, name, None)
+        if isinstance(part, p.Expr): selectors(part, found)
+    for part in getattr(node, "args", None) or []: selectors(part, found)
+answers = []
+for one in json.load(open(sys.argv[1])):
+    found = []
+    try:
+        selectors(p.parse(one["expr"]), found)
+        answers.append({"of": one["of"], "selectors": found})
+    except ValueError as error:
+        answers.append({"of": one["of"], "selectors": [], "error": str(error)})
+print(json.dumps(answers))
+`;
+
+/** Has Prometheus's own grammar read the expressions. */
+async function readExpressions(expressions: readonly { of: string; expr: string }[]): Promise<Asked[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-promql-'));
+  try {
+    writeFileSync(join(folder, 'all.json'), JSON.stringify(expressions));
+    const python = await pythonTool('python');
+    const { stdout, stderr } = spawnSync(python, ['-c', READER, join(folder, 'all.json')], {
+      encoding: 'utf8',
+    });
+    assert.ok(stdout !== '', stderr);
+    return JSON.parse(stdout) as Asked[];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe('what is written about the figures', function () {
+  this.timeout(300_000);
+  let asked: Asked[];
+  let exposed: Map<string, Sample[]>;
+
+  before(async () => {
+    asked = await readExpressions(EXPRESSIONS);
+    exposed = Map.groupBy(await everything(), ({ name }) => name);
+  });
+
+  it('has expressions that Prometheus can read', async () => {
+    assert.ok(asked.length > 60, `${asked.length} expressions`);
+    assert.deepEqual(
+      asked.filter(({ error }) => error !== undefined),
+      [],
+    );
+    assert.ok(asked.every(({ selectors }) => selectors.length > 0));
+    const [broken] = await readExpressions([{ of: 'broken', expr: 'sum by (x (rate(y[5m]))' }]);
+    assert.ok(broken?.error, 'one that it can not read is found out');
+  });
+
+  it('asks only for what a running service tells, with labels that it has', () => {
+    const missing = asked.flatMap(({ of, selectors }) =>
+      selectors
+        .filter(({ name }) => name !== 'up')
+        .flatMap(({ name, equal }) => {
+          const samples = exposed.get(name) ?? [];
+          if (samples.length === 0) return [`${of}: ${name}`];
+          const has = (label: string, value: string) =>
+            label === 'job' || samples.some(({ labels }) => labels[label] === value);
+          return Object.entries(equal)
+            .filter(([label, value]) => !has(label, value))
+            .map(([label, value]) => `${of}: ${name}{${label}="${value}"}`);
+        }),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it('names every metric in the documents, with its labels, and no other', () => {
+    const rows = [...PAGE.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| .+ \|$/gm)];
+    const written = rows.map(([, name, type, labels]) => `${name} ${type} ${labels}`).toSorted();
+    const known = Object.values(METRICS).map(({ name, type, labels }) => {
+      return `${name} ${type} ${labels.map((label) => `\`${label}\``).join(', ')}`;
+    });
+    assert.deepEqual(written, known.toSorted());
+  });
+
+  it('names every metric that a running service tells, and no other', () => {
+    const told = [...exposed.keys()]
+      .filter((name) => !name.startsWith('temporal_'))
+      .map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+    const known: string[] = Object.values(METRICS).map(({ name }) => name);
+    assert.deepEqual([...new Set(told)].toSorted(), known.toSorted());
+    for (const [, name = ''] of PAGE.matchAll(/`(temporal_\w+)`/g)) {
+      const isThere = ['', '_count'].some((end) => exposed.has(`${name}${end}`));
+      // It is there only once a request has failed.
+      assert.ok(isThere || name === 'temporal_request_failure' || name === 'temporal_', name);
+    }
+  });
+
+  it('has an entry of its own for every alert', () => {
+    const headings = [...PAGE.matchAll(/^### (Baton\w+)$/gm)].map(([, name]) => name);
+    assert.deepEqual(headings.toSorted(), RULES.map(({ alert }) => alert).toSorted());
+    for (const { alert, annotations } of RULES) {
+      assert.equal(annotations.runbook_url, `docs/observability.md#${alert.toLowerCase()}`);
+    }
+  });
+
+  /** Four processes that have done a bit of everything. */
+  async function everything(): Promise<Sample[]> {
+    const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
+    const models = await startModelServer(() => ({ text: 'Done.', tokens: [7, 3] }));
+    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const agents = join(folder, 'agents.yml');
+    const price = 'prices:\n  openai-compatible/test: { input: 1, output: 2 }\n';
+    writeFileSync(agents, teamText({ more: price }));
+    const service = await startObserved({
+      AGENTS_FILE: agents,
+      DEFAULT_MODEL: 'openai-compatible/test',
+      OPENAI_COMPATIBLE_BASE_URL: models.url,
+    });
+    try {
+      return await workAndScrape(service, receiver, models);
+    } finally {
+      await service.close();
+      await receiver.close();
+      await models.close();
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  async function workAndScrape(
+    service: ObservedService,
+    receiver: Receiver,
+    models: ModelServer,
+  ): Promise<Sample[]> {
+    const { project_id } = service.installation;
+    const token = (await (await service.send('POST', '/api/v1/tokens', {})).json()) as { token: string };
+    const viewer = await openPlain(service.gatewayUrl, token.token);
+    const callback_url = `${receiver.url}/callback`;
+    const task = { title: 'A task', project_id, task_type: 'bug', callback_url };
+    const made = (await (await service.send('POST', '/api/v1/tasks', task)).json()) as {
+      execution_id: string;
+    };
+    await viewer.ask({ type: 'join', room: `workflow:${made.execution_id}`, after: 0 });
+    await service.send('POST', '/api/v1/webhooks', { ...WEBHOOK, name: 'One', url: `${receiver.url}/hook` });
+    const event = { event: 'issue.created', data: { issue: { id: '1' } } };
+    assert.equal((await service.send('POST', '/api/v1/events', event)).status, 202);
+    await receiver.receives(2, 60_000);
+    assert.ok(models.asked.length > 0);
+    await viewer.hears('event');
+    // Both are counted once they are recorded, which is a moment after they were received.
+    const samples = await eventually('both attempts are counted', async () => {
+      const texts = await Promise.all(
+        PROCESSES.map(async (name) => await (await fetch(`${service.observedAt(name)}/metrics`)).text()),
+      );
+      const all = texts.flatMap(samplesOf);
+      const counted = ['baton_callback_attempts_total', 'baton_delivery_attempts_total'].map((name) =>
+        all.some((one) => one.name === name && one.value > 0),
+      );
+      return counted.every(Boolean) && all;
+    });
+    await viewer.close();
+    return samples;
+  }
+});
+
+describe('the alert rules', () => {
+  it('have a name of their own, a time, a severity and words', () => {
+    assert.ok(RULES.length >= 20);
+    assert.equal(new Set(RULES.map(({ alert }) => alert)).size, RULES.length);
+    assert.equal(new Set(groups.map(({ name }) => name)).size, groups.length);
+    for (const { alert, annotations, labels, ...rule } of RULES) {
+      assert.match(alert, /^Baton[A-Z]\w+$/);
+      assert.match(rule.for, /^\d+[smh]$/, alert);
+      assert.match(labels.severity, /^(critical|warning|info)$/, alert);
+      assert.ok(annotations.summary.length > 10, alert);
+    }
+  });
+});
+
+describe('the dashboard', () => {
+  it('has panels of their own, with room for each', () => {
+    assert.deepEqual([DASHBOARD.uid, DASHBOARD.title], ['baton', 'Baton']);
+    const ids = DASHBOARD.panels.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    const taken = new Set<string>();
+    for (const { title, type, gridPos, targets = [] } of DASHBOARD.panels) {
+      assert.ok(gridPos.x + gridPos.w <= 24, title);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          assert.ok(!taken.has(`${x} ${y}`), `${title} lies on another one`);
+          taken.add(`${x} ${y}`);
+        }
+      }
+      assert.equal(targets.length === 0, type === 'row', title);
+      assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title);
+    }
+  });
+
+  it('asks by the job that is chosen, in every panel', () => {
+    assert.deepEqual(
+      DASHBOARD.templating.list.map(({ name }) => name),
+      ['datasource', 'job'],
+    );
+    for (const { title, targets = [] } of DASHBOARD.panels) {
+      for (const { expr } of targets) assert.ok(expr.includes('job=~"$job"'), title);
+    }
+  });
+});
+
+describe('the configurations beside them', () => {
+  it('name ports and files that are there', () => {
+    const scrape = parse(fileOf('prometheus.yaml')) as {
+      rule_files: string[];
+      scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+    };
+    for (const name of scrape.rule_files) assert.ok(fileOf(name));
+    const [config] = scrape.scrape_configs;
+    assert.equal(config?.job_name, 'baton');
+    assert.deepEqual(
+      config?.static_configs[0]?.targets.map((target) => target.replace(':9464', '')),
+      PROCESSES,
+    );
+  });
+
+  it('lead traces from a receiver through processors to an exporter, all of which are declared', () => {
+    type Parts = Record<string, unknown>;
+    const collector = parse(fileOf('otel-collector.yaml')) as {
+      receivers: Parts;
+      processors: Parts;
+      exporters: Parts;
+      service: { pipelines: { traces: Record<'receivers' | 'processors' | 'exporters', string[]> } };
+    };
+    const { traces } = collector.service.pipelines;
+    for (const kind of ['receivers', 'processors', 'exporters'] as const) {
+      assert.deepEqual(traces[kind], Object.keys(collector[kind]));
+    }
+  });
+});
