@@ -42,6 +42,8 @@ const PARTS: Part[] = [
     args: ['--config', '.dependency-cruiser.cjs', ...FOLDERS],
   },
   { title: 'unused code', command: 'knip', args: ['--no-config-hints'] },
+  { title: 'licences', ...own('licences.ts'), shows: true },
+  { title: 'known weaknesses', ...own('audit.ts'), shows: true },
   { title: 'screens', ...own('web-check.ts'), shows: true },
 ];
 

@@ -1,0 +1,52 @@
+/** A weakness that is known and does no harm here, until somebody looks again: `until` is a day, the last one it counts. */
+export type Exception = { advisory: string; until: string; reason: string };
+
+/** What is left unmended for now. */
+const EXCEPTIONS: readonly Exception[] = [];
+
+const SERIOUS = new Set(['high', 'critical']);
+
+type Advisory = { url?: string; title?: string; severity?: string };
+type Report = {
+  vulnerabilities?: Record<string, { via?: (string | Advisory)[] }>;
+  message?: string;
+  error?: { summary?: string; code?: string };
+};
+
+/**
+ * Judges what `npm audit --json` wrote: serious weaknesses that no exception covers fail. Where the registry gave no
+ * answer, nothing was looked at, and that is said; it is no failure, since a checkout must be checkable offline.
+ */
+export function judgeAudit(
+  written: string,
+  today: Date,
+  exceptions: readonly Exception[] = EXCEPTIONS,
+): { passed: boolean; sentences: string[] } {
+  const report = parsed(written);
+  if (!report?.vulnerabilities) {
+    const why = report?.message ?? report?.error?.summary ?? report?.error?.code ?? 'npm gave no report';
+    return { passed: true, sentences: [`Nothing was audited: ${why.split('\n')[0]}`] };
+  }
+  const day = today.toISOString().slice(0, 10);
+  const covered = new Set(exceptions.filter(({ until }) => day <= until).map(({ advisory }) => advisory));
+  const found = Object.entries(report.vulnerabilities).flatMap(([name, { via = [] }]) =>
+    // What is only a name points at the entry of another package, which is judged by itself.
+    via.flatMap((entry) => (typeof entry === 'object' ? [{ name, ...entry, id: idOf(entry) }] : [])),
+  );
+  const serious = found.filter(({ severity = '', id }) => SERIOUS.has(severity) && !covered.has(id));
+  const told = serious.map(({ name, severity, title, url }) => `${name}: ${severity}, ${title} (${url})`);
+  const summary = `${found.length} known weaknesses in what ships, ${serious.length} of them serious and not covered.`;
+  return { passed: serious.length === 0, sentences: [...told, summary] };
+}
+
+function idOf({ url = '' }: Advisory): string {
+  return url.slice(url.lastIndexOf('/') + 1);
+}
+
+function parsed(written: string): Report | null {
+  try {
+    return JSON.parse(written) as Report;
+  } catch {
+    return null;
+  }
+}

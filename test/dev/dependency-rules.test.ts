@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { judgeAudit } from '../../dev/audit-rules.ts';
+import { judgeLicences } from '../../dev/licence-rules.ts';
+
+describe('the licence of a package', () => {
+  const faultsOf = (licence: string, ships = true) =>
+    judgeLicences([{ name: 'one', version: '1.0.0', licence, ships }]).faults;
+
+  it('is fine where one of those it may be used by is allowed', () => {
+    for (const licence of [
+      'MIT',
+      'Apache-2.0 AND MIT',
+      '(MIT OR GPL-3.0-or-later)',
+      'GPL-2.0 OR (MIT AND ISC)',
+    ]) {
+      assert.deepEqual(faultsOf(licence), [], licence);
+    }
+  });
+
+  it('is a fault where it asks for more, is not known, or is none', () => {
+    const wrong = [
+      '',
+      'GPL-3.0',
+      'MIT AND GPL-3.0',
+      '(AGPL-3.0 OR SSPL-1.0)',
+      'SEE LICENSE IN LICENSE',
+      'MIT please',
+    ];
+    for (const licence of wrong) assert.equal(faultsOf(licence).length, 1, licence);
+    assert.match(faultsOf('')[0] ?? '', /^one@1\.0\.0 has no licence/);
+  });
+
+  it('may ask for its own sources from tools, not from what ships', () => {
+    assert.deepEqual(faultsOf('MPL-2.0', false), []);
+    assert.equal(faultsOf('MPL-2.0').length, 1);
+  });
+});
+
+describe('the audit of packages', () => {
+  const TODAY = new Date('2026-06-01T12:00:00Z');
+  const report = (severity: string) =>
+    JSON.stringify({
+      vulnerabilities: {
+        deep: { via: [{ url: 'https://github.com/advisories/GHSA-1', title: 'Bad', severity }] },
+        above: { via: ['deep'] },
+      },
+    });
+
+  it('fails for what is serious, and says what and where', () => {
+    for (const severity of ['high', 'critical']) {
+      const { passed, sentences } = judgeAudit(report(severity), TODAY, []);
+      assert.equal(passed, false);
+      assert.match(sentences[0] ?? '', /^deep: (high|critical), Bad \(https:.*GHSA-1\)$/);
+      assert.match(sentences[1] ?? '', /^1 known weaknesses/);
+    }
+    assert.equal(judgeAudit(report('moderate'), TODAY, []).passed, true);
+  });
+
+  it('lets an exception count until its day is over', () => {
+    const exception = (until: string) => [{ advisory: 'GHSA-1', until, reason: 'not reached' }];
+    assert.equal(judgeAudit(report('high'), TODAY, exception('2026-06-01')).passed, true);
+    assert.equal(judgeAudit(report('high'), TODAY, exception('2026-05-31')).passed, false);
+  });
+
+  it('says that nothing was looked at where the registry gave no answer', () => {
+    for (const [written, why] of [
+      ['{"message":"405 Method Not Allowed"}', '405 Method Not Allowed'],
+      ['{"error":{"code":"ENOTFOUND","summary":"no such host\\nat all"}}', 'no such host'],
+      ['no JSON', 'npm gave no report'],
+    ] as const) {
+      const judged = judgeAudit(written, TODAY, []);
+      assert.deepEqual(judged, { passed: true, sentences: [`Nothing was audited: ${why}`] });
+    }
+  });
+});
