@@ -89,7 +89,15 @@ export async function startDeliveryWorker(
     control,
     onTrouble: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
     traces: outgoingTraces(telemetry.tracing),
-    onAttempt: measures?.onDeliveryAttempt,
+    onAttempt(made) {
+      measures?.onDeliveryAttempt(made);
+      if (made.succeeded) return;
+      const { delivery_id, webhook_id, trigger, number, failure, response_status } = made;
+      log.info(
+        { delivery_id, webhook_id, trigger, attempt: number, failure, response_status },
+        'an attempt of a delivery failed',
+      );
+    },
   });
   const worker = runningWorker(
     await Worker.create({

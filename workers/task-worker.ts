@@ -83,7 +83,15 @@ export async function startTaskWorker(
         newId: randomUUIDv7,
         clock: () => new Date(),
         traces: outgoingTraces(telemetry.tracing),
-        onAttempt: measures?.onCallbackAttempt,
+        onAttempt(made, executionId) {
+          measures?.onCallbackAttempt(made);
+          if (made.outcome === 'succeeded') return;
+          const { failure, response } = made;
+          log.info(
+            { execution_id: executionId, failure, response_status: response?.status ?? null },
+            'an attempt of a callback failed',
+          );
+        },
       }),
       maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
       shutdownGraceTime: '5 s',

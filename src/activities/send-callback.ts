@@ -22,7 +22,7 @@ type Needs = {
   /** Attempts as parts of traces. */
   traces: Traces;
   /** Told of every attempt that was made. */
-  onAttempt?: ((record: AttemptRecord) => void) | undefined;
+  onAttempt?: ((record: AttemptRecord, executionId: string) => void) | undefined;
 };
 
 /** What an attempt sends: the same in all attempts of a run. */
@@ -83,7 +83,7 @@ async function tracedAttempt(
   let made: AttemptRecord | null = null;
   const onAttempt = (record: AttemptRecord): void => {
     made = record;
-    needs.onAttempt?.(record);
+    needs.onAttempt?.(record, executionId);
   };
   try {
     const headers = { ...callback.headers, ...traced.headers };
@@ -114,7 +114,7 @@ async function attempt(needs: Needs, executionId: string, callback: Callback): P
     maxResponseBytes: CALLBACK_RESPONSE_BYTES,
     signal: Context.current().cancellationSignal,
   });
-  needs.onAttempt?.(record);
+  needs.onAttempt?.(record, executionId);
   const completedAt = clock();
   const waitMs = record.outcome === 'succeeded' ? null : callbackWaitMs(number);
   const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);

@@ -147,6 +147,14 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       assert.equal(attempt?.attributes['http.response.status_code'], 500);
       assert.deepEqual([attempt?.failed, attempt?.attributes['error.type']], [true, 'status']);
       assert.equal(attempt?.attributes['server.address'], 'localhost');
+      const line = await eventually(
+        'the line of the failure',
+        () => service.logged('delivery-worker').find(({ delivery_id: id }) => id === delivery) ?? null,
+      );
+      assert.deepEqual(
+        [line['trace_id'], line['failure'], line['response_status']],
+        [caller.traceId, 'status', 500],
+      );
       assert.equal(
         request.headers['x-service-signature'],
         `sha256=${createHmac('sha256', SECRET).update(request.body).digest('hex')}`,

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { checkout } from '../../dev/paths.ts';
+
+/** Which packages a process has in memory once it has started what its environment asks for. */
+function loadedWith(environment: Record<string, string>): string[] {
+  const program = `
+    import { Module } from 'node:module';
+    const log = { warn() {} };
+    const { startTelemetry } = await import('./workers/telemetry.ts');
+    await import('./workers/delivery-worker.ts');
+    const { close, tracing, registry } = await startTelemetry('api', process.env, log);
+    const packages = Object.keys(Module._cache).map((path) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1]);
+    console.log(JSON.stringify({ packages: [...new Set(packages)], isTraced: tracing !== null, isCounted: registry !== null }));
+    await close();
+  `;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: checkout,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], ...environment },
+  });
+  assert.ok(stdout.startsWith('{'), stderr);
+  const { packages, isTraced, isCounted } = JSON.parse(stdout) as {
+    packages: string[];
+    isTraced: boolean;
+    isCounted: boolean;
+  };
+  const kinds = [isTraced ? 'traced' : 'untraced', isCounted ? 'counted' : 'uncounted'];
+  return [...kinds, ...packages.filter((name) => /^@opentelemetry\/(sdk|exporter|otlp)/.test(name))];
+}
+
+describe('a process that nobody observes', function () {
+  this.timeout(180_000);
+
+  it('counts nothing, traces nothing, and loads nothing that could', () => {
+    assert.deepEqual(loadedWith({}), ['untraced', 'uncounted']);
+    assert.deepEqual(loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: '', METRICS_PORT: '' }), [
+      'untraced',
+      'uncounted',
+    ]);
+  });
+
+  it('is another one with an address to send to, unless traces are switched off', () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
+    const loaded = loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT });
+    assert.equal(loaded[0], 'traced');
+    assert.ok(loaded.some((name) => name.startsWith('@opentelemetry/sdk-trace')));
+    for (const off of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }]) {
+      assert.deepEqual(loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT, ...off }), ['untraced', 'uncounted']);
+    }
+  });
+});
