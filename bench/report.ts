@@ -4,7 +4,7 @@ import { inCheckout } from '../dev/paths.ts';
 import { withFigures } from './support/documents.ts';
 import { plotOf } from './support/plots.ts';
 import { printed, printedSummary } from './support/printed.ts';
-import { merged, type BenchReport } from './support/results.ts';
+import { asJson, merged, type BenchReport } from './support/results.ts';
 
 /*
  * `npm run bench report [-- <json> …]`: takes results into `docs/performance.md`, its pictures and `figures.json`, beside
@@ -29,7 +29,7 @@ function known(): BenchReport {
 
 const report = merged([known(), ...process.argv.slice(2).map(read)]);
 mkdirSync(PLACE, { recursive: true });
-writeFileSync(FIGURES, `${JSON.stringify(report, null, 2)}\n`);
+writeFileSync(FIGURES, asJson(report));
 for (const bench of report.benches) {
   console.log(`${printed(bench)}\n`);
   const svg = await plotOf(bench);

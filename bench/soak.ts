@@ -54,7 +54,7 @@ async function steadily(perSecond: number, until: number, work: () => Promise<un
 async function sampled(begun: number, until: number): Promise<Series[]> {
   const series = new Map<string, Series>();
   const every = (until - begun) / SAMPLES;
-  for (let next = begun; next < until; next += every) {
+  for (let next = begun; performance.now() < until; next += every) {
     await wait(Math.max(0, next - performance.now()));
     const minute = (performance.now() - begun) / 60_000;
     for (const [title, megabytes] of residentByPart()) {

@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { printedSummary } from '../bench/support/printed.ts';
-import { merged, type BenchReport } from '../bench/support/results.ts';
+import { asJson, merged, type BenchReport } from '../bench/support/results.ts';
 import { fileNameOf, RESULT_FILE } from '../bench/support/result-file.ts';
 import { checkout, inCheckout } from './paths.ts';
 import { progressOn } from './progress.ts';
@@ -43,7 +43,7 @@ async function runAll(words: string[]): Promise<number> {
     .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as BenchReport);
   const report = merged(reports);
   const whole = `${folder}.json`;
-  writeFileSync(whole, `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(whole, asJson(report));
   console.log(
     `${printedSummary(report)}\n\nKept in ${whole}; npm run bench report -- ${whole} takes it into the documents.`,
   );

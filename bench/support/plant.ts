@@ -71,6 +71,8 @@ async function plantRuns(client: Client, count: number): Promise<void> {
     ...laterBy(['created_at', 'updated_at', 'started_at', 'completed_at']),
     state: `case when m.n % 25 = 7 then 'failed' when m.n % 50 = 8 then 'cancelled'
       when m.n % 50 = 9 then 'escalated' else t.state end`,
+    // What is still to be called back would be, thousands of times.
+    callback_status: `case when t.callback_url is null then 'none' else 'delivered' end`,
     metadata: `(t.metadata::jsonb || jsonb_build_object('reference', 'r' || m.n))::json`,
   });
   await copy(client, 'task_events', 'execution_id', {

@@ -59,25 +59,15 @@ function fromColumns(
   return bars({ title, bars: all, unit: columns[first]?.unit ?? '', log });
 }
 
-/** Everything beside what it was with nothing stored. */
+/** How everything has grown from the second stage to the last, which has ten times the rows; the last column says it. */
 function growthOf(bench: BenchResult): Picture {
   const { columns, rows } = tableOf(bench, 'growth');
-  const points = rows.flatMap(({ title, values }) => {
-    const [first] = values;
-    return columns.flatMap((column, index) => {
-      const value = values[index];
-      return first && value && column.unit !== '×'
-        ? [{ series: title, x: column.title, y: value / first }]
-        : [];
-    });
+  const last = columns.length - 1;
+  const all = rows.map(({ title, values }) => {
+    const name = title.replace(/ \(\S+\)$/, '');
+    return { row: name, series: 'growth', value: values[last] ?? null };
   });
-  return lines({
-    title: 'With more stored, beside an empty database',
-    points,
-    x: 'stored',
-    y: '×',
-    log: true,
-  });
+  return bars({ title: 'Ten times as much stored: how many times as much it takes', bars: all, unit: '×' });
 }
 
 function soakOf({ series }: BenchResult): Picture {

@@ -94,3 +94,11 @@ export function tableOf(bench: BenchResult, id: string): FigureTable {
   if (!found) throw new Error(`the bench ${bench.name} has no table ${id}`);
   return found;
 }
+
+/** A report as it is kept: rows of numbers and nothing stand in a line each. */
+export function asJson(report: BenchReport): string {
+  const text = JSON.stringify(report, null, 2);
+  // Within a text a line never ends, so what begins with the end of one is an array.
+  const rows = text.replaceAll(/\[\n(?:[\s\d.,eE+-]|null)*\]/g, (one) => one.replaceAll(/\s+/g, ''));
+  return `${rows}\n`;
+}

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { inCheckout } from '../../dev/paths.ts';
 import { printed } from './printed.ts';
 import { fileNameOf, RESULT_FILE } from './result-file.ts';
-import type { BenchResult } from './results.ts';
+import { asJson, type BenchResult } from './results.ts';
 import { whereItRuns } from './where.ts';
 import { readBenchOptions, type BenchOptions } from './options.ts';
 import { profileSummary } from './profiles.ts';
@@ -57,6 +57,6 @@ export async function runBench(
 
 function keep(result: BenchResult, file: string): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ benches: [result] }, null, 2)}\n`);
+  writeFileSync(file, asJson({ benches: [result] }));
   if (!(RESULT_FILE in process.env)) console.log(`\nKept in ${file}`);
 }

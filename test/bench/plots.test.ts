@@ -55,17 +55,18 @@ describe('the picture of a bench', () => {
     assert.ok(svg.includes('>Temporal</text>'));
   });
 
-  it('of growth stands beside what it was with nothing stored', async () => {
+  it('of growth has a bar for each figure that has grown', async () => {
     const column = (title: string, unit = '') => ({ title, unit, digits: 1 });
     const table = {
       id: 'growth',
       title: 'Growth',
       columns: [column('empty'), column('20,000'), column('growth', '×')],
-      rows: [row('a list', [2, 4, 2])],
+      rows: [row('a list (ms)', [2, 4, 2]), row('another one (ms)', [2, 4, null])],
     };
     const svg = (await plotOf(sampleResult({ name: 'growth', ratios: [], tables: [table] }))) ?? '';
     assertWellFormed(svg);
-    assert.ok(svg.includes('>20,000</text>'));
+    assert.ok(svg.includes('>a list</text>'));
+    assert.equal(svg.match(/aria-roledescription="bar"/g)?.length, 1);
   });
 
   it('does not exist where there is nothing to draw', async () => {

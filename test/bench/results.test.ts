@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { figure, printed, printedSummary, ratioCells } from '../../bench/support/printed.ts';
-import { merged, ratio } from '../../bench/support/results.ts';
+import { asJson, merged, ratio, type Series } from '../../bench/support/results.ts';
 import { readBenchOptions } from '../../bench/support/options.ts';
 import { sampleResult } from './sample.ts';
 
@@ -71,6 +71,20 @@ describe('reports of several runs', () => {
         ['sender', 2],
       ],
     );
+  });
+});
+
+describe('a report that is kept', () => {
+  it('has the points of a line in a line, and is the same when it is read', () => {
+    const points: Series['points'] = [
+      [0, 1.5],
+      [1e-7, -20],
+    ];
+    const report = { benches: [sampleResult({ title: 'a [ 1, 2 ] b', series: [{ title: 'API', points }] })] };
+    const text = asJson(report);
+    assert.deepEqual(JSON.parse(text), report);
+    assert.match(text, /^ +\[0,1\.5\],$/m);
+    assert.match(text, /"values": \[13,null\]/);
   });
 });
 
