@@ -39,7 +39,11 @@ async function walk(repository: string): Promise<number> {
   const report = await followPage(firstTask(join(clone, 'README.md')), reading, {
     starting: true,
     environment: bareMachine(port),
-    onDone: (step, ms) => done(titleOf(step), ms),
+    onDone: (step, ms, output) => {
+      done(titleOf(step), ms);
+      if (step.kind === 'skipped')
+        for (const line of output.match(/^ *✓.*$/gm) ?? []) console.log(`    ${line}`);
+    },
   });
   if (report.failure !== null) {
     console.error(`\n${report.failure}`);

@@ -19,8 +19,8 @@ export type Wishes = {
   environment?: NodeJS.ProcessEnv;
   /** `npm start` is done as well, in a terminal of its own, instead of taken for done. */
   starting?: boolean;
-  /** Told of each step that was done, and how long it took in milliseconds. */
-  onDone?: (step: Step, ms: number) => void;
+  /** Told of each step that was done, how long it took in milliseconds, and what was printed last. */
+  onDone?: (step: Step, ms: number, output: string) => void;
 };
 
 /** What went wrong at which line; nothing more of the page was done. */
@@ -57,7 +57,7 @@ export async function followPage(page: Page, reading: Reading, wishes: Wishes = 
       const began = performance.now();
       const failure = await take(step, follower);
       if (failure !== null) return { ran, failure: `${page.path}:${step.line}: ${failure}` };
-      wishes.onDone?.(step, performance.now() - began);
+      wishes.onDone?.(step, performance.now() - began, follower.last);
       if (step.kind === 'run' || step.kind === 'other') ran += 1;
     }
     return { ran, failure: null };
@@ -153,7 +153,9 @@ function wrongWith(step: Extract<Step, { kind: 'run' }>, { exit, output }: Outco
 /** `npm start` goes on beside the page until its end. */
 async function started(text: string, follower: Follower): Promise<string | null> {
   const other = await follower.terminal.beside(text);
-  return await heard('Baton is running', { ...follower, other }, START_LIMIT_MS);
+  const failure = await heard('Baton is running', { ...follower, other }, START_LIMIT_MS);
+  follower.last = other.output();
+  return failure;
 }
 
 async function heard(text: string, { other }: Follower, limitMs = BLOCK_LIMIT_MS): Promise<string | null> {

@@ -9,8 +9,8 @@ import { freshCheckout, npmStart, type Launched } from '../dev/launched.ts';
 
 /** Pages that are followed at once: each mostly waits. */
 const AT_ONCE = 3;
-/** Where npm's own `npx` is used; the others would not learn more by it. */
-const BY_NPM = ['README.md', 'docs/tutorial/first-task.md'];
+/** Where npm's own `npx` is used; of the others nothing more would be learnt by it. */
+const BY_NPM = ['README.md'];
 const LIMIT_MS = 600_000;
 
 /** Pages to follow alone, by parts of their paths, while one writes at them: `BATON_PAGES=tutorial,events`. */
