@@ -60,6 +60,16 @@ describe('an upgrade', function () {
     await fleet.reaches(second.api, before, 'completed');
     assert.equal(await fleet.versionOf(before), '1', 'until it is chosen, nothing goes to the next version');
 
+    const none = await fleet.cli.run(['admin', 'use-version', '2', '--percent', '0']);
+    assert.equal(none.code, 0, none.stderr);
+    const shares = (await fleet.cli.json(['admin', 'versions'])).data.map(
+      ({ build, status, share }: Record<string, unknown>) => [build, status, share],
+    );
+    assert.deepEqual(shares, [
+      ['2', 'ramping', 0],
+      ['1', 'current', 100],
+    ]);
+
     await fleet.use('2');
     const after = await Promise.all([
       fleet.submit(first.api, quick()),
