@@ -11,7 +11,7 @@ type Book = Outcome & { tookMs: Record<string, number> };
 
 const TIMES = inCheckout('.local', 'test-times.json');
 /** Folders whose files share something costly, and so stay together. */
-const TOGETHER = /^test\/faults\//;
+const TOGETHER = /^test\/faults\/(?!story)/;
 /** Where nothing is known yet, what takes long goes first, so that no lane is left with it at the end. */
 const LONG = /^test\/(faults|web|gateway|dev|agents)\//;
 

@@ -36,12 +36,12 @@ export async function openLink(targetPort: number): Promise<Link> {
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => {
     from.on('error', () => {});
-    if (how === 'reset') return void from.resetAndDestroy();
+    if (how === 'reset') return breakOff(from);
     const to = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     const pair = { from, to };
     pairs.add(pair);
     // Whoever is not there refuses the connection, so the one who asks for it must see that.
-    to.on('error', () => from.resetAndDestroy());
+    to.on('error', () => breakOff(from));
     const over = () => {
       pairs.delete(pair);
       if (!from.destroyed) from.destroy();
@@ -53,7 +53,7 @@ export async function openLink(targetPort: number): Promise<Link> {
       [from, to],
       [to, from],
     ] as const) {
-      carry(one, other).catch(() => other.resetAndDestroy());
+      carry(one, other).catch(() => breakOff(other));
     }
   });
   server.listen(0, '127.0.0.1');
@@ -61,8 +61,8 @@ export async function openLink(targetPort: number): Promise<Link> {
 
   const breakAll = () => {
     for (const { from, to } of pairs) {
-      from.resetAndDestroy();
-      to.resetAndDestroy();
+      breakOff(from);
+      breakOff(to);
     }
   };
   return {
@@ -86,4 +86,11 @@ export async function openLink(targetPort: number): Promise<Link> {
       await closed;
     },
   };
+}
+
+/** Breaks a connection off as a crash would. One whose end is on its way can't be: the handle would never be closed. */
+function breakOff(socket: Socket): void {
+  if (socket.destroyed) return;
+  if (socket.writableEnded || socket.connecting) socket.destroy();
+  else socket.resetAndDestroy();
 }

@@ -37,10 +37,13 @@ export async function playStory(plan: StoryPlan, say: Say): Promise<Report> {
   say(`the service is up: ${Object.keys(cast.parts).length} processes; PostgreSQL lies on ${cast.disk.how}`);
   try {
     const seated = await seatReceivers(cast, authority, createRandom(plan.seed).fork());
-    const report = await play(plan, cast, seated, say, began);
-    await seated.close();
-    writeReport(local('faults', `${plan.seed}.json`), report);
-    return report;
+    try {
+      const report = await play(plan, cast, seated, say, began);
+      writeReport(local('faults', `${plan.seed}.json`), report);
+      return report;
+    } finally {
+      await seated.close();
+    }
   } finally {
     await cast.close();
   }

@@ -7,9 +7,8 @@ import {
   type WebhookBook,
 } from '../../faults/books.ts';
 import { checkStory } from '../../faults/checks.ts';
-import { planStory } from '../../faults/plan.ts';
+import { LONG_MINUTES, planStory, SHORT_MINUTES } from '../../faults/plan.ts';
 import { CUTS, LINKS, PARTS } from '../../faults/plan-disturbances.ts';
-import { LONG_MINUTES, SHORT_MINUTES } from '../../faults/plan.ts';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
 import { arrivalOf, soundStory } from './sound-story.ts';
 
@@ -25,7 +24,7 @@ const feedOf = (books: Books): FeedEvent[] => books.feed.get('run-completed') ??
 const webhook = (books: Books, name: string): WebhookBook =>
   first(books.webhooks.filter((one) => one.name === name));
 const delivery = (books: Books, name: string): DeliveryRow =>
-  first(books.deliveries.filter(({ webhook_id: webhook }) => webhook === `webhook-${name}`));
+  first(books.deliveries.filter((row) => row.webhook_id === `webhook-${name}`));
 const again = (arrival: Arrival, members: Partial<Arrival> = {}): Arrival => ({ ...arrival, ...members });
 /** The feed with other events, and a number to match, so that nothing else is wrong with it. */
 function tell(books: Books, events: FeedEvent[]): void {
@@ -83,12 +82,12 @@ const PLANTED: readonly Planted[] = [
   ['feed: steps recorded twice', (books) => (first(books.runs).steps = [])],
   ['feed: gaps', (books) => void feedOf(books).splice(2, 1)],
   ['feed: repeats', (books) => void feedOf(books).splice(3, 0, first(feedOf(books)))],
-  ['feed: order breaks', (books) => void feedOf(books).reverse()],
+  ['feed: order breaks', (books) => books.feed.set('run-completed', feedOf(books).toReversed())],
   ['feed: runs whose number is not their last event', (books) => (first(books.runs).last_seq = 4)],
   ['viewers: came back', (books) => books.viewers.forEach((viewer) => (viewer.connections = 1))],
   ['viewers: gaps', (books) => void first(books.viewers).events.splice(2, 1)],
   ['viewers: repeats', ({ viewers }) => void first(viewers).events.push(first(first(viewers).events))],
-  ['viewers: order breaks', (books) => void first(books.viewers).events.reverse()],
+  ['viewers: order breaks', ({ viewers }) => (first(viewers).events = first(viewers).events.toReversed())],
   [
     'viewers: events that differ from the table',
     ({ viewers }) => (first(first(viewers).events).data = { to: 'paused' }),
@@ -292,7 +291,10 @@ describe('the plan of a story', () => {
       const wanted = [
         ...PARTS.flatMap((part) => ['kill', 'freeze', 'restart'].map((kind) => `${kind} ${part}`)),
         ...LINKS.flatMap((link) => CUTS.map((how) => `${how} ${link}`)),
-        ...['disk', 'clock', 'certificate', 'refusals'],
+        'disk',
+        'clock',
+        'certificate',
+        'refusals',
       ];
       assert.deepEqual(
         wanted.filter((one) => !made.has(one)),
