@@ -59,7 +59,8 @@ function defaultOf(name: string): (cell: string) => boolean {
   if (read === undefined || !read.success) return (cell) => cell.startsWith('needed');
   const value: unknown = read.data;
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) {
-    return (cell) => cell !== '' && !/^`[^`<]*`$/.test(cell);
+    // Words, a pattern, or the variable that it follows; no value, for there is none.
+    return (cell) => cell !== '' && (!/^`[^`<]*`$/.test(cell) || names.has(cell.slice(1, -1)));
   }
   return (cell) => cell === `\`${value as string | number}\``;
 }
