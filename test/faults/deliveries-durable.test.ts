@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
-import type { Service } from '../support/service.ts';
 import { assertBooksAgree, pairsOf } from './delivery-books.ts';
 import { sayFigures, seconds } from './figures.ts';
 import { eventOf } from './publishers.ts';
-import {
-  logOf,
-  makeEndpoints,
-  openWork,
-  useDeliveringService,
-  type Endpoint,
-} from './webhooks-of-service.ts';
+import { logOf, untilRecorded, useEndpoints } from './webhooks-of-service.ts';
 
 /** What was wanted; a machine that is busy elsewhere may need another round to come to it. */
 const KILLED_WITHIN_MS = 1;
@@ -20,14 +12,7 @@ const ARRIVES_WITHIN_MS = 60_000;
 
 describe('an event that was answered 202', function () {
   this.timeout(120_000);
-  const deliveringService = useDeliveringService();
-  let service: Service;
-  let endpoints: Endpoint[];
-  beforeEach(async () => {
-    service = await deliveringService();
-    endpoints = await makeEndpoints(service, 1);
-  });
-  afterEach(() => Promise.all(endpoints.map(({ receiver }) => receiver.close())));
+  const ground = useEndpoints(1);
 
   it('arrives, though everything is killed within a millisecond', async () => {
     for (let round = 1; round <= MOST_ROUNDS; round += 1) {
@@ -36,6 +21,7 @@ describe('an event that was answered 202', function () {
   });
 
   it('arrives, though everything is killed before any worker could see it', async () => {
+    const { service, endpoints } = ground();
     await service.deliveryWorker.kill();
     await arrivesAfterKill('unseen', () => assert.deepEqual(endpoints[0]?.receiver.requests, []));
   });
@@ -45,6 +31,7 @@ describe('an event that was answered 202', function () {
    * milliseconds lay between the 202 and the last kill.
    */
   async function arrivesAfterKill(id: string, check: () => void = () => {}): Promise<number> {
+    const { service, endpoints } = ground();
     const { api, worker, deliveryWorker, temporal, postgres } = service;
     const all = [api, worker, deliveryWorker, temporal, postgres].filter((part) => part.isRunning());
     const pids = all.map((part) => part.pid());
@@ -59,14 +46,7 @@ describe('an event that was answered 202', function () {
     await Promise.all([postgres.start(), temporal.start()]);
     await Promise.all([api, worker, deliveryWorker].map((part) => part.start()));
     const readyAt = Date.now();
-    await eventually(
-      'the event has arrived and is recorded',
-      async () => {
-        const { groups, pending } = await openWork(service, id);
-        return groups === 0 && pending === 0 && requestsOf(id).length > 0;
-      },
-      ARRIVES_WITHIN_MS,
-    );
+    await untilRecorded(service, id, ARRIVES_WITHIN_MS, () => requestsOf(id).length > 0);
     const log = await logOf(service, endpoints);
     assert.equal(log.filter(({ event_id: eventId }) => eventId === id).length, 1);
     assertBooksAgree(endpoints, log);
@@ -82,11 +62,12 @@ describe('an event that was answered 202', function () {
   }
 
   function requestsOf(id: string): readonly ReceivedRequest[] {
-    return [...pairsOf(endpoints).values()].find(({ eventId }) => eventId === id)?.requests ?? [];
+    return [...pairsOf(ground().endpoints).values()].find(({ eventId }) => eventId === id)?.requests ?? [];
   }
 
   /** The status as soon as its line has been read. */
   async function post(id: string): Promise<number> {
+    const { service } = ground();
     const response = await fetch(`${service.url}/api/v1/events`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-API-Key': service.installation.api_key },

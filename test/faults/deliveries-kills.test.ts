@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../support/runs.ts';
-import type { Part, Service } from '../support/service.ts';
+import type { Part } from '../support/service.ts';
 import { assertBooksAgree, duplicatesIn, missing, pairsOf } from './delivery-books.ts';
 import { sayFigures, seconds } from './figures.ts';
 import { publish } from './publishers.ts';
-import {
-  logOf,
-  makeEndpoints,
-  openWork,
-  useDeliveringService,
-  type Endpoint,
-} from './webhooks-of-service.ts';
+import { logOf, openWork, useEndpoints } from './webhooks-of-service.ts';
 
 const EVENTS = 2_000;
 const WEBHOOKS = 5;
@@ -26,26 +20,20 @@ const MOST_DUPLICATES = 0.02;
 
 describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing', function () {
   this.timeout(150_000);
-  const deliveringService = useDeliveringService();
-  let service: Service;
-  let endpoints: Endpoint[];
-  beforeEach(async () => {
-    service = await deliveringService();
-    endpoints = await makeEndpoints(service, WEBHOOKS);
-  });
-  afterEach(() => Promise.all(endpoints.map(({ receiver }) => receiver.close())));
+  const ground = useEndpoints(WEBHOOKS);
 
-  it('of the delivery worker', () => killInTheMiddle('worker', [service.deliveryWorker]));
-  it('of the Temporal server', () => killInTheMiddle('temporal', [service.temporal]));
-  it('of PostgreSQL', () => killInTheMiddle('postgres', [service.postgres]));
-  it('of the API', () => killInTheMiddle('api', [service.api]));
+  it('of the delivery worker', () => killInTheMiddle('worker', [ground().service.deliveryWorker]));
+  it('of the Temporal server', () => killInTheMiddle('temporal', [ground().service.temporal]));
+  it('of PostgreSQL', () => killInTheMiddle('postgres', [ground().service.postgres]));
+  it('of the API', () => killInTheMiddle('api', [ground().service.api]));
   it('of all of them at once', async () => {
-    const { postgres, temporal, api, worker, deliveryWorker } = service;
+    const { postgres, temporal, api, worker, deliveryWorker } = ground().service;
     await killInTheMiddle('all', [postgres, temporal, api, worker, deliveryWorker]);
   });
 
   /** The parts come back in the order given: what others need to start comes first. */
   async function killInTheMiddle(name: string, parts: readonly Part[]): Promise<void> {
+    const { service, endpoints } = ground();
     const prefix = `kill-${name}-`;
     const arrived = () => endpoints.reduce((sum, { receiver }) => sum + receiver.requests.length, 0);
     const began = Date.now();
@@ -85,7 +73,7 @@ describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing
     let last = '';
     const look = async () => {
       await wait(LOOK_EVERY_MS);
-      const open = await openWork(service, prefix);
+      const open = await openWork(ground().service, prefix);
       last = JSON.stringify({ missing: countMissing(), ...open });
       return open.groups === 0 && open.pending === 0 && countMissing() === 0;
     };

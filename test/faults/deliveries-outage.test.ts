@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
-import type { Service } from '../support/service.ts';
 import { assertBooksAgree, duplicatesIn } from './delivery-books.ts';
 import { sayFigures, seconds } from './figures.ts';
-import { eventOf } from './publishers.ts';
-import {
-  logOf,
-  makeEndpoints,
-  openWork,
-  useDeliveringService,
-  type Endpoint,
-} from './webhooks-of-service.ts';
+import { publishTogether } from './publishers.ts';
+import { logOf, untilRecorded, useEndpoints } from './webhooks-of-service.ts';
 
 const EVENTS = 30;
 const AT_ONCE = 10;
@@ -35,24 +27,16 @@ function thinking(receiver: Receiver): () => void {
 
 describe('deliveries while PostgreSQL is away', function () {
   this.timeout(90_000);
-  const deliveringService = useDeliveringService();
-  let service: Service;
-  let endpoints: Endpoint[];
-  beforeEach(async () => {
-    service = await deliveringService();
-    endpoints = await makeEndpoints(service, 2);
-  });
-  afterEach(() => Promise.all(endpoints.map(({ receiver }) => receiver.close())));
+  const ground = useEndpoints(2);
 
   it('wait for it, also beside attempts that hang, and nothing is sent twice', async () => {
+    const { service, endpoints } = ground();
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
     const answerHanging = thinking(hanging);
     const answerGood = thinking(good);
     const prefix = 'outage-';
-    const events = Array.from({ length: EVENTS }, (_, index) => eventOf(`${prefix}${index}`));
-    const { status } = await service.send('POST', '/api/v1/events', { body: { events } });
-    assert.equal(status, 202);
+    await publishTogether(service, prefix, EVENTS);
     await Promise.all([hanging.receives(AT_ONCE, 20_000), good.receives(AT_ONCE, 20_000)]);
     await service.postgres.kill();
     answerGood();
@@ -63,14 +47,7 @@ describe('deliveries while PostgreSQL is away', function () {
     const goodAt = Date.now();
 
     answerHanging();
-    await eventually(
-      'everything is recorded',
-      async () => {
-        const { groups, pending } = await openWork(service, prefix);
-        return groups === 0 && pending === 0;
-      },
-      GOES_ON_WITHIN_MS,
-    );
+    await untilRecorded(service, prefix, GOES_ON_WITHIN_MS);
     sayFigures({ 'the good one has all, after the restart': seconds(goodAt - backAt) });
     assertBooksAgree(endpoints, await logOf(service, endpoints));
     assert.deepEqual(duplicatesIn(endpoints), { pairs: 2 * EVENTS, duplicates: 0 });

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { dispatchWorkflowId } from '../../src/workflows/delivery-messages.ts';
 import { eventually } from '../support/runs.ts';
-import type { Service } from '../support/service.ts';
 import { assertBooksAgree, duplicatesIn, pairsOf } from './delivery-books.ts';
 import { sayFigures, seconds } from './figures.ts';
-import { eventOf } from './publishers.ts';
-import {
-  groupsOf,
-  logOf,
-  makeEndpoints,
-  openWork,
-  useDeliveringService,
-  type Endpoint,
-} from './webhooks-of-service.ts';
+import { publishTogether } from './publishers.ts';
+import { groupsOf, logOf, untilRecorded, useEndpoints } from './webhooks-of-service.ts';
 import { workersAtWork } from './workers-at-work.ts';
 
 /** More than the ten that are sent to one webhook at once. */
@@ -23,24 +15,16 @@ const TAKES_OVER_WITHIN_MS = 45_000;
 
 describe('a delivery worker that is killed while a receiver hangs', function () {
   this.timeout(90_000);
-  const deliveringService = useDeliveringService();
-  let service: Service;
-  let endpoints: Endpoint[];
-  beforeEach(async () => {
-    service = await deliveringService();
-    endpoints = await makeEndpoints(service, 2);
-  });
-  afterEach(() => Promise.all(endpoints.map(({ receiver }) => receiver.close())));
+  const ground = useEndpoints(2);
 
   it('is taken over by another one, which makes its attempts again as the same deliveries', async () => {
+    const { service, endpoints } = ground();
     const { deliveryWorker, secondDeliveryWorker } = service;
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
     hanging.hanging();
     const prefix = 'takeover-';
-    const events = Array.from({ length: EVENTS }, (_, index) => eventOf(`${prefix}${index}`));
-    const { status } = await service.send('POST', '/api/v1/events', { body: { events } });
-    assert.equal(status, 202);
+    await publishTogether(service, prefix, EVENTS);
     await Promise.all([hanging.receives(AT_ONCE, 20_000), good.receives(EVENTS, 20_000)]);
     await untilWaitedForBy(deliveryWorker.pid(), prefix);
     await secondDeliveryWorker.start();
@@ -51,14 +35,7 @@ describe('a delivery worker that is killed while a receiver hangs', function () 
     await hanging.receives(AT_ONCE + 1, TAKES_OVER_WITHIN_MS);
     const firstAt = Date.now();
     await hanging.receives(AT_ONCE + EVENTS, TAKES_OVER_WITHIN_MS);
-    await eventually(
-      'everything is recorded',
-      async () => {
-        const { groups, pending } = await openWork(service, prefix);
-        return groups === 0 && pending === 0;
-      },
-      10_000,
-    );
+    await untilRecorded(service, prefix, 10_000);
     const tookMs = Date.now() - killedAt;
     assertBooksAgree(endpoints, await logOf(service, endpoints));
     assert.deepEqual(duplicatesIn(endpoints), { pairs: 2 * EVENTS, duplicates: AT_ONCE });
@@ -74,6 +51,7 @@ describe('a delivery worker that is killed while a receiver hangs', function () 
 
   /** The group's attempts are waited for by an activity of this process. */
   async function untilWaitedForBy(pid: number, prefix: string): Promise<void> {
+    const { service } = ground();
     const ids = (await groupsOf(service, prefix)).map(dispatchWorkflowId);
     assert.equal(ids.length, 1);
     await eventually(

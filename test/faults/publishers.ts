@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Service } from '../support/service.ts';
 
@@ -67,6 +68,13 @@ export function publish(service: Service, prefix: string, count: number): Publis
 
   const done = Promise.all(Array.from({ length: AT_ONCE }, work)).then(() => ({ taken, givenUp, ...tally }));
   return { taken: () => taken.size, done };
+}
+
+/** Publishes `count` events in one request; their ids begin with `prefix`. */
+export async function publishTogether(service: Service, prefix: string, count: number): Promise<void> {
+  const events = Array.from({ length: count }, (_, index) => eventOf(`${prefix}${index}`));
+  const { status, text } = await service.send('POST', '/api/v1/events', { body: { events } });
+  assert.equal(status, 202, text);
 }
 
 /** An event as every test here sends it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { withClient } from '../../dev/postgres.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/runs.ts';
 import type { Service } from '../support/service.ts';
 import { services } from '../support/services.ts';
 import { useWholeService } from './whole-service.ts';
@@ -59,6 +60,24 @@ export async function makeEndpoints(
   );
 }
 
+/** What the tests of a suite stand on, each one afresh. */
+export type Ground = { service: Service; endpoints: readonly Endpoint[] };
+
+/**
+ * {@link useDeliveringService} with so many webhooks of {@link makeEndpoints}, made before each test and their receivers
+ * closed after it. What it answers gives the present test's.
+ */
+export function useEndpoints(count: number): () => Ground {
+  const deliveringService = useDeliveringService();
+  let ground: Ground;
+  beforeEach(async () => {
+    const service = await deliveringService();
+    ground = { service, endpoints: await makeEndpoints(service, count) };
+  });
+  afterEach(() => Promise.all(ground.endpoints.map(({ receiver }) => receiver.close())));
+  return () => ground;
+}
+
 /** The whole log of these webhooks, from the tables themselves. */
 export async function logOf(service: Service, endpoints: readonly Endpoint[]): Promise<Logged[]> {
   const { rows } = await withClient(service.databaseUrl, (client) =>
@@ -103,4 +122,18 @@ export async function openWork(
     ),
   );
   return rows[0] ?? { groups: -1, pending: -1 };
+}
+
+/** Resolves when nothing of what came with these events is still to be done, and `holds`, if given, is true as well. */
+export async function untilRecorded(
+  service: Service,
+  prefix: string,
+  withinMs: number,
+  holds: () => boolean = () => true,
+): Promise<void> {
+  const look = async () => {
+    const { groups, pending } = await openWork(service, prefix);
+    return groups === 0 && pending === 0 && holds();
+  };
+  await eventually(`everything of ${prefix} is recorded`, look, withinMs);
 }
