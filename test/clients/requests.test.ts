@@ -102,6 +102,9 @@ describe('requests of the client package', function () {
     const waiting = baton.tasks.waitFor(id, { signal: aborting.signal });
     aborting.abort(reason);
     await assert.rejects(waiting, reason);
+    // Whatever the reason is, it is thrown as it is.
+    const words = AbortSignal.abort('enough said');
+    await assert.rejects(baton.tasks.waitFor(id, { signal: words }), (thrown) => thrown === 'enough said');
     await assert.rejects(baton.tasks.get(id, { signal: AbortSignal.abort(reason) }), reason);
     const hanging: typeof fetch = (_, init) =>
       new Promise((_resolve, reject) =>

@@ -34,8 +34,9 @@ export async function waitForTask(http: Http, id: string, options: WaitOptions):
   const patience = createPatience(http.random, patienceMs);
   // The first request does not wait: things may be as they should already.
   for (let seconds = 0; ; ) {
-    const task = await read(http, id, { seconds, signal }).catch((error: unknown) => error as Error);
-    if (!(task instanceof Error)) {
+    let wait: number;
+    try {
+      const task = await read(http, id, { seconds, signal });
       patience.restored();
       if (isThere(task)) return task;
       if (isEnded(task.state) && isOfStates(until)) {
@@ -43,14 +44,15 @@ export async function waitForTask(http: Http, id: string, options: WaitOptions):
           `The task ${id} has ended ${task.state}; what is waited for can't come any more.`,
         );
       }
+      wait = isEnded(task.state) ? LOOK_AGAIN_MS : SOON_MS;
+    } catch (error) {
+      signal?.throwIfAborted();
+      wait = patience.afterFailure(error);
     }
-    signal?.throwIfAborted();
-    const wait =
-      task instanceof Error ? patience.afterFailure(task) : isEnded(task.state) ? LOOK_AGAIN_MS : SOON_MS;
     await pause(Math.max(0, Math.min(wait, end - Date.now())), signal);
     const leftMs = end - Date.now();
     if (leftMs <= 0) throw new BatonTimeout(`The task ${id} is not as wanted after ${timeoutMs} ms.`);
-    const most = until === 'ended' ? MAX_WAIT_SECONDS : SHORT_LOOK_SECONDS;
+    const most = until === 'ended' || until === 'settled' ? MAX_WAIT_SECONDS : SHORT_LOOK_SECONDS;
     seconds = Math.max(1, Math.min(most, Math.floor(leftMs / 1_000)));
   }
 }
