@@ -57,15 +57,28 @@ async function dropIndexes(client: Client): Promise<string[]> {
   return rows.map(({ definition }) => definition);
 }
 
+/** Rows to make copies of, at most; of a few all copies would be alike. */
+const MOST_SOURCES = 200;
+
+async function sourcesAmong(client: Client, rows: string): Promise<number> {
+  const found = await client.query<{ n: number }>(
+    `select count(*)::integer as n from (select from ${rows} limit ${MOST_SOURCES}) found`,
+  );
+  const [{ n } = { n: 0 }] = found.rows;
+  if (n === 0) throw new Error(`there is nothing to make copies of: ${rows}`);
+  return n;
+}
+
 async function plantRuns(client: Client, count: number): Promise<void> {
+  const of = await sourcesAmong(client, `task_runs where state = 'completed'`);
   await client.query(`
     create temporary table copied on commit drop as
     select n, source.id as old, ${ID_AT('at', `random()::text || n`)} as new, at, at - source.created_at as later
     from generate_series(1, ${count}) n
     cross join lateral (select now() - (1 - n / ${count}::double precision) * interval '${DAYS} days'
       - interval '1 minute' as at) time
-    join (select id, created_at, row_number() over (order by id) as place, count(*) over () as all_of_them
-      from task_runs where state = 'completed') source on source.place = 1 + n % source.all_of_them`);
+    join (select id, created_at, row_number() over (order by id desc) - 1 as place from task_runs where state = 'completed'
+      order by id desc limit ${of}) source on source.place = n % ${of}`);
   await copy(client, 'task_runs', 'id', {
     id: 'm.new',
     ...laterBy(['created_at', 'updated_at', 'started_at', 'completed_at']),
@@ -89,7 +102,8 @@ async function plantRuns(client: Client, count: number): Promise<void> {
 }
 
 async function plantDeliveries(client: Client, count: number): Promise<void> {
-  const webhooks = await otherWebhooks(client);
+  const [busy = '', ...webhooks] = await webhooksOf(client);
+  const of = await sourcesAmong(client, `deliveries where status = 'succeeded' and webhook_id = '${busy}'`);
   await client.query(`
     create temporary table copied on commit drop as
     select n, source.id as old, source.event_seq as old_seq, nextval('events_seq_seq') as seq,
@@ -99,8 +113,9 @@ async function plantDeliveries(client: Client, count: number): Promise<void> {
     from generate_series(1, ${count}) n
     cross join lateral (select now() - (1 - (n - n % ${OF_A_GROUP}) / ${count}::double precision)
       * interval '${DAYS} days' - interval '1 minute' as at) time
-    join (select id, event_seq, created_at, row_number() over (order by id) as place, count(*) over () as all_of_them
-      from deliveries where status = 'succeeded') source on source.place = 1 + n % source.all_of_them`);
+    join (select id, event_seq, created_at, row_number() over (order by id desc) - 1 as place from deliveries
+      where status = 'succeeded' and webhook_id = '${busy}' order by id desc limit ${of}) source
+      on source.place = n % ${of}`);
   await client.query(`
     insert into event_groups (id, created_at, started_at, done_at) select distinct "group", at, at, at from copied`);
   await copy(client, 'events', 'seq', {
@@ -148,15 +163,15 @@ async function copy(
     select ${values.join(', ')} from copied m join ${table} t on t.${by} = m.${by === 'seq' ? 'old_seq' : 'old'}`);
 }
 
-/** Webhooks of a kind that nobody publishes; made once. */
-async function otherWebhooks(client: Client): Promise<string[]> {
-  const known = await client.query<{ id: string }>(
-    `select id from webhooks where name like 'planted %' order by id`,
-  );
-  if (known.rows.length > 0) return known.rows.map(({ id }) => id);
-  const { rows } = await client.query<{ id: string }>(`
+/** The webhook under load, and twenty of a kind that nobody publishes, which are made once. */
+async function webhooksOf(client: Client): Promise<string[]> {
+  await client.query(`
     insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
     select gen_random_uuid(), workspace_id, 'planted ' || n, url, '[{"event":"sprint.started"}]', created_by, now(), now()
-    from (select * from webhooks limit 1) one, generate_series(1, ${OTHER_WEBHOOKS}) n returning id`);
+    from (select * from webhooks limit 1) one, generate_series(1, ${OTHER_WEBHOOKS}) n
+    where not exists (select from webhooks where name like 'planted %')`);
+  const { rows } = await client.query<{ id: string }>(
+    `select id from webhooks order by name like 'planted %', id`,
+  );
   return rows.map(({ id }) => id);
 }
