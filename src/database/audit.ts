@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { AuditAction } from '../domain/audit-actions.ts';
 import { AuditEntry } from './entities.ts';
 import type { Database } from './connect.ts';
 import type { InferEntity } from '@mikro-orm/core';
@@ -6,34 +7,6 @@ import type { InferEntity } from '@mikro-orm/core';
 export type AuditRow = InferEntity<typeof AuditEntry>;
 /** An entity manager, as a rule a transaction's. */
 export type EntityManager = Database['em'];
-
-/** Everything that an entry of the audit log may tell of. */
-export const AUDIT_ACTIONS = [
-  'installation.created',
-  'project.created',
-  'member.added',
-  'member.role_changed',
-  'member.removed',
-  'key.created',
-  'key.rotated',
-  'key.revoked',
-  'session.started',
-  'session.ended',
-  'session.others_ended',
-  'person.password_changed',
-  'person.openid_linked',
-  'invitation.created',
-  'invitation.revoked',
-  'invitation.accepted',
-  'webhook.created',
-  'webhook.changed',
-  'webhook.deleted',
-  'webhook.secret_rotated',
-  'webhook.disabled',
-  'webhook.enabled',
-  'webhook.recovered',
-] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Who did what to what; `detail` holds no secret. `actor` and `subject` look like `user:<id>` or `key:<id>`. */
 export type AuditNote = {
@@ -58,13 +31,29 @@ export async function noteAudit(em: EntityManager, note: AuditNote): Promise<voi
   });
 }
 
+/** Which entries of a workspace's audit log a list holds. */
+export type AuditFilter = {
+  workspaceId: string;
+  actions?: readonly AuditAction[] | undefined;
+  /** As it is stored: `user:<id>`, `key:<id>` or `system`. */
+  actor?: string | undefined;
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  /** The id of the last row of the page before. */
+  cursor?: string | undefined;
+  limit: number;
+};
+
 /** A page of a workspace's audit log, newest first. */
-export async function listAudit(
-  database: Database,
-  page: { workspaceId: string; cursor?: string | undefined; limit: number },
-): Promise<AuditRow[]> {
-  const where = page.cursor
-    ? { workspace_id: page.workspaceId, id: { $lt: page.cursor } }
-    : { workspace_id: page.workspaceId };
-  return await database.em.fork().find(AuditEntry, where, { orderBy: { id: 'desc' }, limit: page.limit });
+export async function listAudit(database: Database, filter: AuditFilter): Promise<AuditRow[]> {
+  const { workspaceId, actions, actor, createdAfter, createdBefore, cursor, limit } = filter;
+  const where = [
+    { workspace_id: workspaceId },
+    ...(actions ? [{ action: { $in: [...actions] } }] : []),
+    ...(actor === undefined ? [] : [{ actor }]),
+    ...(createdAfter ? [{ at: { $gte: createdAfter } }] : []),
+    ...(createdBefore ? [{ at: { $lt: createdBefore } }] : []),
+    ...(cursor === undefined ? [] : [{ id: { $lt: cursor } }]),
+  ];
+  return await database.em.fork().find(AuditEntry, { $and: where }, { orderBy: { id: 'desc' }, limit });
 }

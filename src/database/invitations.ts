@@ -3,7 +3,8 @@ import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { ROLES, type Role } from '../domain/access.ts';
 import { rolesToInvite, type InvitationStatus } from '../domain/invitation.ts';
 import { MAX_OPEN_INVITATIONS } from '../domain/limits.ts';
-import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
+import type { AuditAction } from '../domain/audit-actions.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
 import type { Database } from './connect.ts';
 import { Invitation, Member, User } from './entities.ts';
 

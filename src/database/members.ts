@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import type { Role } from '../domain/access.ts';
-import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
+import type { AuditAction } from '../domain/audit-actions.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
 import { statements, type Database } from './connect.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';

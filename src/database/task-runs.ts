@@ -3,6 +3,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import type { StoredPlan } from '../domain/rerun.ts';
 import { progressOf, type RunView, type TaskType } from '../domain/task-run.ts';
 import { isTerminal, type TaskState } from '../domain/task-states.ts';
+import { noteAudit } from './audit.ts';
 import { runPrepared } from './prepared.ts';
 import { statements, type Database } from './connect.ts';
 import { TaskRun } from './entities.ts';
@@ -107,14 +108,20 @@ function metadataForms(name: string, value: string): [string, string] {
   return [asText, isLiteral ? `{${JSON.stringify(name)}:${value}}` : asText];
 }
 
-/** Erases an ended run with its events and callback attempts; false where there is none, or it has not ended. */
-export async function eraseRun(database: Database, id: string): Promise<boolean> {
-  const deleted = await statements(database)
-    .deleteFrom('task_runs')
-    .where('id', '=', id)
-    .where('completed_at', 'is not', null)
-    .executeTakeFirst();
-  return deleted.numDeletedRows > 0n;
+/**
+ * Erases an ended run with its events and callback attempts, and notes who did; false where there is none, or it has not
+ * ended.
+ */
+export async function eraseRun(
+  database: Database,
+  { id, workspaceId, actor, now }: { id: string; workspaceId: string; actor: string; now: Date },
+): Promise<boolean> {
+  return await database.em.fork().transactional(async (em) => {
+    const erased = await em.nativeDelete(TaskRun, { id, completed_at: { $ne: null } });
+    if (erased === 0) return false;
+    await noteAudit(em, { workspaceId, actor, action: 'task.erased', subject: `task:${id}`, at: now });
+    return true;
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { Subscription } from '../domain/webhook.ts';
-import { noteAudit, type AuditAction, type EntityManager } from './audit.ts';
+import type { AuditAction } from '../domain/audit-actions.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
 import type { Database } from './connect.ts';
 import { Webhook } from './entities.ts';
 import { tellListenerOfEnd } from './listeners.ts';

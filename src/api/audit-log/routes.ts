@@ -1,22 +1,48 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { AUDIT_ACTIONS, listAudit, type AuditRow } from '../../database/audit.ts';
+import { AUDIT_ACTIONS } from '../../domain/audit-actions.ts';
+import { labelsOf } from '../../database/actors.ts';
+import { listAudit, type AuditRow } from '../../database/audit.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { cutPage, pageOf, pageParameters, timestamp, uuidOut } from '../http/fields.ts';
+import {
+  cutPage,
+  givenTime,
+  listParameter,
+  pageOf,
+  pageParameters,
+  text,
+  timestamp,
+  uuidOut,
+} from '../http/fields.ts';
 import { route, type Route } from '../http/route.ts';
+
+/** The longest that an actor is: who comes with a token of another issuer has a name of theirs. */
+const MAX_ACTOR_LENGTH = 500;
 
 const entry = z
   .strictObject({
     id: uuidOut,
-    actor: z.string().describe('`user:<id>`, `key:<id>` or `system`'),
+    actor: z.string().describe('`user:<id>`, `key:<id>`, `token:<subject>` or `system`'),
+    actor_label: z.string().describe('For people to read: `user:<email>`, `key:<prefix>`, else as `actor`'),
     action: z.enum(AUDIT_ACTIONS),
-    subject: z.string(),
+    subject: z.string().describe('For example `key:<id>`'),
+    subject_label: z.string().describe('For people to read, as for the actor'),
     detail: z.record(z.string(), z.unknown()),
     at: timestamp,
   })
   .meta({ id: 'AuditEntry' });
 
-/** Who changed what: keys, members, projects, sessions. */
+const listParameters = z.strictObject({
+  ...pageParameters,
+  action: listParameter(AUDIT_ACTIONS).optional().describe('Only these'),
+  actor: text({ least: 1, most: MAX_ACTOR_LENGTH })
+    .optional()
+    .describe('Only what this one did, as in `actor`'),
+  created_after: givenTime.optional().describe('Then or later'),
+  created_before: givenTime.optional().describe('Earlier'),
+});
+
+/** Who changed what: keys, members, projects, sessions, webhooks, deliveries and tasks. */
 export function auditLogRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -26,18 +52,32 @@ export function auditLogRoutes(deps: Dependencies): Route[] {
       tag: 'audit log',
       summary: 'List changes, newest first',
       access: { kind: 'person', least: 'admin' },
-      query: z.strictObject(pageParameters),
+      query: listParameters,
       answers: { 200: { description: 'A page of entries', schema: pageOf(entry).meta({ id: 'AuditPage' }) } },
-      async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor } }) {
-        const found = await listAudit(deps.database, { workspaceId, cursor, limit: limit + 1 });
+      async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, ...query } }) {
+        const found = await listAudit(deps.database, {
+          workspaceId,
+          cursor: query.cursor,
+          actions: query.action,
+          actor: query.actor,
+          createdAfter: query.created_after,
+          createdBefore: query.created_before,
+          limit: limit + 1,
+        });
         const { rows, nextCursor } = cutPage(found, limit);
-        return { status: 200, body: { data: rows.map(present), next_cursor: nextCursor } };
+        const labelOf = await labelsOf(
+          deps.database,
+          rows.flatMap(({ actor, subject }) => [actor, subject]),
+        );
+        const data = rows.map((row) => present(row, labelOf));
+        return { status: 200, body: { data, next_cursor: nextCursor } };
       },
     }),
   ];
 }
 
-function present(row: AuditRow) {
+function present(row: AuditRow, labelOf: (actor: string) => string) {
   const { id, actor, action, subject, detail, at } = row;
-  return { id, actor, action, subject, detail, at: at.toISOString() };
+  const labels = { actor_label: labelOf(actor), subject_label: labelOf(subject) };
+  return { id, actor, action, subject, ...labels, detail, at: at.toISOString() };
 }

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { presentDelivery } from '../../domain/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhook.ts';
+import { noteAudit } from '../../database/audit.ts';
 import { bodyOf, findDelivery, notePlannedAttempt, type DeliveryRow } from '../../database/deliveries.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
 import { EngineUncertain } from '../../workflows/control.ts';
@@ -12,7 +13,7 @@ import { idOfClaim } from '../tasks/take-in.ts';
 
 const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
 
-type Wish = { workspaceId: string; id: string; at: Date | undefined; claim: Claim | null };
+type Wish = { workspaceId: string; actor: string; id: string; at: Date | undefined; claim: Claim | null };
 
 /**
  * Has one more attempt made, now or at a time, beside whatever the schedule still does (decisions 6).
@@ -20,7 +21,7 @@ type Wish = { workspaceId: string; id: string; at: Date | undefined; claim: Clai
  */
 export async function retryDelivery(
   deps: Dependencies,
-  { workspaceId, id, at, claim }: Wish,
+  { workspaceId, actor, id, at, claim }: Wish,
 ): Promise<Answer> {
   const now = deps.clock();
   const delivery = await findDelivery(deps.database, { workspaceId, id });
@@ -38,6 +39,14 @@ export async function retryDelivery(
     { deliveryId: id, trigger: 'manual', token: claim ? idOfClaim(claim) : randomUUIDv7() },
     delayMs,
   );
+  await noteAudit(deps.database.em.fork(), {
+    workspaceId,
+    actor,
+    action: 'delivery.retried',
+    subject: `delivery:${id}`,
+    detail: { webhook_id: webhook.id, name: webhook.name, in_ms: delayMs },
+    at: now,
+  });
   if (delayMs > 0) await notePlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
   return {
     status: 202,

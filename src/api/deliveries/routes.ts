@@ -99,7 +99,7 @@ function retry(deps: Dependencies): Route {
     idempotent: true,
     answers: { 202: { description: 'The delivery as it is now', schema: deliveryView } },
     problems: ['invalid_state'],
-    handle: async ({ caller: { workspaceId }, params: { id }, body, claim }) =>
-      await retryDelivery(deps, { workspaceId, id, at: body?.at, claim }),
+    handle: async ({ caller: { workspaceId, actor }, params: { id }, body, claim }) =>
+      await retryDelivery(deps, { workspaceId, actor, id, at: body?.at, claim }),
   });
 }

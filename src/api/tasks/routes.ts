@@ -243,7 +243,8 @@ function erase(deps: Dependencies): Route {
       if (!isFeedOver(row))
         throw new Problem('invalid_state', 'The callback of the run is still on its way.');
       await deps.control.forget(row.id);
-      await eraseRun(deps.database, row.id);
+      const { workspaceId, actor } = caller;
+      await eraseRun(deps.database, { id: row.id, workspaceId, actor, now: deps.clock() });
       return { status: 204 };
     },
   });

@@ -1,0 +1,51 @@
+/** Everything that an entry of the audit log may tell of: what it happened to, and what happened. */
+export const AUDIT_ACTIONS = [
+  'installation.created',
+  'project.created',
+  'member.added',
+  'member.role_changed',
+  'member.removed',
+  'key.created',
+  'key.rotated',
+  'key.revoked',
+  'session.started',
+  'session.ended',
+  'session.others_ended',
+  'person.password_changed',
+  'person.openid_linked',
+  'invitation.created',
+  'invitation.revoked',
+  'invitation.accepted',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.deleted',
+  'webhook.secret_rotated',
+  'webhook.disabled',
+  'webhook.enabled',
+  'webhook.recovered',
+  'delivery.retried',
+  'task.erased',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** To what kind of thing something happened. */
+export const AUDIT_AREAS = [
+  'member',
+  'invitation',
+  'session',
+  'person',
+  'key',
+  'project',
+  'webhook',
+  'delivery',
+  'task',
+  'installation',
+] as const;
+export type AuditArea = (typeof AUDIT_AREAS)[number];
+
+/** The actions of these areas, all of them where none is named. */
+export function actionsOf(areas: readonly AuditArea[]): AuditAction[] {
+  return AUDIT_ACTIONS.filter(
+    (action) => areas.length === 0 || areas.some((area) => action.startsWith(`${area}.`)),
+  );
+}
