@@ -1,17 +1,8 @@
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { ConfigurationError } from '../src/configuration.ts';
+import { createLog } from './log.ts';
 import { startTelemetry, UNOBSERVED, type Telemetry } from './telemetry.ts';
 import { traceOfLine } from './tracing.ts';
-
-/** LOG_LEVEL where it is one; the configuration complains of any other, and that must be logged. */
-function logLevel(): string {
-  const wished = process.env['LOG_LEVEL'] ?? '';
-  return wished === 'silent' || wished in pino.levels.values ? wished : 'info';
-}
-
-/** Nobody logs these; should somebody ever, they don't come out. */
-const SECRETS = ['secret', 'password', 'token', 'authorization', 'cookie', 'api_key', 'callback_secret'];
-const REDACTED = ['headers', 'request_headers', 'body', ...SECRETS.flatMap((name) => [name, `*.${name}`])];
 
 /** Something a process runs until it is told to stop. */
 export type Running = {
@@ -32,16 +23,13 @@ export async function runProcess(
   name: string,
   start: (log: Logger, telemetry: Telemetry) => Promise<Running>,
 ): Promise<void> {
-  let log = pino({ name, level: logLevel(), redact: REDACTED });
+  let log = createLog(name);
   let telemetry = UNOBSERVED;
   let running: Running;
   try {
     telemetry = await startTelemetry(name, process.env, log);
     const { tracing } = telemetry;
-    if (tracing) {
-      const mixin = () => traceOfLine(tracing);
-      log = pino({ name, level: logLevel(), redact: REDACTED, mixin });
-    }
+    if (tracing) log = createLog(name, { more: () => traceOfLine(tracing) });
     running = await start(log, telemetry);
   } catch (error) {
     // A configuration that is wrong is said in its own sentences; a stack would only hide them.

@@ -3,6 +3,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { ActivityInterceptors, InjectedSinks, WorkerOptions } from '@temporalio/worker';
 import type { Context } from '@temporalio/activity';
 import type { TraceRequest } from '../src/api/http/trace-requests.ts';
+import { CALL_NOTE } from '../src/domain/model-call.ts';
 import { UNTRACED, type Traces } from '../src/outbound/traces.ts';
 import type { Tracing } from '../src/telemetry/tracing.ts';
 import { TRACE_HEADER, type TraceSinks } from '../src/workflows/trace-interceptors.ts';
@@ -72,6 +73,7 @@ function activityInterceptors(tracing: Tracing, { info }: Context): ActivityInte
 /** Members of an activity's input that are ids, or names out of the catalogue; nothing else of it is looked at. */
 const NAMES: Readonly<Record<string, string>> = {
   executionId: 'baton.execution_id',
+  stepId: 'baton.step_id',
   groupId: 'baton.group_id',
   deliveryId: 'baton.delivery_id',
   webhookId: 'baton.webhook_id',
@@ -82,14 +84,26 @@ const NAME = /^[\w./:-]{1,200}$/;
 
 function namesIn(args: readonly unknown[]): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const given of args) {
-    if (typeof given !== 'object' || given === null) continue;
+  for (const part of args.flatMap(partsOf)) {
     for (const [member, attribute] of Object.entries(NAMES)) {
-      const value = (given as Record<string, unknown>)[member];
+      const value = part[member];
       if (typeof value === 'string' && NAME.test(value)) found[attribute] = value;
     }
   }
   return found;
+}
+
+/** An input, its step, its place in the record of calls, and those that a call of a model brings along. */
+function partsOf(input: unknown): Record<string, unknown>[] {
+  if (!isObject(input)) return [];
+  const { options, place, step } = input as {
+    options?: { providerOptions?: Record<string, unknown> };
+  } & Record<string, unknown>;
+  return [input, place, step, ...partsOf(options?.providerOptions?.[CALL_NOTE])].filter(isObject);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Attempts that go out, with a span each and a `traceparent` for the receiver. */

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { teamText } from '../agents/model-world.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/runs.ts';
 import { services } from '../support/services.ts';
@@ -250,6 +255,55 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
     });
   });
 }
+
+describe('traces of agents', function () {
+  this.timeout(180_000);
+
+  it('name models and agents with each call, and hold nothing of what they say', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
+    const collector = await startCollector();
+    const models = await startModelServer(() => ({ text: `Done: ${TOLD}` }));
+    writeFileSync(join(folder, 'agents.yml'), teamText());
+    const service = await startObserved(
+      {
+        AGENTS_FILE: join(folder, 'agents.yml'),
+        DEFAULT_MODEL: 'openai-compatible/test',
+        OPENAI_COMPATIBLE_BASE_URL: models.url,
+        OPENAI_COMPATIBLE_API_KEY: SECRET,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_BSP_SCHEDULE_DELAY: '100',
+        OTEL_SERVICE_NAME: 'named-by-the-operator',
+      },
+      ['api', 'task-worker'],
+    );
+    try {
+      const caller = callersTrace();
+      const { project_id } = service.installation;
+      const task = { title: TOLD, description: TOLD, project_id, task_type: 'bug' };
+      const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
+      const { execution_id: id } = (await answer.json()) as { execution_id: string };
+      await eventually(
+        'the workflow of the run has ended',
+        () => collector.spans.some(({ name }) => name === 'workflow taskRun'),
+        60_000,
+      );
+      const call = collector.spans.find(({ name }) => name === 'activity invokeModel');
+      assert.equal(call?.traceId, caller.traceId);
+      assert.deepEqual(
+        ['baton.model', 'baton.agent', 'baton.execution_id'].map((name) => call?.attributes[name]),
+        ['openai-compatible/test', 'ada', id],
+      );
+      assert.ok(collector.spans.some(({ name }) => name === 'workflow agentStep'));
+      assert.ok(collector.spans.every(({ of }) => of === 'named-by-the-operator'));
+      for (const words of [TOLD, SECRET, 'You are Ada']) assert.ok(!collector.bytes().includes(words), words);
+    } finally {
+      await service.close();
+      await models.close();
+      await collector.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
 
 describe('without traces', function () {
   this.timeout(120_000);

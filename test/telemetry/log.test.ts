@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { createLog } from '../../workers/log.ts';
+
+describe('the log of a process', () => {
+  const written = (
+    write: (log: ReturnType<typeof createLog>) => void,
+    more?: () => Record<string, string>,
+  ) => {
+    const lines: string[] = [];
+    write(createLog('test', { to: { write: (line) => void lines.push(line) }, ...(more ? { more } : {}) }));
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+
+  it('lets nothing out that is called like a secret, also where it hangs on an error', () => {
+    const secrets = { secret: 'hush', authorization: 'hush', callback_secret: 'hush', body: { of: 'hush' } };
+    const [line] = written((log) =>
+      log.warn({ ...secrets, err: Object.assign(new Error('no'), secrets) }, 'trouble'),
+    );
+    assert.ok(!JSON.stringify(line).includes('hush'));
+    assert.deepEqual([line?.['secret'], line?.['msg'], line?.['name']], ['[Redacted]', 'trouble', 'test']);
+  });
+
+  it('says in every line what is under way, unless the line knows better', () => {
+    const lines = written(
+      (log) => {
+        log.info('one');
+        log.info({ trace_id: 'own' }, 'two');
+      },
+      () => ({ trace_id: 'under way' }),
+    );
+    assert.deepEqual(
+      lines.map(({ trace_id: id }) => id),
+      ['under way', 'own'],
+    );
+  });
+});
