@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { startOwnedWorld } from './people.ts';
 import { assertProblem } from './problems.ts';
 import { PASSWORD, startWorld, type World } from './world.ts';
 
@@ -77,8 +78,7 @@ describe('changes with a session cookie', () => {
   let world: World;
   let cookie: string;
   before(async () => {
-    world = await startWorld({ worker: false });
-    cookie = await world.signIn();
+    ({ world, owner: cookie } = await startOwnedWorld());
   });
   after(async () => await world.close());
 
@@ -109,8 +109,7 @@ describe('members', () => {
   let world: World;
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false });
-    owner = await world.signIn();
+    ({ world, owner } = await startOwnedWorld());
   });
   after(async () => await world.close());
 
@@ -206,8 +205,7 @@ describe('projects', () => {
   let world: World;
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false });
-    owner = await world.signIn();
+    ({ world, owner } = await startOwnedWorld());
   });
   after(async () => await world.close());
 

@@ -4,8 +4,9 @@ import type { Role } from '../../src/domain/access.ts';
 import { Invitation, Member, User, Workspace } from '../../src/database/entities.ts';
 import { hashOfSecret } from '../../src/security/keys.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
+import { startOwnedWorld } from './people.ts';
 import { assertProblem } from './problems.ts';
-import { PASSWORD, startWorld, type Received, type World } from './world.ts';
+import { PASSWORD, type Received, type World } from './world.ts';
 
 const CHOSEN = 'a password of my own';
 
@@ -15,16 +16,12 @@ describe('invitations', () => {
   let mail: MailServer;
   before(async () => {
     mail = await startMailServer();
-    world = await startWorld({
-      worker: false,
-      environment: {
-        SIGN_INS_PER_MINUTE: '1000',
-        SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
-        MAIL_FROM: 'Baton <baton@example.com>',
-        BASE_URL: 'http://localhost:1',
-      },
-    });
-    owner = await world.signIn();
+    ({ world, owner } = await startOwnedWorld({
+      SIGN_INS_PER_MINUTE: '1000',
+      SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      MAIL_FROM: 'Baton <baton@example.com>',
+      BASE_URL: 'http://localhost:1',
+    }));
   });
   after(async () => {
     await world.close();
@@ -428,8 +425,7 @@ describe('invitations of an installation without mail', () => {
   let world: World;
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false });
-    owner = await world.signIn();
+    ({ world, owner } = await startOwnedWorld());
   });
   after(async () => await world.close());
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { services } from '../support/services.ts';
 import { eventually } from '../support/runs.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { startCallbackWorld } from './callback-world.ts';
 import { addPerson, addWorkspace } from './people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import type { World } from './world.ts';
 
 type Step = { id: string; name: string; status: string; kept?: true; summary: string | null };
 
@@ -13,15 +13,11 @@ describe('running a task again', function () {
   this.timeout(60_000);
   let world: World;
   let receiver: Receiver;
+  let close: () => Promise<void>;
   before(async () => {
-    world = await startWorld();
-    const { cert, key } = services().tls;
-    receiver = await startReceiver({ tls: { cert, key }, name: 'localhost' });
+    ({ world, receiver, close } = await startCallbackWorld());
   });
-  after(async () => {
-    await receiver.close();
-    await world.close();
-  });
+  after(async () => await close());
 
   const rerun = (id: string, body?: unknown, sent = {}) =>
     world.send('POST', `/api/v1/tasks/${id}/rerun`, { ...(body === undefined ? {} : { body }), ...sent });

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
-import { services } from '../support/services.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { createHmac } from 'node:crypto';
-import { startWorld, type World } from './world.ts';
+import { startCallbackWorld } from './callback-world.ts';
+import type { World } from './world.ts';
 
 describe('submitting and polling a task', () => {
   let world: World;
   let receiver: Receiver;
+  let close: () => Promise<void>;
   before(async () => {
-    world = await startWorld();
-    const { cert, key } = services().tls;
-    receiver = await startReceiver({ tls: { cert, key }, name: 'localhost' });
+    ({ world, receiver, close } = await startCallbackWorld());
   });
-  after(async () => {
-    await receiver.close();
-    await world.close();
-  });
+  after(async () => await close());
 
   it('answers 201 with the four members and where to poll', async () => {
     const { status, headers, json } = await world.submit();
