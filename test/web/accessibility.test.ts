@@ -205,6 +205,12 @@ const SCREENS: readonly Screen[] = [
     shows: text('203.0.113.7/32'),
     picture: 'source-addresses',
   },
+  {
+    what: 'the audit log',
+    address: '/settings/audit-log',
+    shows: text('made a webhook'),
+    picture: 'audit-log',
+  },
   { what: 'one’s account', address: '/settings/account', shows: text('this one'), picture: 'account' },
   {
     what: 'an address below a run that is nobody’s',

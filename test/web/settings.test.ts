@@ -52,6 +52,39 @@ describe('the settings screens', () => {
     await page.getByText('revoked', { exact: true }).waitFor();
   });
 
+  it('tell admins who changed what, narrowed down as far as they like', async () => {
+    const { page } = at;
+    const body = { name: 'Nightly build', project_id: world.installation.project_id };
+    await world.send('POST', '/api/v1/keys', { ...world.as(await world.signIn()), body });
+    await at.go('/settings/audit-log');
+    const made = page.getByRole('row', { name: /made an API key.*Nightly build/ });
+    await made.waitFor();
+    await page.getByRole('button', { name: 'What' }).click();
+    await page.getByRole('checkbox', { name: 'session' }).check();
+    await page.keyboard.press('Escape');
+    await page
+      .getByRole('row', { name: /signed in/ })
+      .first()
+      .waitFor();
+    assert.equal(await made.count(), 0);
+    assert.equal(new URL(page.url()).search, '?what=session');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await made.getByRole('link', { name: 'owner@example.com' }).click();
+    await page.getByLabel('Who').selectOption({ label: 'The service itself' });
+    await page.getByRole('row', { name: /the service itself.*set up this installation/ }).waitFor();
+    assert.equal(await made.count(), 0);
+    await page.getByLabel('Since when').selectOption({ label: 'The last 7 days' });
+    assert.equal(new URL(page.url()).search, '?who=system&since=week');
+    await page.reload();
+    await page.getByText('set up this installation').waitFor();
+    const viewer = await addPerson(world, await world.signIn(), 'viewer');
+    const theirs = await atScreens(world, { cookie: viewer });
+    await theirs.go('/settings/audit-log');
+    await theirs.page.getByText('The audit log is for admins').waitFor();
+    assert.deepEqual(theirs.complaints(), []);
+    await theirs.close();
+  });
+
   it('invite somebody, who joins by the link', async () => {
     const { page } = at;
     await at.go('/settings/members');

@@ -1,6 +1,7 @@
 import {
   IconAddressBook,
   IconFolders,
+  IconHistory,
   IconKey,
   IconRobot,
   IconTopologyStar3,
@@ -29,6 +30,7 @@ const SETTINGS: { heading: string; ways: Way[] }[] = [
       { to: '/settings/members', title: 'Members', icon: IconUsers },
       { to: '/settings/projects', title: 'Projects', icon: IconFolders },
       { to: '/settings/agents', title: 'Agents', icon: IconRobot },
+      { to: '/settings/audit-log', title: 'Audit log', icon: IconHistory },
       { to: '/settings/source-addresses', title: 'Source addresses', icon: IconAddressBook },
     ],
   },

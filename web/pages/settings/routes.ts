@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { signedInRoute } from '../../app/signed-in-route.ts';
+import { auditSearch } from './audit-log/search.ts';
 
 const keysRoute = createRoute({
   getParentRoute: () => signedInRoute,
@@ -31,6 +32,13 @@ const agentsRoute = createRoute({
   component: lazyRouteComponent(() => import('./agents.tsx'), 'Agents'),
 });
 
+const auditLogRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings/audit-log',
+  validateSearch: auditSearch,
+  component: lazyRouteComponent(() => import('./audit-log.tsx'), 'AuditLog'),
+});
+
 const accountRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/settings/account',
@@ -43,5 +51,6 @@ export const settingsRoutes = [
   projectsRoute,
   agentsRoute,
   sourceAddressesRoute,
+  auditLogRoute,
   accountRoute,
 ] as const;

@@ -1,0 +1,68 @@
+import { getRouteApi } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { DataTable } from '../../../components/data-table.tsx';
+import { TextLink } from '../../../components/text-link.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import type { AuditEntry } from './queries.ts';
+import { DEEDS, moreOf, nameOfActor, nameOfSubject } from './words.ts';
+
+const routeApi = getRouteApi('/signed-in/settings/audit-log');
+
+/** Who did what to what, and when. */
+export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
+  return (
+    <DataTable label="Audit log" columns={['When', 'Who', 'Did', 'To', 'More']}>
+      {entries.map((entry) => (
+        <tr key={entry.id}>
+          <td>
+            <RelativeTime at={entry.at} />
+          </td>
+          <td>
+            <Actor entry={entry} />
+          </td>
+          <td>{DEEDS[entry.action]}</td>
+          <td>
+            <Subject entry={entry} />
+          </td>
+          <td>{moreOf(entry)}</td>
+        </tr>
+      ))}
+    </DataTable>
+  );
+}
+
+/** Leads to all that the same one did. */
+function Actor({ entry: { actor, actor_label: label } }: { entry: AuditEntry }) {
+  const search = routeApi.useSearch();
+  return (
+    <TextLink to="/settings/audit-log" search={{ ...search, who: actor }}>
+      {nameOfActor(label)}
+    </TextLink>
+  );
+}
+
+/** What it happened to, and the way there, as far as it has a screen. */
+function Subject({ entry }: { entry: AuditEntry }): ReactNode {
+  const name = nameOfSubject(entry);
+  const [kind, id = ''] = entry.subject.split(':');
+  const { webhook_id: webhook } = entry.detail;
+  if (kind === 'webhook') {
+    return (
+      <TextLink to="/settings/integrations/webhooks/$webhookId" params={{ webhookId: id }}>
+        {name}
+      </TextLink>
+    );
+  }
+  if (kind === 'delivery' && typeof webhook === 'string') {
+    const params = { webhookId: webhook, deliveryId: id };
+    return (
+      <TextLink to="/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId" params={params}>
+        a delivery to {name}
+      </TextLink>
+    );
+  }
+  if (kind === 'key') return <TextLink to="/settings/api-keys">{name}</TextLink>;
+  if (kind === 'project') return <TextLink to="/settings/projects">{name}</TextLink>;
+  if (kind === 'user' || kind === 'invitation') return <TextLink to="/settings/members">{name}</TextLink>;
+  return kind === 'session' ? 'a session' : name;
+}

@@ -1,0 +1,72 @@
+import { Button, Group } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { AUDIT_AREAS } from '../../../../src/domain/audit-actions.ts';
+import { FilterMenu } from '../../../components/filter-menu.tsx';
+import { membersQuery } from '../members/queries.ts';
+import type { AuditSearch, Span } from './search.ts';
+
+const routeApi = getRouteApi('/signed-in/settings/audit-log');
+
+const AREAS = AUDIT_AREAS.map((value) => ({ value, title: value }));
+
+/** What the list is narrowed to; all of it stands in the address. */
+export function AuditFilters() {
+  const { what = [], who, since } = routeApi.useSearch();
+  const navigate = routeApi.useNavigate();
+  const { data: members = [] } = useInfiniteQuery(membersQuery);
+  const change = (members_: { [K in keyof AuditSearch]: AuditSearch[K] | undefined }) =>
+    void navigate({ search: (before) => withoutEmpty({ ...before, ...members_ }), replace: true });
+  const people = members.map(({ id, name }) => ({ value: `user:${id}`, name }));
+  const isListed = who === undefined || who === 'system' || people.some(({ value }) => value === who);
+  return (
+    <Group gap="xs" mb="md">
+      <FilterMenu
+        label="What"
+        options={AREAS}
+        chosen={what}
+        onChange={(chosen) => change({ what: chosen })}
+      />
+      <select
+        className="plain-select"
+        aria-label="Who"
+        value={who ?? ''}
+        onChange={(event) => change({ who: event.currentTarget.value || undefined })}
+      >
+        <option value="">Everybody</option>
+        {people.map(({ value, name }) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+        <option value="system">The service itself</option>
+        {isListed ? null : <option value={who}>The one that was chosen</option>}
+      </select>
+      <select
+        className="plain-select"
+        aria-label="Since when"
+        value={since ?? ''}
+        onChange={(event) => change({ since: (event.currentTarget.value || undefined) as Span | undefined })}
+      >
+        <option value="">Any time</option>
+        <option value="day">The last 24 hours</option>
+        <option value="week">The last 7 days</option>
+        <option value="month">The last 30 days</option>
+      </select>
+      {what.length > 0 || who !== undefined || since !== undefined ? (
+        <Button
+          variant="subtle"
+          size="sm"
+          onClick={() => change({ what: undefined, who: undefined, since: undefined })}
+        >
+          Clear
+        </Button>
+      ) : null}
+    </Group>
+  );
+}
+
+function withoutEmpty(search: { [K in keyof AuditSearch]: AuditSearch[K] | undefined }): AuditSearch {
+  const kept = Object.entries(search).filter(([, value]) => value !== undefined && value.length > 0);
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,58 @@
+import type { AuditEntry } from './queries.ts';
+
+/** What happened, as people say it. */
+export const DEEDS: Readonly<Record<AuditEntry['action'], string>> = {
+  'installation.created': 'set up this installation',
+  'project.created': 'made a project',
+  'member.added': 'added a member',
+  'member.role_changed': 'changed a role',
+  'member.removed': 'removed a member',
+  'key.created': 'made an API key',
+  'key.rotated': 'replaced an API key',
+  'key.revoked': 'revoked an API key',
+  'session.started': 'signed in',
+  'session.ended': 'ended a session',
+  'session.others_ended': 'ended all other sessions',
+  'person.password_changed': 'changed the password',
+  'person.openid_linked': 'linked an account of a provider',
+  'invitation.created': 'invited somebody',
+  'invitation.revoked': 'took an invitation back',
+  'invitation.accepted': 'accepted an invitation',
+  'webhook.created': 'made a webhook',
+  'webhook.changed': 'changed a webhook',
+  'webhook.deleted': 'deleted a webhook',
+  'webhook.secret_rotated': 'replaced the secret of a webhook',
+  'webhook.disabled': 'disabled a webhook after failures',
+  'webhook.enabled': 'enabled a webhook again',
+  'webhook.recovered': 'sent missed deliveries again',
+  'delivery.retried': 'asked for another attempt',
+  'task.erased': 'erased a task',
+};
+
+/** `user:ada@example.com` as "ada@example.com"; what is neither a person nor a key says what it is. */
+export function nameOfActor(label: string): string {
+  if (label === 'system') return 'the service itself';
+  const [kind = '', ...rest] = label.split(':');
+  const name = rest.join(':');
+  return kind === 'user' ? name : kind === 'key' ? `key ${name}…` : label;
+}
+
+/** What it happened to, by the name it had then. */
+export function nameOfSubject({ subject_label: label, detail }: AuditEntry): string {
+  const known = [detail['name'], detail['email'], detail['prefix']].find((name) => typeof name === 'string');
+  return known ?? nameOfActor(label);
+}
+
+/** What the entry tells beside: `role: admin, by: openid`. What the name says already is left out. */
+export function moreOf(entry: AuditEntry): string {
+  const name = nameOfSubject(entry);
+  return Object.entries(entry.detail)
+    .filter(([, value]) => value !== name && value !== null)
+    .map(([member, value]) => `${member.replaceAll('_', ' ')}: ${inWords(value)}`)
+    .join(', ');
+}
+
+function inWords(value: unknown): string {
+  if (Array.isArray(value)) return value.map(inWords).join(' ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
