@@ -6,7 +6,7 @@ export type Catalog = {
   columns: ReadonlyMap<string, { type: string; mayBeLeftOut: boolean; isNullable: boolean }>;
   /** `table.name` → definition; those of tables and of types of columns. */
   constraints: ReadonlyMap<string, string>;
-  /** `table.name` → whether it forbids anything, and whether it was built beside the writers. */
+  /** `table.name` → whether it forbids anything. */
   indexes: ReadonlyMap<string, { isUnique: boolean }>;
   /** Views, functions, triggers, sequences, types, by kind and name → definition. */
   others: ReadonlyMap<string, string>;
@@ -14,30 +14,41 @@ export type Catalog = {
   files: ReadonlyMap<string, string>;
 };
 
+/** A row of one of the questions below: its name, and what it was asked for. */
+type Row = {
+  name: string;
+  type: string;
+  needed: boolean;
+  nullable: boolean;
+  definition: string;
+  is_unique: boolean;
+  file: string;
+};
+
 /** Reads the catalog of the schema `public`. */
 export async function readCatalog(client: Client): Promise<Catalog> {
-  const map = async <Row extends { name: string }, T>(text: string, of: (row: Row) => T) =>
+  const map = async <T>(text: string, of: (row: Row) => T) =>
     new Map((await client.query<Row>(text)).rows.map((row) => [row.name, of(row)] as const));
   return {
-    columns: (await map<{ name: string; type: string; needed: boolean; nullable: boolean }, object>(
+    columns: await map(
       `select c.relname || '.' || a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
          not a.attnotnull as nullable,
          a.attnotnull and not a.atthasdef and a.attidentity = '' and a.attgenerated = '' as needed
        from pg_attribute a join pg_class c on c.oid = a.attrelid
        where ${OURS} and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped`,
       ({ type, needed, nullable }) => ({ type, mayBeLeftOut: !needed, isNullable: nullable }),
-    )) as Catalog['columns'],
-    constraints: await map<{ name: string; definition: string }, string>(
+    ),
+    constraints: await map(
       `select c.relname || '.' || k.conname as name, pg_get_constraintdef(k.oid) as definition
        from pg_constraint k join pg_class c on c.oid = k.conrelid where ${OURS} and k.contype <> 'n'`,
       ({ definition }) => definition,
     ),
-    indexes: await map<{ name: string; is_unique: boolean }, { isUnique: boolean }>(
+    indexes: await map(
       `select t.relname || '.' || c.relname as name, i.indisunique as is_unique
        from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid where ${OURS}`,
       (row) => ({ isUnique: row.is_unique }),
     ),
-    others: await map<{ name: string; definition: string }, string>(
+    others: await map(
       `select 'view ' || c.relname as name, pg_get_viewdef(c.oid) as definition
          from pg_class c where ${OURS} and c.relkind in ('v', 'm')
        union all select 'sequence ' || c.relname, '' from pg_class c where ${OURS} and c.relkind = 'S'
@@ -50,7 +61,7 @@ export async function readCatalog(client: Client): Promise<Catalog> {
          from pg_type t where t.typnamespace = 'public'::regnamespace and t.typtype in ('e', 'd')`,
       ({ definition }) => definition,
     ),
-    files: await map<{ name: string; file: string }, string>(
+    files: await map(
       `select c.relname as name, c.relfilenode::text as file from pg_class c where ${OURS} and c.relkind in ('r', 'p')`,
       ({ file }) => file,
     ),

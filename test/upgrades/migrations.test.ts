@@ -175,6 +175,25 @@ describe('migrations', function () {
     }
   });
 
+  it('of which one is missing keep every kind of process from starting', async () => {
+    await migrate(url, MIGRATIONS.slice(0, -1));
+    const nobody = { workspace_id: '', project_id: '', api_key: '', admin_email: '', admin_password: '' };
+    const fleet = await startFleet(
+      {},
+      { databaseUrl: url, temporalAddress: services().temporalAddress, installation: nobody },
+    );
+    try {
+      const sentence = new RegExp(`the database lacks ${MIGRATIONS.at(-1)?.name}: run`);
+      await Promise.all(
+        (['api', 'gateway', 'worker', 'deliveryWorker'] as const).map((kind) =>
+          assert.rejects(fleet.start({ kind, build: null }), sentence, kind),
+        ),
+      );
+    } finally {
+      await fleet.close();
+    }
+  });
+
   it('that do not get hold of a table let others pass, and try again', async () => {
     await migrate(url);
     const [holder, reader] = [new Client({ connectionString: url }), new Client({ connectionString: url })];

@@ -8,6 +8,7 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually, useRuntime } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 import { freePort } from '../../dev/free-port.ts';
+import type * as bundles from '../../workers/bundle.ts';
 import { startFleet, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
 
@@ -230,7 +231,7 @@ describe('an upgrade', function () {
     useRuntime(pino({ level: 'silent' }));
     const history = await fleet.client.workflow.getHandle(id).fetchHistory();
     const file = pathToFileURL(join(next.folder, 'workers', 'bundle.ts')).href;
-    const { workflowBundle } = (await import(file)) as typeof import('../../workers/bundle.ts');
+    const { workflowBundle } = (await import(file)) as typeof bundles;
     const bundle = await workflowBundle(new DefaultLogger('ERROR'));
     await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history, id);
   }
