@@ -146,77 +146,85 @@ function ratiosOf({ rows }: FigureTable): Ratio[] {
   ];
 }
 
-await runBench(
-  { name: 'growth', title: 'With more stored' },
-  async ({ size, quick, profiles, say }): Promise<Found> => {
-    const some: Planting = {
-      deliveries: size ?? (quick ? 1_000 : 20_000),
-      runs: (size ?? (quick ? 1_000 : 20_000)) / 2,
-    };
-    process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
-    installRuntime(pino({ level: 'warn' }, pino.destination(2)));
-    const engine = await connectTemporal();
-    const baton = await prepareBaton(profiles);
-    const [receiver, callbacks] = await Promise.all([
-      startBenchReceiver(),
-      startCallbackReceiver(services().tls),
-    ]);
-    const api = await baton.start('api', 'src/api/server.ts');
-    const workers = await Promise.all([
-      baton.start('task-worker', 'workers/task-worker.ts'),
-      baton.start('delivery-worker', 'workers/delivery-worker.ts'),
-    ]);
-    const client = new Client(baton.fresh.url);
-    await client.connect();
-    const { api_key: key, project_id: projectId, workspace_id: workspaceId } = baton.installation;
-    const dispatcher = new Agent({ connections: 64 });
-    const events = eventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
-    const webhookId = await events.webhook(PATH);
-    const place = { url: baton.url, key, projectId, callbackUrl: callbacks.url };
-    const world: World = {
-      baton,
-      receiver,
-      callbacks,
-      events,
-      webhookId,
-      submit: submitter(place, { steps: 3 }, dispatcher),
-      ended: (id) => engine.client.workflow.getHandle(id).result(),
-      client,
-      dispatcher,
-      sizes: quick
-        ? { alone: 3, together: 10, events: 100, pages: 6 }
-        : { alone: 30, together: 150, events: 2_000, pages: 30 },
-    };
-    // One connection of its own, which keeps the plans it made before.
-    const database = await connectDatabase(baton.fresh.url, 1);
-    const results = () => writtenResults(database, client, { workspaceId, webhookId });
-
-    say('practice');
-    await measureStage(world, results);
-    say('next to nothing stored');
-    const stages: [string, Figures][] = [['next to nothing', await measureStage(world, results)]];
-    let unanalysed = Number.NaN;
-    let stored: Planting = { runs: 0, deliveries: 0 };
-    for (const times of [1, TIMES]) {
-      const next = { runs: some.runs * times, deliveries: some.deliveries * times };
-      const title = `${next.runs.toLocaleString('en')} runs, ${next.deliveries.toLocaleString('en')} deliveries`;
-      say(`planting: ${title}`);
-      await plant(client, { runs: next.runs - stored.runs, deliveries: next.deliveries - stored.deliveries });
-      stored = next;
-      unanalysed = await results();
-      await settle(client);
-      say(title);
-      stages.push([title, await measureStage(world, results)]);
-    }
-
-    await Promise.all([database.close(), client.end(), dispatcher.close()]);
+/** Everything up, with one webhook under load; `end` takes it down. */
+async function prepareWorld(
+  profiles: string | undefined,
+  sizes: World['sizes'],
+): Promise<World & { end(): Promise<void> }> {
+  process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+  installRuntime(pino({ level: 'warn' }, pino.destination(2)));
+  const engine = await connectTemporal();
+  const baton = await prepareBaton(profiles);
+  const [receiver, callbacks] = await Promise.all([
+    startBenchReceiver(),
+    startCallbackReceiver(services().tls),
+  ]);
+  const processes = [
+    await baton.start('api', 'src/api/server.ts'),
+    await baton.start('task-worker', 'workers/task-worker.ts'),
+    await baton.start('delivery-worker', 'workers/delivery-worker.ts'),
+  ];
+  const client = new Client(baton.fresh.url);
+  await client.connect();
+  const { api_key: key, project_id: projectId } = baton.installation;
+  const dispatcher = new Agent({ connections: 64 });
+  const events = eventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
+  const webhookId = await events.webhook(PATH);
+  const place = { url: baton.url, key, projectId, callbackUrl: callbacks.url };
+  const submit = submitter(place, { steps: 3 }, dispatcher);
+  const ended = (id: string) => engine.client.workflow.getHandle(id).result();
+  const end = async () => {
+    await Promise.all([client.end(), dispatcher.close()]);
     receiver.end();
     callbacks.close();
-    await api.stop();
-    await Promise.all(workers.map((worker) => worker.stop()));
+    await Promise.all(processes.map((one) => one.stop()));
     await engine.connection.close();
     await baton.fresh.drop();
-    const table = growthTable(stages, unanalysed);
-    return { tables: [table], ratios: ratiosOf(table) };
-  },
-);
+  };
+  return { baton, receiver, callbacks, events, webhookId, submit, ended, client, dispatcher, sizes, end };
+}
+
+/** Measures, plants, measures again; and the time of results right after the last planting, before any analysis. */
+async function measureStages(
+  world: World,
+  some: Planting,
+  say: (sentence: string) => void,
+): Promise<{ stages: [string, Figures][]; unanalysed: number }> {
+  const { baton, client, webhookId } = world;
+  const { workspace_id: workspaceId } = baton.installation;
+  // One connection of its own, which keeps the plans it made before.
+  const database = await connectDatabase(baton.fresh.url, 1);
+  const results = () => writtenResults(database, client, { workspaceId, webhookId });
+  say('practice');
+  await measureStage(world, results);
+  say('next to nothing stored');
+  const stages: [string, Figures][] = [['next to nothing', await measureStage(world, results)]];
+  let unanalysed = Number.NaN;
+  let stored: Planting = { runs: 0, deliveries: 0 };
+  for (const times of [1, TIMES]) {
+    const next = { runs: some.runs * times, deliveries: some.deliveries * times };
+    const title = `${next.runs.toLocaleString('en')} runs, ${next.deliveries.toLocaleString('en')} deliveries`;
+    say(`planting: ${title}`);
+    await plant(client, { runs: next.runs - stored.runs, deliveries: next.deliveries - stored.deliveries });
+    stored = next;
+    unanalysed = await results();
+    await settle(client);
+    say(title);
+    stages.push([title, await measureStage(world, results)]);
+  }
+  await database.close();
+  return { stages, unanalysed };
+}
+
+await runBench({ name: 'growth', title: 'With more stored' }, async (context): Promise<Found> => {
+  const { size, quick, profiles, say } = context;
+  const deliveries = size ?? (quick ? 1_000 : 20_000);
+  const sizes = quick
+    ? { alone: 3, together: 10, events: 100, pages: 6 }
+    : { alone: 30, together: 150, events: 2_000, pages: 30 };
+  const world = await prepareWorld(profiles, sizes);
+  const { stages, unanalysed } = await measureStages(world, { deliveries, runs: deliveries / 2 }, say);
+  await world.end();
+  const table = growthTable(stages, unanalysed);
+  return { tables: [table], ratios: ratiosOf(table) };
+});
