@@ -28,13 +28,10 @@ const LOADER = `export * from 'baton-client';\nexport * as verify from 'baton-cl
 
 let installing: Promise<InstalledClient> | null = null;
 
-after(async () => {
-  const installed = await installing?.catch(() => null);
-  installing = null;
-  if (installed) rmSync(installed.project, { recursive: true, force: true });
-});
-
-/** Builds, packs and installs the package once for a test run. @throws what the compiler or npm says */
+/**
+ * Builds, packs and installs the package, once for all test files of this process; it is removed when the process ends.
+ * @throws what the compiler or npm says
+ */
 export function installedClient(): Promise<InstalledClient> {
   installing ??= install();
   return installing;
@@ -42,6 +39,7 @@ export function installedClient(): Promise<InstalledClient> {
 
 async function install(): Promise<InstalledClient> {
   const project = realpathSync(mkdtempSync(join(tmpdir(), 'baton-client-user-')));
+  process.once('exit', () => rmSync(project, { recursive: true, force: true }));
   const tarballs = join(project, 'tarballs');
   mkdirSync(tarballs);
   const tarball = await packClient(tarballs);
