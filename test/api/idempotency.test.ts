@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Caller } from '../../src/api/http/caller.ts';
+import { createIdempotency } from '../../src/api/http/idempotency.ts';
+import type { Claim } from '../../src/api/http/route.ts';
 import { statements } from '../../src/database/connect.ts';
+import { isDatabaseOutage } from '../../src/database/outage.ts';
+import { createSealing } from '../../src/security/sealing.ts';
+import { eventually } from '../support/runs.ts';
 import { assertProblem } from './problems.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -107,6 +113,42 @@ describe('an idempotency key', () => {
     );
     const third = await submit(key);
     assert.deepEqual(third.json, second.json);
+  });
+
+  it('whose request lost PostgreSQL on the way belongs to it still, since its row may be there', async () => {
+    let now = Date.now();
+    const { configuration, database, installation } = world;
+    const once = createIdempotency({
+      database,
+      sealing: createSealing(configuration.sealingKeys),
+      clock: () => new Date(now),
+      onError: () => {},
+    });
+    const caller = { kind: 'key', projectId: installation.project_id } as Caller;
+    const wanted = { given: randomUUID(), method: 'POST', path: '/', body: {}, caller };
+    const claims: Claim[] = [];
+    const lost = once(wanted, async (claim) => {
+      claims.push(claim);
+      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(statements(database));
+      return { status: 201, body: {} };
+    });
+    await assert.rejects(lost, isDatabaseOutage);
+    const answers = () =>
+      sql`select 1`.execute(statements(database)).then(
+        () => true,
+        () => false,
+      );
+    await eventually('the pool has noticed the broken connection', answers);
+    const again = () =>
+      once(wanted, async (claim) => {
+        claims.push(claim);
+        return { status: 201, body: {} };
+      });
+    now += 1_000;
+    await assert.rejects(again(), { code: 'conflict' });
+    now += 30_000;
+    assert.equal((await again()).status, 201);
+    assert.deepEqual(claims[1], claims[0], 'the same claim leads to the same run');
   });
 
   it('makes one API key, and the answer with the key can be had again', async () => {

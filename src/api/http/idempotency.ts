@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../database/connect.ts';
 import { claimKey, keepAnswer, releaseKey } from '../../database/idempotency.ts';
+import { isDatabaseOutage } from '../../database/outage.ts';
 import { projectIdsOf } from '../../database/projects.ts';
 import { answerPlace, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
@@ -31,7 +32,7 @@ export function createIdempotency({ database, sealing, clock, onError }: Means) 
     try {
       answer = await run(claim);
     } catch (error) {
-      await releaseKey(database, claim.scope, claim.key).catch(onError);
+      if (!isInTheDark(error)) await releaseKey(database, claim.scope, claim.key).catch(onError);
       throw error;
     }
     // An answer that can't be kept is given nevertheless: what it tells of has happened.
@@ -62,6 +63,14 @@ export function createIdempotency({ database, sealing, clock, onError }: Means) 
 }
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
+
+/**
+ * True where PostgreSQL went away in the midst: what was written may be there all the same. Then the key stays claimed,
+ * so that a repeat comes to the same thing as soon as it may take the place of this request.
+ */
+function isInTheDark(error: unknown): boolean {
+  return !(error instanceof Problem) && isDatabaseOutage(error);
+}
 
 function replayed(kept: string): Answer {
   const answer = JSON.parse(kept) as Answer;
