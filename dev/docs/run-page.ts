@@ -31,7 +31,7 @@ const BLOCK_LIMIT_MS = 120_000;
 const START_LIMIT_MS = 900_000;
 const SOON_MS = 60_000;
 /** Ports in the pages that something else may have on the machine of the test. */
-const OWN_PORTS = /\b(?:3001|4000|8080|8443)\b/g;
+const OWN_PORTS = /(?<=localhost:|--port |PORT=|--forward )(?:3001|4000|8080|8443)\b/g;
 /** npm takes longer to find a program of the checkout than most commands take. */
 const QUICK_NPX = `#!/bin/sh
 name="$1"; shift
@@ -112,7 +112,7 @@ async function take(step: Step, follower: Follower): Promise<string | null> {
       return await runBlock(step, follower);
     case 'other':
       follower.other = await follower.terminal.beside(follower.put(step.text));
-      return await heard(follower.put(step.ready), follower);
+      return await heard(step.ready, follower);
     case 'heard':
       return await heard(step.text, follower);
     case 'stop':
