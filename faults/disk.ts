@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { postgresUser } from '../dev/postgres-user.ts';
 import { isAlive } from '../dev/processes.ts';
 import { childrenOf } from '../test/support/parts.ts';
 
@@ -71,8 +72,13 @@ function nothingWritten(error: NodeJS.ErrnoException): { bytesWritten: number } 
 }
 
 function limitedFiles(folder: string): Disk {
+  // As the user that PostgreSQL runs as: even root may lack the right to do it to others.
   const limit = (pid: number, bytes: string) =>
-    spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`], { encoding: 'utf8' });
+    spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`], {
+      ...postgresUser(),
+      cwd: '/',
+      encoding: 'utf8',
+    });
   return {
     how: 'a limit on the size of files (RLIMIT_FSIZE), since no file system can be mounted here',
     folder,
