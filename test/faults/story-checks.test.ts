@@ -79,7 +79,7 @@ const PLANTED: readonly Planted[] = [
     'feed: steps recorded twice',
     (books) => tell(books, [...feedOf(books), first(feedOf(books).slice(5, 6))]),
   ],
-  ['feed: steps recorded twice', (books) => (first(books.runs).steps = [])],
+  ['feed: runs that show other steps as completed than were told', (books) => (first(books.runs).steps = [])],
   ['feed: gaps', (books) => void feedOf(books).splice(2, 1)],
   ['feed: repeats', (books) => void feedOf(books).splice(3, 0, first(feedOf(books)))],
   ['feed: order breaks', (books) => books.feed.set('run-completed', feedOf(books).toReversed())],
