@@ -39,7 +39,8 @@ export async function packClient(folder: string): Promise<string> {
     >;
     const { version } = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8')) as { version: string };
     // Scripts are for the checkout; the version is the service's.
-    const { scripts: _, ...published } = { ...description, version };
+    const published: Record<string, unknown> = { ...description, version };
+    delete published['scripts'];
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
     copyFileSync(join(SOURCE, 'README.md'), join(stage, 'README.md'));
     const told = run('npm', ['pack', '--json', '--pack-destination', folder], stage);

@@ -1,5 +1,5 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
-import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { defaultPayloadConverter } from '@temporalio/common';
 import type { ActivityInterceptors, InjectedSinks, WorkerOptions } from '@temporalio/worker';
 import type { Context } from '@temporalio/activity';
 import type { TraceRequest } from '../src/api/http/trace-requests.ts';
@@ -23,7 +23,7 @@ export function clientInterceptors(tracing: Tracing | null): WorkflowClientInter
         const attributes = { 'temporal.workflow_id': input.options.workflowId };
         const plan = { name: `start ${input.workflowType}`, kind: 'producer', attributes } as const;
         return await tracing.span(plan, async ({ traceparent }) => {
-          const header = defaultPayloadConverter.toPayload(traceparent) as Payload;
+          const header = defaultPayloadConverter.toPayload(traceparent);
           return await next({ ...input, headers: { ...input.headers, [TRACE_HEADER]: header } });
         });
       },

@@ -61,7 +61,7 @@ export function createRegistry(): Registry {
       collectors.push(collector);
     },
     async text() {
-      await Promise.all(collectors.map((collect) => collect()));
+      await Promise.all(collectors.map(async (collect) => await collect()));
       return metrics.map(({ definition, lines }) => section(definition, lines())).join('');
     },
   };

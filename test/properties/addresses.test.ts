@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { SPECIAL_IPV4, SPECIAL_IPV6 } from '../../src/outbound/special-addresses.ts';
 import { holds } from './property.ts';

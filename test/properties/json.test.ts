@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { payloadText } from '../../src/domain/event-payload.ts';
 import { entrySpans, memberSpan } from '../../src/domain/json-spans.ts';

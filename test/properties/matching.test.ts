@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
 import { judge, type JudgedEvent } from '../../src/domain/matching.ts';
 import {
@@ -51,7 +51,7 @@ const event: fc.Arbitrary<JudgedEvent> = fc.record({
       changes: fc.oneof(fc.array(change, { maxLength: 4 }), fc.constant('none')),
     },
     { requiredKeys: [] },
-  ) as fc.Arbitrary<Record<string, unknown>>,
+  ),
 });
 
 describe('filters, whatever the event', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { cutPage } from '../../src/api/http/fields.ts';
 import { statements } from '../../src/database/connect.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 /**
  * Holds a property against this many chosen cases. What breaks it is made as small as it gets and told with its seed;

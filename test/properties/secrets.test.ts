@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { requestHash } from '../../src/api/http/idempotency.ts';
 import { webhookHeaders } from '../../src/outbound/webhook-request.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';

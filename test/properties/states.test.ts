@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Plan } from '../../src/domain/plan.ts';
 import { RunState } from '../../src/domain/run-state.ts';
 import {
@@ -140,9 +140,10 @@ function playedRun(given: readonly Happening[]): { run: RunState; now: number } 
     } else if (what === 'pause') run.pause({ by: 'user:a' }, now);
     else if (what === 'continue') run.continue({ by: 'user:a' }, now);
     else if (what === 'unpaused') run.enginePauseEnded(new Date(now - 1).toISOString(), 'engine', now);
-    else if (what === 'ask') chosen && run.ask('one', 'May I?', now);
-    else if (what === 'step') chosen && run.stepStarted('one', 1, now);
-    else run.end(what as (typeof TERMINAL_STATES)[number], null, now);
+    else if (what === 'ask' || what === 'step') {
+      if (chosen && what === 'ask') run.ask('one', 'May I?', now);
+      if (chosen && what === 'step') run.stepStarted('one', 1, now);
+    } else run.end(what as (typeof TERMINAL_STATES)[number], null, now);
   }
   return { run, now };
 }
