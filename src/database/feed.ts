@@ -156,7 +156,7 @@ function viewColumns(
     paused_at = case when ${holds} then paused_at else ${view.paused_at}::timestamptz end,
     paused_by = case when ${holds} then paused_by else ${view.paused_by} end,
     paused_ms = ${view.paused_ms},
-    steps = ${JSON.stringify(view.steps)}::json,
+    steps = ${keepingCompleted(view.steps)},
     plan = coalesce(${plan ? JSON.stringify(plan) : null}::json, plan),
     started_at = ${view.started_at}::timestamptz,
     completed_at = ${view.completed_at}::timestamptz,
@@ -169,6 +169,28 @@ function viewColumns(
     callback_status = case when callback_url is null or ${ends && !told}::boolean then 'none' else callback_status end,
     callback_body = case when callback_url is not null and ${told}::boolean
       then ${told ? callbackBody(executionId, view) : null} end`;
+}
+
+/**
+ * The steps of a view, apart from those that were told as completed before and are not in it: they stay as they were. A
+ * workflow may not know of them for a while, where Temporal has lost the task in which they were written and has it done
+ * again, other messages first.
+ */
+function keepingCompleted(steps: RunView['steps']) {
+  const told = JSON.stringify(steps);
+  const completed = steps.flatMap(({ id, status }) => (status === 'completed' ? [id] : []));
+  return sql`case
+      when exists (
+        select 1 from json_array_elements(steps) as earlier (step)
+        where step ->> 'status' = 'completed' and step ->> 'id' <> all(${completed}::text[])
+      )
+      then (
+        select json_agg(coalesce(earlier.step, told.step) order by told.place)
+        from json_array_elements(${told}::json) with ordinality as told (step, place)
+        left join json_array_elements(steps) as earlier (step)
+          on earlier.step ->> 'id' = told.step ->> 'id' and earlier.step ->> 'status' = 'completed'
+      )
+      else ${told}::json end`;
 }
 
 /** Why a change was not written: it was written before, the run has ended, or there is no run. */

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { recordChange } from '../../src/database/feed.ts';
+import { findRun } from '../../src/database/task-runs.ts';
+import { initialView, progressOf, type Step, type StepStatus } from '../../src/domain/task-run.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { quietRun } from '../gateway/quiet-runs.ts';
+import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+
+describe('the stored picture of a run', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let installation: Installation;
+
+  before(async () => {
+    fresh = await freshDatabase();
+    installation = await setUpInstallation(fresh.url, {
+      workspaceName: 'W',
+      projectName: 'P',
+      adminEmail: 'a@example.com',
+    });
+    database = await connectDatabase(fresh.url, 2);
+  });
+  after(async () => {
+    await database.close();
+    await fresh.drop();
+  });
+
+  const step = (name: string, status: StepStatus): Step => ({
+    id: `id-of-${name}`,
+    name,
+    agent: 'developer',
+    status,
+    attempt: status === 'pending' ? 0 : 1,
+    started_at: null,
+    completed_at: null,
+    duration_ms: null,
+    summary: status === 'completed' ? `${name} is done` : null,
+    usage: null,
+    error: null,
+  });
+
+  async function tell(executionId: string, steps: Step[], key: string = randomUUIDv7()): Promise<void> {
+    const view = { ...initialView(), state: 'executing' as const, steps, progress: progressOf(steps) };
+    const entry = { key, type: 'agent.message' as const, at: new Date().toISOString(), data: {} };
+    const { outcome } = await recordChange(database, { executionId, view, entries: [entry] });
+    assert.equal(outcome, 'recorded');
+  }
+
+  const stored = async (id: string) =>
+    (await findRun(database, id))?.steps.map(({ name, status, summary }) => [name, status, summary]);
+
+  it('follows what its workflow tells', async () => {
+    const id = await quietRun(database, installation);
+    await tell(id, [step('design', 'running'), step('review', 'pending')]);
+    await tell(id, [step('design', 'completed'), step('review', 'running')]);
+    assert.deepEqual(await stored(id), [
+      ['design', 'completed', 'design is done'],
+      ['review', 'running', null],
+    ]);
+    await tell(id, [step('design', 'completed'), step('review', 'failed')]);
+    await tell(id, [step('design', 'completed'), step('review', 'running')]);
+    assert.deepEqual((await stored(id))?.[1], ['review', 'running', null]);
+  });
+
+  it('keeps a step that was told as completed, where the workflow has lost the task in which it told', async () => {
+    const id = await quietRun(database, installation);
+    await tell(id, [step('design', 'completed'), step('test', 'running'), step('review', 'completed')]);
+    // Done again from the start, it has heard of a cancel first.
+    await tell(id, [step('design', 'completed'), step('test', 'cancelled'), step('review', 'cancelled')]);
+    assert.deepEqual(await stored(id), [
+      ['design', 'completed', 'design is done'],
+      ['test', 'cancelled', null],
+      ['review', 'completed', 'review is done'],
+    ]);
+  });
+});
