@@ -112,7 +112,10 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Ada/ }).waitFor();
     const role = page.getByLabel('Role of Ada');
     assert.equal(await role.inputValue(), 'member');
+    // Whoever leaves the page before the answer comes takes the request back.
+    const changed = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await role.selectOption('viewer');
+    assert.equal((await changed).status(), 200);
     await page.reload();
     assert.equal(await page.getByLabel('Role of Ada').inputValue(), 'viewer');
     await page.getByRole('row', { name: /Ada/ }).getByRole('button', { name: 'Remove…' }).click();
