@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
+import { statements } from '../../src/database/connect.ts';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
 import { startWorld, type World } from '../api/world.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
@@ -15,6 +16,8 @@ import { afterAll, toldBy, UNTOLD } from './told-state.ts';
 const RUNS = 3;
 const JOINS = 60;
 const BUSY = { steps: 20, step_ms: 150, progress_events: 10, fail: { step: 3, times: 1 } };
+/** So many events and more tell of such a run. */
+const PLACES = 220;
 const [FIRST_CLIENT] = NODE_CLIENTS as [ChannelClient];
 
 describe('the room of a run', function () {
@@ -34,13 +37,40 @@ describe('the room of a run', function () {
   const has = (following: Pick<Following, 'events'>, type: string) =>
     eventually(type, () => following.events.find((event) => event.type === type) ?? null, 30_000);
 
+  /** How far the feed of each run has come. */
+  function watchProgress(ids: readonly string[]): { of(id: string): number; stop(): Promise<void> } {
+    const cameTo = new Map<string, number>();
+    const over = new AbortController();
+    const watching = (async () => {
+      while (!over.signal.aborted) {
+        const rows = await statements(world.database)
+          .selectFrom('task_runs')
+          .select(['id', 'last_seq'])
+          .where('id', 'in', ids)
+          .execute();
+        for (const { id, last_seq: lastSeq } of rows) cameTo.set(String(id), Number(lastSeq));
+        await wait(10);
+      }
+    })();
+    return {
+      of: (id) => cameTo.get(id) ?? 0,
+      async stop() {
+        over.abort();
+        await watching;
+      },
+    };
+  }
+
   it('lets nothing fall between a snapshot and the first event, whenever somebody comes', async () => {
     const random = createRandom(announcedSeed());
     const ids = await Promise.all(Array.from({ length: RUNS }, () => submit(BUSY)));
+    const progress = watchProgress(ids);
     const coming = ids.flatMap((id) =>
       Array.from({ length: JOINS }, async () => {
         const client = random.of(NODE_CLIENTS);
-        await wait(random.whole(0, 3_500));
+        // By places in the feed, not by time: a busy machine would bring many of them to the same one.
+        const place = random.whole(0, PLACES);
+        await eventually(`place ${place}`, () => progress.of(id) >= place, 30_000);
         return { id, client, following: await client.follow(world.api.url, token, id) };
       }),
     );
@@ -50,6 +80,7 @@ describe('the room of a run', function () {
     await wait(400);
     await world.send('POST', `/api/v1/tasks/${paused}/continue`);
     const guests = await Promise.all(coming);
+    await progress.stop();
     await Promise.all(ids.map((id) => world.reaches(id, 'completed')));
     for (const { id, client, following } of guests) {
       const feed = await feedOf(id);
