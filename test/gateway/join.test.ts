@@ -48,7 +48,7 @@ describe('the room of a run', function () {
           .select(['id', 'last_seq'])
           .where('id', 'in', ids)
           .execute();
-        for (const { id, last_seq: lastSeq } of rows) cameTo.set(String(id), Number(lastSeq));
+        for (const { id, last_seq: lastSeq } of rows) cameTo.set(id, lastSeq);
         await wait(10);
       }
     })();
