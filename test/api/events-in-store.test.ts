@@ -138,6 +138,11 @@ describe('events that are gathered', () => {
 
   it('leave no group and no workflow where all of them were known', async () => {
     await gatherer.take([event('again')]);
+    // A group of which nobody has noted yet that it has started would be started once more, to be sure.
+    await eventually('the note', async () => {
+      const open = await rows('select 1 from event_groups where started_at is null');
+      return open.length === 0;
+    });
     const before = await rows('select count(*) from event_groups');
     const known = await gatherer.take([event('again')]);
     assert.deepEqual([...known], ['again']);
