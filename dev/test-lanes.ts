@@ -7,8 +7,6 @@ import { inCheckout } from './paths.ts';
 import { inSeconds, type Progress } from './progress.ts';
 import { startTestServices } from './test-services.ts';
 
-type Book = Outcome & { tookMs: Record<string, number> };
-
 const TIMES = inCheckout('.local', 'test-times.json');
 /** Folders whose files share something costly, and so stay together. */
 const TOGETHER = /^test\/faults\/(?!story)/;
@@ -21,38 +19,64 @@ export function lanesOf(files: readonly string[]): number {
   return Math.max(1, Math.min(wished, unitsOf(files).length));
 }
 
+/** So many units that failed are run once more, alone: what fails only beside others tells of the machine. */
+const ONCE_MORE_AT_MOST = 8;
+
+/** What came of units, by their names; `broken` says what went wrong beside them. */
+type Results = { of: Map<string, Outcome>; broken: string[] };
+
 /**
  * Runs test files side by side in lanes, each a process with PostgreSQL and Temporal of its own, so that no two lanes
- * share anything. A file's output is shown when it is over. Answers the exit code; the last line counts.
+ * share anything. A file's output is shown when it is over. A few files that fail are run again, alone, and that is what
+ * counts; the end names them. Answers the exit code; the last line counts.
  */
 export async function runInLanes(files: readonly string[], progress: Progress): Promise<number> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => interrupted.abort());
-  const queue = unitsOf(files);
-  const total = queue.length;
-  const book: Book = { passed: 0, skipped: 0, failed: [], tookMs: {} };
-  const take = () => (interrupted.signal.aborted ? undefined : queue.shift());
-  const note = (unit: string[], { passed, skipped, failed }: Outcome, tookMs: number) => {
-    book.passed += passed;
-    book.skipped += skipped;
-    book.failed.push(...failed);
-    book.tookMs[nameOf(unit)] = Math.round(tookMs);
+  const { signal } = interrupted;
+  const units = unitsOf(files);
+  const results = await runUnits(units, lanesOf(files), progress, signal);
+  const failed = units.filter((unit) => (results.of.get(nameOf(unit))?.failed.length ?? 0) > 0);
+  const titles = [...results.of.values()].flatMap((outcome) => outcome.failed);
+  if (failed.length > 0 && failed.length <= ONCE_MORE_AT_MOST && !signal.aborted) {
+    console.log(`\nOnce more, alone: ${failed.map(nameOf).join(', ')}`);
+    const again = await runUnits(failed, 1, progress, signal);
+    for (const [name, outcome] of again.of) results.of.set(name, outcome);
+    results.broken.push(...again.broken);
+  }
+  return tellEnd(results, titles, signal.aborted);
+}
+
+/** Runs units in so many lanes, and tells of each when it is over. */
+async function runUnits(
+  units: readonly string[][],
+  lanes: number,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Results> {
+  const queue = [...units];
+  const results: Results = { of: new Map(), broken: [] };
+  const tookMs: Record<string, number> = {};
+  const take = () => (signal.aborted ? undefined : queue.shift());
+  const note = (unit: string[], outcome: Outcome, ms: number) => {
+    const { passed, failed } = outcome;
+    results.of.set(nameOf(unit), outcome);
+    tookMs[nameOf(unit)] = Math.round(ms);
     const mark = failed.length === 0 ? '✓' : '✗';
     const counted = `${passed} passed${failed.length > 0 ? `, ${failed.length} failed` : ''}`;
-    console.log(
-      `  ${mark} ${nameOf(unit)}  ${inSeconds(tookMs).trim()}  ${counted}  (${total - queue.length}/${total})`,
-    );
+    const place = `(${units.length - queue.length}/${units.length})`;
+    console.log(`  ${mark} ${nameOf(unit)}  ${inSeconds(ms).trim()}  ${counted}  ${place}`);
   };
-  const lanes = Array.from({ length: lanesOf(files) }, (_, index) =>
-    runLane(`lane ${index + 1}`, { take, note, progress, signal: interrupted.signal }),
+  const running = Array.from({ length: lanes }, (_, index) =>
+    runLane(`lane ${index + 1}`, { take, note, progress, signal }),
   );
-  for (const lane of await Promise.allSettled(lanes)) {
-    if (lane.status === 'rejected') book.failed.push((lane.reason as Error).message);
+  for (const lane of await Promise.allSettled(running)) {
+    if (lane.status === 'rejected') results.broken.push((lane.reason as Error).message);
   }
-  for (const unit of queue) book.failed.push(`${nameOf(unit)} was not run`);
-  remember(book.tookMs);
-  return tellEnd(book, interrupted.signal.aborted);
+  for (const unit of queue) results.broken.push(`${nameOf(unit)} was not run`);
+  remember(tookMs);
+  return results;
 }
 
 type LaneNeeds = {
@@ -116,9 +140,23 @@ function remember(tookMs: Record<string, number>): void {
   writeFileSync(TIMES, `${JSON.stringify({ ...timesKnown(), ...tookMs }, null, 1)}\n`);
 }
 
-function tellEnd({ passed, skipped, failed }: Outcome, interrupted: boolean): number {
-  if (failed.length > 0) console.log(`\nFailed:\n${failed.map((title) => `  ✗ ${title}`).join('\n')}`);
-  console.log(`\n${passed} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+/** `titles` are of all that failed at first. */
+function tellEnd({ of, broken }: Results, titles: readonly string[], interrupted: boolean): number {
+  const outcomes = [...of.values()];
+  const failed = [...outcomes.flatMap((outcome) => outcome.failed), ...broken];
+  const unsteady = titles.filter((title) => !failed.includes(title));
+  const sum = (member: 'passed' | 'skipped') =>
+    outcomes.reduce((total, outcome) => total + outcome[member], 0);
+  const list = (words: string, mark: string, named: readonly string[]) => {
+    if (named.length > 0)
+      console.log(`\n${words}:\n${named.map((title) => `  ${mark} ${title}`).join('\n')}`);
+  };
+  list('Failed beside others, passed alone', '?', unsteady);
+  list('Failed', '✗', failed);
+  const skipped = sum('skipped');
+  console.log(
+    `\n${sum('passed')} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
+  );
   if (interrupted) return 130;
   return failed.length === 0 ? 0 : 1;
 }
