@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import type { Database } from '../../src/database/connect.ts';
-import { recordResults, type AttemptResult } from '../../src/database/delivery-results.ts';
+import { recordResults } from '../../src/database/delivery-results.ts';
+import { successOf } from '../../test/support/results.ts';
 import { summarise, timed } from './figures.ts';
 
 const TOGETHER = 60;
 const TIMES = 15;
+const MEMBERS = {
+  url: 'http://127.0.0.1/bench',
+  request_headers: { 'content-type': 'application/json' },
+};
 
 /**
  * Milliseconds (p50) of writing 60 results at once, as a delivery worker does. `database` should be the same at each
@@ -24,34 +29,11 @@ export async function writtenResults(
        select id, $2, $3, 0, 'bench', 'issue.created', 'pending', now(), now() from unnest($1::uuid[]) id`,
       [ids, workspaceId, webhookId],
     );
-    const results = ids.map((id) => successOf(id, workspaceId, webhookId));
+    const results = ids.map((id) =>
+      successOf({ id, workspace_id: workspaceId, webhook_id: webhookId }, MEMBERS),
+    );
     samples.push(await timed(() => recordResults(database, results)));
     await client.query('delete from deliveries where id = any($1::uuid[])', [ids]);
   }
   return summarise(samples).p50;
-}
-
-function successOf(delivery_id: string, workspace_id: string, webhook_id: string): AttemptResult {
-  const now = new Date().toISOString();
-  return {
-    delivery_id,
-    workspace_id,
-    webhook_id,
-    generation: 0,
-    trigger: 'automatic',
-    succeeded: true,
-    attempted_at: now,
-    completed_at: now,
-    url: 'http://127.0.0.1/bench',
-    request_headers: { 'content-type': 'application/json' },
-    response_status: 204,
-    response_headers: {},
-    response_body: '',
-    response_truncated: false,
-    failure: null,
-    message: null,
-    address: null,
-    timings: {} as AttemptResult['timings'],
-    response_ms: 1,
-  };
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { connectDatabase, statements, type Database } from '../../src/database/connect.ts';
-import { recordResults, type AttemptResult } from '../../src/database/delivery-results.ts';
+import { recordResults } from '../../src/database/delivery-results.ts';
+import { successOf } from '../support/results.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 import { eventually } from '../support/runs.ts';
 
@@ -46,7 +47,8 @@ describe('a statement that was prepared while its table was empty', function () 
   async function rowsRead(): Promise<number> {
     const ids = await newDeliveries(60);
     const before = await readSoFar();
-    const { recorded } = await recordResults(database, ids.map(successOf));
+    const results = ids.map((id) => successOf({ id, workspace_id: workspaceId, webhook_id: webhookId }));
+    const { recorded } = await recordResults(database, results);
     assert.equal(recorded.size, ids.length);
     return (await readSoFar()) - before;
   }
@@ -68,29 +70,4 @@ describe('a statement that was prepared while its table was empty', function () 
     await eventually('results that are written by the index', async () => (await rowsRead()) === 0, 30_000);
     for (let time = 0; time < 8; time += 1) assert.equal(await rowsRead(), 0);
   });
-
-  function successOf(delivery_id: string): AttemptResult {
-    const now = new Date().toISOString();
-    return {
-      delivery_id,
-      webhook_id: webhookId,
-      workspace_id: workspaceId,
-      generation: 0,
-      trigger: 'automatic',
-      succeeded: true,
-      attempted_at: now,
-      completed_at: now,
-      url: 'http://x',
-      request_headers: {},
-      response_status: 204,
-      response_headers: {},
-      response_body: '',
-      response_truncated: false,
-      failure: null,
-      message: null,
-      address: null,
-      timings: {} as AttemptResult['timings'],
-      response_ms: 3,
-    };
-  }
 });

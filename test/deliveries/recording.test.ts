@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { recordUntilDone } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/connect.ts';
-import type { AttemptResult } from '../../src/database/delivery-results.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { successOf } from '../support/results.ts';
 import { eventually } from '../support/runs.ts';
 
 describe('the result of an attempt', function () {
@@ -29,7 +29,7 @@ describe('the result of an attempt', function () {
         const [found] = await world.deliveries(webhookId);
         return found?.status === 'retrying' && found;
       });
-      const result = successOf(row);
+      const result = successOf(row, { trigger: 'manual' });
       const { recorded } = await recordUntilDone(breaking(world.database, moment), [result]);
       assert.equal(recorded.get(row.id)?.status, 'succeeded');
       assert.equal(recorded.get(row.id)?.number, 2);
@@ -65,29 +65,4 @@ function breaking(database: Database, moment: 'before' | 'after'): Database {
   };
   const em = { getConnection: () => connection, fork: () => database.em.fork() };
   return { em } as unknown as Database;
-}
-
-function successOf(row: { id: string; webhook_id: string; workspace_id: string }): AttemptResult {
-  const now = new Date().toISOString();
-  return {
-    delivery_id: row.id,
-    webhook_id: row.webhook_id,
-    workspace_id: row.workspace_id,
-    generation: 0,
-    trigger: 'manual',
-    succeeded: true,
-    attempted_at: now,
-    completed_at: now,
-    url: 'http://localhost',
-    request_headers: {},
-    response_status: 204,
-    response_headers: {},
-    response_body: '',
-    response_truncated: false,
-    failure: null,
-    message: null,
-    address: null,
-    timings: { total_ms: 1 } as AttemptResult['timings'],
-    response_ms: 1,
-  };
 }

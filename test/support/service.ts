@@ -152,7 +152,8 @@ export async function startService(): Promise<Service> {
   return service;
 }
 
-async function send(url: string, method: string, { body, headers }: Asked): Promise<Answered> {
+/** Asks, with a body as JSON, and reads the whole answer; `json` is null where it is none. Gives up after 20 s. */
+export async function send(url: string, method: string, { body, headers }: Asked): Promise<Answered> {
   const response = await fetch(url, {
     method,
     headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },

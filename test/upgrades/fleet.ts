@@ -11,7 +11,7 @@ import { setUpInstallation, type Installation } from '../../src/installation.ts'
 import { cliWith, type Cli } from '../cli/cli-process.ts';
 import { createPart, type Part } from '../support/parts.ts';
 import { eventually } from '../support/runs.ts';
-import type { Answered, Asked } from '../support/service.ts';
+import { send, type Answered, type Asked } from '../support/service.ts';
 import { freshDatabase, services } from '../support/services.ts';
 
 const ROOTS = {
@@ -161,21 +161,4 @@ export async function startFleet(
     },
   };
   return fleet;
-}
-
-async function send(url: string, method: string, { body, headers }: Asked): Promise<Answered> {
-  const response = await fetch(url, {
-    method,
-    headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(20_000),
-  });
-  const text = await response.text();
-  const isJson = (response.headers.get('content-type') ?? '').includes('json');
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: isJson && text !== '' ? JSON.parse(text) : null,
-  };
 }

@@ -1,0 +1,31 @@
+import type { AttemptResult } from '../../src/database/delivery-results.ts';
+
+/** The result of an attempt that its receiver took, apart from the members that are given. */
+export function successOf(
+  row: { id: string; webhook_id: string; workspace_id: string },
+  members: Partial<AttemptResult> = {},
+): AttemptResult {
+  const now = new Date().toISOString();
+  return {
+    delivery_id: row.id,
+    webhook_id: row.webhook_id,
+    workspace_id: row.workspace_id,
+    generation: 0,
+    trigger: 'automatic',
+    succeeded: true,
+    attempted_at: now,
+    completed_at: now,
+    url: 'http://localhost',
+    request_headers: {},
+    response_status: 204,
+    response_headers: {},
+    response_body: '',
+    response_truncated: false,
+    failure: null,
+    message: null,
+    address: null,
+    timings: { total_ms: 1 } as AttemptResult['timings'],
+    response_ms: 1,
+    ...members,
+  };
+}
