@@ -1,5 +1,6 @@
 import type { DataConverter } from '@temporalio/common';
 import { type NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import type { CallbacksAtOnce } from '../src/activities/callbacks-at-once.ts';
 import { createRehearsalActivities } from '../src/activities/rehearse.ts';
 import { createRunRecords } from '../src/activities/run-records.ts';
 import type { Catalogue } from '../src/agents/catalogue.ts';
@@ -21,6 +22,7 @@ type Needs = {
   version: WorkersVersion | null;
   database: Database;
   catalogue: Catalogue;
+  callBack: CallbacksAtOnce['callBack'];
   bundle: { codePath: string } | WorkflowBundleWithSourceMap;
   telemetry: Telemetry;
 };
@@ -40,8 +42,8 @@ export type RunningWorker = {
  * API process, which is what lets a start be taken up at once by the process that made it.
  */
 export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
-  const { connection, namespace, dataConverter, taskQueue, version, database, catalogue, bundle, telemetry } =
-    needs;
+  const { connection, namespace, dataConverter, taskQueue, version, bundle, telemetry } = needs;
+  const { database, catalogue, callBack } = needs;
   const onRecorded = runMeasuresOf(telemetry)?.onRecorded;
   const worker = await Worker.create({
     connection,
@@ -52,7 +54,7 @@ export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
     workflowBundle: bundle,
     ...tracedWorker(telemetry.tracing),
     activities: {
-      ...createRunRecords({ database, catalogue, onRecorded }),
+      ...createRunRecords({ database, catalogue, callBack, onRecorded }),
       ...createRehearsalActivities({ database, onRecorded }),
     },
     enableNonLocalActivities: false,

@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createCallbackActivities } from '../src/activities/send-callback.ts';
@@ -10,22 +9,22 @@ import { checkSchema } from '../src/database/schema.ts';
 import { createEngine } from '../src/reconciler/engine.ts';
 import { RECONCILER_ACTIONS } from '../src/reconciler/reconcile.ts';
 import { startReconciler } from '../src/reconciler/run.ts';
-import { callbackSecretPlace, createSealing } from '../src/security/sealing.ts';
-import { measureCallbacks, measureReconciler } from '../src/telemetry/measures.ts';
+import { createSealing } from '../src/security/sealing.ts';
+import { measureReconciler } from '../src/telemetry/measures.ts';
 import { tellOfStored } from '../src/telemetry/readings.ts';
 import { createDeliveryControl } from '../src/workflows/control-deliveries.ts';
 import { createTaskControl } from '../src/workflows/control.ts';
 import { taskQueues } from '../src/workflows/messages.ts';
 import { startAgents } from './agents.ts';
 import { workflowBundle } from './bundle.ts';
+import { openCallbacks } from './callbacks.ts';
 import { observeDatabase, openObservation, readinessOfWorkers } from './observation.ts';
 import { runMeasuresOf, runningWorker, startRunWorker } from './run-worker.ts';
 import { UNOBSERVED, type Telemetry } from './telemetry.ts';
 import { runProcess } from './process.ts';
 import { checkSealedSecrets } from './sealed-secrets.ts';
-import { senderOf } from './sender.ts';
 import { connectTemporal, installRuntime, knowsSearchAttributes } from './temporal.ts';
-import { outgoingTraces, tracedWorker } from './tracing.ts';
+import { tracedWorker } from './tracing.ts';
 import { versionOptions } from './versioning.ts';
 
 /** A task worker that works until it is closed. */
@@ -54,11 +53,12 @@ export async function startTaskWorker(
   const { connection, client, namespace, dataConverter } = temporal;
   const bundle = await workflowBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null);
   const queues = taskQueues(taskQueue);
-  const sender = senderOf(configuration);
+  const callbacks = openCallbacks({ configuration, database, sealing, telemetry, log });
   observeDatabase(telemetry, database);
   const measures = measuresOf(telemetry, database, log);
   const place = { connection, namespace, dataConverter, taskQueue, version };
-  const runs = await startRunWorker({ ...place, database, catalogue, bundle, telemetry });
+  const { callBack } = callbacks;
+  const runs = await startRunWorker({ ...place, database, catalogue, callBack, bundle, telemetry });
   const agents = await startAgents({
     ...place,
     database,
@@ -68,7 +68,7 @@ export async function startTaskWorker(
     log,
     telemetry,
   });
-  const callbacks = runningWorker(
+  const callbackQueue = runningWorker(
     await Worker.create({
       connection,
       namespace,
@@ -76,23 +76,7 @@ export async function startTaskWorker(
       taskQueue: queues.callbacks,
       ...versionOptions(version),
       ...tracedWorker(telemetry.tracing),
-      activities: createCallbackActivities({
-        database,
-        sender,
-        openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretPlace(executionId)),
-        newId: randomUUIDv7,
-        clock: () => new Date(),
-        traces: outgoingTraces(telemetry.tracing),
-        onAttempt(made, executionId) {
-          measures?.onCallbackAttempt(made);
-          if (made.outcome === 'succeeded') return;
-          const { failure, response } = made;
-          log.info(
-            { execution_id: executionId, failure, response_status: response?.status ?? null },
-            'an attempt of a callback failed',
-          );
-        },
-      }),
+      activities: createCallbackActivities({ database, attempt: callbacks.attempt }),
       maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
       shutdownGraceTime: '5 s',
     }),
@@ -115,15 +99,19 @@ export async function startTaskWorker(
     log,
   });
   observation.judgeBy(() =>
-    readinessOfWorkers(database, control.ready, { runs, 'the work of agents': agents, callbacks }),
+    readinessOfWorkers(database, control.ready, {
+      runs,
+      'the work of agents': agents,
+      callbacks: callbackQueue,
+    }),
   );
   return {
-    stopped: Promise.race([runs.stopped, agents.stopped, callbacks.stopped]),
+    stopped: Promise.race([runs.stopped, agents.stopped, callbackQueue.stopped]),
     async close() {
       await observation.close();
       await reconciler.stop();
-      await Promise.allSettled([runs, agents, callbacks].map((worker) => worker.shutdown()));
-      await sender.close();
+      await Promise.allSettled([runs, agents, callbackQueue].map((worker) => worker.shutdown()));
+      await callbacks.close();
       await database.close();
       await connection.close();
     },
@@ -140,7 +128,6 @@ function measuresOf(telemetry: Telemetry, database: Database, log: Logger) {
     (error) => log.warn({ err: error }, 'the figures of the database could not be read'),
   );
   return {
-    ...measureCallbacks(registry),
     ...measureReconciler(registry, RECONCILER_ACTIONS),
     ...runMeasuresOf(telemetry),
   };

@@ -8,40 +8,60 @@ import { noteEscalation } from '../database/escalations.ts';
 import { recordChange } from '../database/feed.ts';
 import { storedPlan } from '../database/reruns.ts';
 import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
+import type { CallbacksAtOnce } from './callbacks-at-once.ts';
 
 export type RunRecords = ReturnType<typeof createRunRecords>;
 
 type Means = {
   database: Database;
   catalogue: Catalogue;
+  /** Makes the first attempt of an ended run's callback; false where somebody else has to go on. */
+  callBack: CallbacksAtOnce['callBack'];
   /** Told of every change that was written; of a repeat after a crash once more. */
   onRecorded?: ((change: RunChange) => void) | undefined;
 };
 
 /** The short database work of a run, called as local activities by the worker that runs the workflow. */
-export function createRunRecords({ database, catalogue, onRecorded }: Means) {
+export function createRunRecords({ database, catalogue, callBack, onRecorded }: Means) {
   async function record(change: RunChange): Promise<RecordOutcome> {
     const outcome = await recordChange(database, change);
     if (outcome.outcome === 'recorded') onRecorded?.(change);
     return outcome;
   }
 
-  return {
-    /** Writes a change of a run, and leaves notices where it asks for a human; repeats write nothing. */
-    async recordRun(change: RunChange): Promise<RecordOutcome> {
-      const outcome = await record(change);
-      const { view, executionId } = change;
-      const isOurs = outcome.outcome === 'recorded' && view?.state === 'escalated';
-      if (isOurs && view.escalation) await noteEscalation(database, executionId, view.escalation);
-      return outcome;
-    },
+  /** Writes a change, and leaves notices where it asks for a human; repeats write nothing. */
+  async function recordAndNotice(change: RunChange): Promise<RecordOutcome> {
+    const outcome = await record(change);
+    const { view, executionId } = change;
+    const isOurs = outcome.outcome === 'recorded' && view?.state === 'escalated';
+    if (isOurs && view.escalation) await noteEscalation(database, executionId, view.escalation);
+    return outcome;
+  }
 
-    /** Writes that planning has begun, then chooses the team and writes the steps, or takes up the plan that lies ready. */
-    async planRun(news: RunChange, task: Task): Promise<{ recorded: RecordOutcome; planned: Planned }> {
+  return {
+    recordRun: recordAndNotice,
+
+    /**
+     * Writes that planning has begun, then chooses the team and writes the steps, or takes up the plan that lies ready.
+     * `callsBackAtOnce` goes into the run's history: one that was planned before there was {@link endRun} has none.
+     */
+    async planRun(
+      news: RunChange,
+      task: Task,
+    ): Promise<{ recorded: RecordOutcome; planned: Planned; callsBackAtOnce?: true }> {
       const recorded = await record(news);
       const plan = task.hasPlan ? await storedPlan(database, news.executionId) : null;
-      if (plan) return { recorded, planned: takeUpPlan(catalogue, task, plan) };
-      return { recorded, planned: planRun(catalogue, task, stepIdsOf(news.executionId)) };
+      const planned = plan
+        ? takeUpPlan(catalogue, task, plan)
+        : planRun(catalogue, task, stepIdsOf(news.executionId));
+      return { recorded, planned, callsBackAtOnce: true };
+    },
+
+    /** Writes the end of a run that is told by callback, and makes the callback's first attempt. */
+    async endRun(news: RunChange): Promise<{ recorded: RecordOutcome; calledBack: boolean }> {
+      const recorded = await recordAndNotice(news);
+      const isOurs = recorded.outcome === 'recorded';
+      return { recorded, calledBack: isOurs && (await callBack(news.executionId)) };
     },
 
     /** Notes that a callback could not be sent; one that was settled before stays as it is. */

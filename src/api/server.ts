@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { workflowBundle } from '../../workers/bundle.ts';
+import { openCallbacks } from '../../workers/callbacks.ts';
 import { observeDatabase, openObservation, readinessOfWorkers } from '../../workers/observation.ts';
 import { runProcess } from '../../workers/process.ts';
 import { mailerOf } from '../../workers/mailer.ts';
@@ -83,14 +84,17 @@ async function serve(
   const clock = () => new Date();
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   await checkSchema(database);
-  await checkSealedSecrets(database, createSealing(configuration.sealingKeys));
+  const sealing = createSealing(configuration.sealingKeys);
+  await checkSealedSecrets(database, sealing);
+  const callbacks = openCallbacks({ configuration, database, sealing, telemetry, log });
   const notifications = await startNotifications(databaseUrl, log);
   const temporal = await connectTemporal(configuration.payloadKeys, telemetry.tracing);
   const { connection, client, namespace, dataConverter } = temporal;
   const searchable = await knowsSearchAttributes(temporal, log);
   const bundle = await workflowBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null);
   const place = { connection, namespace, dataConverter, taskQueue, version };
-  const worker = await startRunWorker({ ...place, database, catalogue, bundle, telemetry });
+  const { callBack } = callbacks;
+  const worker = await startRunWorker({ ...place, database, catalogue, callBack, bundle, telemetry });
   const stopping = new AbortController();
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
@@ -121,6 +125,7 @@ async function serve(
     knownKeys: createKnownKeys(database, notifications, clock),
     tokens,
     channelNumbers: () => channel?.numbers() ?? null,
+    sealing,
     ...settingsOf(configuration, listening.port, clock),
     mailer,
     screensFolder: SCREENS_FOLDER,
@@ -150,6 +155,7 @@ async function serve(
     await Promise.all([channel?.close(), listening.close()]);
     await gatherer.close();
     await worker.shutdown();
+    await callbacks.close();
     await notifications.close();
     await connection.close();
     await observation.close();
@@ -167,11 +173,10 @@ async function serve(
 
 /** What the API takes from the configuration as it is. */
 function settingsOf(configuration: Configuration, port: number, clock: () => Date) {
-  const { sealingKeys, baseUrl, rateLimit, webhooksPerWorkspace } = configuration;
+  const { baseUrl, rateLimit, webhooksPerWorkspace } = configuration;
   return {
     guard: createAddressGuard(configuration.outboundAllow),
     webhooksPerWorkspace,
-    sealing: createSealing(sealingKeys),
     baseUrl: baseUrl ?? `http://localhost:${port}`,
     rateLimit,
     eventsRateLimit: configuration.eventsRateLimit,

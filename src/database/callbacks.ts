@@ -5,6 +5,7 @@ import { CALLBACK_ATTEMPTS } from '../domain/retry-schedules.ts';
 import { statements, type Database } from './connect.ts';
 import { CallbackAttempt } from './entities.ts';
 import { CHANNELS } from './notifications.ts';
+import { runPrepared } from './prepared.ts';
 import type { TaskRunRow } from './task-runs.ts';
 
 export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
@@ -49,7 +50,7 @@ export async function beginAttempt(
   begun: BegunAttempt,
   most: number,
 ): Promise<number | null> {
-  const result = await sql<{ attempt: number }>`
+  const statement = sql<{ attempt: number }>`
     with closed as (
       update workflow_webhook_deliveries
       set failure = 'interrupted', message = 'what became of this attempt could not be noted',
@@ -64,8 +65,8 @@ export async function beginAttempt(
     from workflow_webhook_deliveries where execution_id = ${begun.execution_id}::uuid
     having count(*) < ${most}
     returning attempt
-  `.execute(statements(database));
-  return result.rows[0]?.attempt ?? null;
+  `.compile(statements(database));
+  return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
 }
 
 /**
@@ -78,7 +79,7 @@ export async function endAttempt(
   settled: 'delivered' | 'failed' | null,
 ): Promise<void> {
   const { id, executionId, ended, entry } = attempt;
-  await sql`
+  const statement = sql`
     with attempt as (
       update workflow_webhook_deliveries
       set response_status = ${ended.response_status},
@@ -103,37 +104,75 @@ export async function endAttempt(
       from run
     )
     select pg_notify(${CHANNELS.feed}, ${executionId}) from run
-  `.execute(statements(database));
+  `.compile(statements(database));
+  await runPrepared(database, statement);
 }
 
-/** What the sending of a callback needs of its run; null when there is none to send (any more). */
+/** What the sending of a callback needs of its run. */
 export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret'> & {
   url: string;
   body: string;
   completedAt: Date;
+  /** The last attempt that was begun; null before the first. `endedAt` is null as long as nobody has noted its end. */
+  last: {
+    attemptedAt: Date;
+    endedAt: Date | null;
+    nextAttemptAt: Date | null;
+    message: string | null;
+  } | null;
 };
 
+/** A callback that is still to be sent, with how far its sending has come; null when there is none (any more). */
 export async function pendingCallback(
   database: Database,
   executionId: string,
 ): Promise<PendingCallback | null> {
-  const row = await statements(database)
-    .selectFrom('task_runs')
-    .select(['id', 'state', 'callback_secret', 'callback_url', 'callback_body', 'completed_at'])
-    .where('id', '=', executionId)
-    .where('callback_status', '=', 'pending')
-    .where('completed_at', 'is not', null)
-    .executeTakeFirst();
-  if (!row?.callback_url || !row.callback_body || !row.completed_at) return null;
-  const { id, state, callback_secret } = row;
+  const statement = sql<PendingRow>`
+    select run.state, run.callback_secret, run.callback_url, run.callback_body, run.completed_at,
+      last.attempted_at, last.completed_at as ended_at, last.next_attempt_at, last.message
+    from task_runs run left join lateral (
+      select attempted_at, completed_at, next_attempt_at, message from workflow_webhook_deliveries
+      where execution_id = run.id order by attempt desc limit 1
+    ) as last on true
+    where run.id = ${executionId}::uuid and run.callback_status = 'pending' and run.completed_at is not null
+      and run.callback_url is not null and run.callback_body is not null
+  `.compile(statements(database));
+  const [row] = (await runPrepared(database, statement)).rows;
+  if (!row) return null;
+  const { state, callback_secret, callback_url: url, callback_body: body, attempted_at, message } = row;
+  const last =
+    attempted_at === null
+      ? null
+      : {
+          attemptedAt: new Date(attempted_at),
+          endedAt: dateOf(row.ended_at),
+          nextAttemptAt: dateOf(row.next_attempt_at),
+          message,
+        };
   return {
-    id,
+    id: executionId,
     state,
     callback_secret,
-    url: row.callback_url,
-    body: row.callback_body,
+    url,
+    body,
     completedAt: new Date(row.completed_at),
+    last,
   };
+}
+
+/** Times as the driver gives them. */
+type PendingRow = Pick<TaskRunRow, 'state' | 'callback_secret'> & {
+  callback_url: string;
+  callback_body: string;
+  completed_at: string;
+  attempted_at: string | null;
+  ended_at: string | null;
+  next_attempt_at: string | null;
+  message: string | null;
+};
+
+function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
 }
 
 /**

@@ -58,7 +58,7 @@ export function measureRuns(registry: Registry, states: readonly string[]) {
 /** An outgoing attempt that has ended. */
 type EndedAttempt = { outcome: 'succeeded' | 'failed'; failure: string | null; duration_ms: number };
 
-/** Of a task worker: results of runs on their way to the callers. */
+/** Of a process that carries a worker for runs: their results on the way to the callers. */
 export function measureCallbacks(registry: Registry) {
   const attempts = registry.family(METRICS.callbackAttempts);
   const seconds = registry.histogram(METRICS.callbackSeconds);

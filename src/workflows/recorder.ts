@@ -81,6 +81,23 @@ export class Recorder {
     });
   }
 
+  /**
+   * As {@link carryNews}, for the news that the run has ended; whoever looks for it finds it by its state then. Null
+   * also where the end is written already.
+   */
+  async carryEnd<Result extends { recorded: RecordOutcome }>(
+    carry: (news: RunChange) => Promise<Result>,
+  ): Promise<Result | null> {
+    return await this.#inTurn(async () => {
+      const news = this.#takeNews();
+      if (news === null) return null;
+      const result = await carry(news);
+      this.#noteWritten(news, result.recorded);
+      this.#makeFindable();
+      return this.isGone ? null : result;
+    });
+  }
+
   /** One write at a time: whoever comes while one is under way waits, and then takes all the news there are. */
   async #inTurn<Result>(write: () => Promise<Result>): Promise<Result> {
     while (this.#writing) await this.#writing;

@@ -33,7 +33,7 @@ import { runSteps } from './steps.ts';
 import { sendCallbackOf } from './task-callback.ts';
 import { until } from './until.ts';
 
-const { planRun } = proxyLocalActivities<RunRecords>({
+const { planRun, endRun } = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '30 s',
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
@@ -45,21 +45,19 @@ const { planRun } = proxyLocalActivities<RunRecords>({
  */
 export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }> {
   const root = CancellationScope.current();
-  const work = new CancellationScope();
-  const state = new RunState(Date.parse(input.createdAt));
-  const recorder = new Recorder(input, state, () => work.cancel());
-  const questions = new Questions(state);
-  const wishes = handleMessages(state, recorder, work, questions);
-  answerAgents(input.executionId, recorder, questions);
+  const run = runOf(input);
+  const { recorder } = run;
+  handleMessages(run);
+  answerAgents(run);
 
   const ending = await CancellationScope.nonCancellable(async () => {
-    const end = await runUntilEnd(input, state, recorder, work, wishes, questions);
+    const end = await runUntilEnd(run);
     await recorder.flush();
     return end;
   });
 
   if (recorder.isGone) return { state: recorder.shown.state };
-  if (isToldByCallback(recorder.shown.state) && input.hasCallback) {
+  if (isToldByCallback(recorder.shown.state) && input.hasCallback && !run.calledBack) {
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
   }
   await CancellationScope.nonCancellable(() => until(allHandlersFinished));
@@ -70,17 +68,38 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   return { state: recorder.shown.state };
 }
 
-type Wishes = { cancel: Wish | null };
+/** A run under way. */
+type Run = {
+  input: TaskRunInput;
+  state: RunState;
+  recorder: Recorder;
+  questions: Questions;
+  /** Everything that a cancel stops. */
+  work: CancellationScope;
+  /** The wish to cancel it, where there is one. */
+  cancel: Wish | null;
+  /** Why its time is over, where it is. */
+  timeOver: string | null;
+  /** Whether who writes its end makes the first attempt of its callback. */
+  callsBackAtOnce: boolean;
+  /** Whether nothing is left to do for its callback. */
+  calledBack: boolean;
+};
+
 type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
 
+function runOf(input: TaskRunInput): Run {
+  const state = new RunState(Date.parse(input.createdAt));
+  const work = new CancellationScope();
+  const recorder = new Recorder(input, state, () => work.cancel());
+  const questions = new Questions(state);
+  const unknown = { cancel: null, timeOver: null, callsBackAtOnce: false, calledBack: false };
+  return { input, state, recorder, questions, work, ...unknown };
+}
+
 /** Signals and queries. A signal that the run's state has no use for changes nothing. */
-function handleMessages(
-  state: RunState,
-  recorder: Recorder,
-  work: CancellationScope,
-  questions: Questions,
-): Wishes {
-  const wishes: Wishes = { cancel: null };
+function handleMessages(run: Run): void {
+  const { state, recorder, questions } = run;
   setHandler(
     pauseSignal,
     async (wish) => {
@@ -101,8 +120,8 @@ function handleMessages(
   setHandler(
     cancelSignal,
     (wish) => {
-      wishes.cancel ??= wishOf(wish);
-      work.cancel();
+      run.cancel ??= wishOf(wish);
+      run.work.cancel();
     },
     { description: 'Stop the run: it ends as cancelled, without a callback' },
   );
@@ -121,11 +140,10 @@ function handleMessages(
   setHandler(detailQuery, () => recorder.shown, {
     description: 'State, progress, steps, times, errors and output, as the API shows them',
   });
-  return wishes;
 }
 
 /** Takes what agents ask from the workflows of their steps, and tells them the answers. */
-function answerAgents(executionId: string, recorder: Recorder, questions: Questions): void {
+function answerAgents({ input: { executionId }, recorder, questions }: Run): void {
   setHandler(
     approvalAskedSignal,
     async (asked) => {
@@ -156,26 +174,23 @@ function wishOf(given: unknown): Wish {
 }
 
 /** Runs the task inside `work` and moves the state to its end, whatever ended it. */
-async function runUntilEnd(
-  input: TaskRunInput,
-  state: RunState,
-  recorder: Recorder,
-  work: CancellationScope,
-  wishes: Wishes,
-  questions: Questions,
-): Promise<Ending> {
-  const limit = { exceeded: null as string | null };
+async function runUntilEnd(run: Run): Promise<Ending> {
+  const { input, state, recorder, work } = run;
   try {
-    await work.run(() => runTask(input, state, recorder, limit, work, questions));
+    await work.run(() => runTask(run));
   } catch (error) {
     if (!isCancellation(error)) throw error;
     if (recorder.isGone) return { kind: 'done' };
-    if (limit.exceeded === null || wishes.cancel) {
-      state.end('cancelled', wishes.cancel ?? { by: 'temporal' }, Date.now());
+    if (run.timeOver === null || run.cancel) {
+      state.end('cancelled', run.cancel ?? { by: 'temporal' }, Date.now());
       return { kind: 'cancelled' };
     }
-    state.addError('run_timed_out', limit.exceeded, Date.now());
+    state.addError('run_timed_out', run.timeOver, Date.now());
     state.end('failed', null, Date.now());
+  }
+  if (run.callsBackAtOnce && input.hasCallback) {
+    const ended = await recorder.carryEnd((news) => endRun(news));
+    run.calledBack = ended?.calledBack === true;
   }
   await recorder.flush();
   const { state: end, errors } = recorder.shown;
@@ -185,14 +200,8 @@ async function runUntilEnd(
 }
 
 /** initializing → planning → executing → completed, failed or escalated. Waits wherever the run is paused. */
-async function runTask(
-  input: TaskRunInput,
-  state: RunState,
-  recorder: Recorder,
-  limit: { exceeded: string | null },
-  work: CancellationScope,
-  questions: Questions,
-): Promise<void> {
+async function runTask(run: Run): Promise<void> {
+  const { input, state, recorder, questions } = run;
   const { executionId, rehearsal } = input;
   const unpaused = () => until(() => !state.isPaused);
 
@@ -206,6 +215,7 @@ async function runTask(
   state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
   const begun = await recorder.carryNews((news) => planRun(news, planningOf(input)));
   if (begun === null) return;
+  run.callsBackAtOnce = begun.callsBackAtOnce === true;
   let { planned } = begun;
   if (rehearsal?.plan_ms) {
     await recorder.flush();
@@ -225,7 +235,7 @@ async function runTask(
   const { plan } = planned;
   state.agentsChosen(plan, Date.now());
   const clock = new CancellationScope();
-  const watch = clock.run(() => watchTimeLimit(plan, state, limit, work)).catch(ignoreCancellation);
+  const watch = clock.run(() => watchTimeLimit(run, plan)).catch(ignoreCancellation);
   try {
     const outcome = await runSteps({ executionId, plan, rehearsal, state, recorder, questions });
     if (state.isPaused) await recorder.flush();
@@ -239,17 +249,13 @@ async function runTask(
 }
 
 /** Ends the work when the run has been active, pauses not counted, for as long as its plan allows. */
-async function watchTimeLimit(
-  plan: Plan,
-  state: RunState,
-  limit: { exceeded: string | null },
-  work: CancellationScope,
-): Promise<void> {
+async function watchTimeLimit(run: Run, { run_time_limit_ms: limitMs }: Plan): Promise<void> {
+  const { state, work } = run;
   for (;;) {
     await until(() => !state.isPaused);
-    const left = plan.run_time_limit_ms - state.activeMs(Date.now());
+    const left = limitMs - state.activeMs(Date.now());
     if (left <= 0) {
-      limit.exceeded = `the run took longer than ${plan.run_time_limit_ms} ms`;
+      run.timeOver = `the run took longer than ${limitMs} ms`;
       work.cancel();
       return;
     }

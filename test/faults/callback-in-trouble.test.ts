@@ -21,21 +21,37 @@ describe('a callback', function () {
   });
   afterEach(() => receiver.close());
 
-  it('whose sender is killed while the receiver thinks is sent again', async () => {
+  /** The kinds of failure of a task's attempts so far, oldest first. */
+  async function failuresOf(id: string): Promise<(string | null)[]> {
+    const { json } = await service.send('GET', `/api/v1/tasks/${id}/callbacks`);
+    return json.data.map(({ failure }: { failure: string | null }) => failure);
+  }
+
+  it('whose sender is killed at the first attempt, while the receiver thinks, is sent again', async () => {
     receiver.hanging();
     const [task] = await submitAll(service, receiver, [SHORT]);
     assert.ok(task);
     await receiver.receives(1, 20_000);
+    await Promise.all([service.api.kill(), service.worker.kill()]);
+    receiver.answering(204);
+    await Promise.all([service.api.start(), service.worker.start()]);
+    await untilSettled(service, [task.id]);
+    await assertDelivered(service, receiver, task);
+    assert.deepEqual(await failuresOf(task.id), ['interrupted', null]);
+  });
+
+  it('whose sender is killed at a later attempt, while the receiver thinks, is sent again', async () => {
+    let count = 0;
+    receiver.answering(() => (++count === 1 ? 503 : undefined));
+    const [task] = await submitAll(service, receiver, [SHORT]);
+    assert.ok(task);
+    await receiver.receives(2, 20_000);
     await service.worker.kill();
     receiver.answering(204);
     await service.worker.start();
     await untilSettled(service, [task.id]);
     await assertDelivered(service, receiver, task);
-    const { json } = await service.send('GET', `/api/v1/tasks/${task.id}/callbacks`);
-    assert.deepEqual(
-      json.data.map((attempt: { failure: string | null }) => attempt.failure),
-      ['interrupted', null],
-    );
+    assert.deepEqual(await failuresOf(task.id), ['status', 'interrupted', null]);
   });
 
   it('is delivered after PostgreSQL was away for longer than all attempts take', async () => {

@@ -14,7 +14,7 @@ describe('planning that is repeated, since its worker died before Temporal knew 
     const { database, configuration } = runs;
     const catalogue = loadCatalogue(configuration.agentsFile);
     const executionId = await runs.store();
-    const { planRun } = createRunRecords({ database, catalogue });
+    const { planRun } = createRunRecords({ database, catalogue, callBack: async () => true });
     const news = { executionId, view: null, entries: [], enginePauseOver: false };
     const task = { taskType: 'feature', rehearsal: null } as const;
     const first = await planRun(news, task);
@@ -29,7 +29,7 @@ describe('planning that is repeated, since its worker died before Temporal knew 
   it('gives the steps of another run other ids', async () => {
     const { database, configuration } = runs;
     const catalogue = loadCatalogue(configuration.agentsFile);
-    const { planRun } = createRunRecords({ database, catalogue });
+    const { planRun } = createRunRecords({ database, catalogue, callBack: async () => true });
     const task = { taskType: 'chore', rehearsal: null } as const;
     const ids: string[] = [];
     for (let count = 0; count < 2; count++) {

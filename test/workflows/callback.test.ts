@@ -123,6 +123,60 @@ describe('the callback of a run', function () {
     );
   });
 
+  /** The activities over a task queue in a run's history. */
+  async function queuedActivities(id: string): Promise<(string | null | undefined)[]> {
+    const { events = [] } = await runs.client.workflow.getHandle(id).fetchHistory();
+    return (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes: asked }) => asked?.activityType?.name ?? [],
+    );
+  }
+
+  it('needs no activity over a task queue where the receiver takes it at once', async () => {
+    const id = await submit();
+    await receiver.receives(1);
+    await settled(id);
+    await runs.client.workflow.getHandle(id).result();
+    assert.deepEqual(await queuedActivities(id), []);
+  });
+
+  it('goes on in its own queue where the receiver takes longer, as the same attempt', async () => {
+    receiver.answering((_request, response) => {
+      setTimeout(() => response.writeHead(202).end(), 1_500);
+      return undefined;
+    });
+    const id = await submit();
+    await receiver.receives(1);
+    assert.equal((await settled(id)).callback_status, 'delivered');
+    await runs.client.workflow.getHandle(id).result();
+    assert.deepEqual(await queuedActivities(id), ['sendCallback']);
+    const attempts = await runs.attempts(id);
+    assert.deepEqual(
+      attempts.map((entry) => [entry.attempt, entry.response_status]),
+      [[1, 202]],
+    );
+    assert.equal(receiver.requests.length, 1);
+  });
+
+  it('to one who takes it at once is not held up by many that hang', async () => {
+    const hanging = await startReceiver({ tls: services().tls, name: 'localhost' });
+    try {
+      hanging.hanging();
+      const many = Array.from({ length: 60 }, () =>
+        runs.submit({ rehearsal: { steps: 1 }, callbackUrl: hanging.url, secret: SECRET }),
+      );
+      await Promise.all(many);
+      await hanging.receives(20, 20_000);
+      const begun = performance.now();
+      await submit();
+      await receiver.receives(1, 5_000);
+      assert.ok(performance.now() - begun < 5_000);
+      // Those beyond the places of first attempts begin in their queue.
+      await hanging.receives(60, 20_000);
+    } finally {
+      await hanging.close();
+    }
+  });
+
   describe('to a receiver that', () => {
     /** Three attempts, 1 s and 4 s after the failures, all recorded with the failure's kind, then silence. */
     async function expectThreeFailures(id: string, failure: string): Promise<void> {

@@ -46,7 +46,7 @@ describe('the clock of a run', function () {
     };
     const catalogue = parseCatalogue(AGENTS, 'test');
     let ids = 0;
-    const recording: Omit<RunRecords, 'giveUpCallback'> = {
+    const recording: Omit<RunRecords, 'endRun' | 'giveUpCallback'> = {
       recordRun: async (news) => record(news),
       planRun: async (news, task) => ({
         recorded: record(news),

@@ -1,0 +1,155 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { beginAttempt, endAttempt, type PendingCallback } from '../database/callbacks.ts';
+import type { Database } from '../database/connect.ts';
+import type { FeedEntry } from '../domain/feed-events.ts';
+import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
+import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
+import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/attempt-record.ts';
+import type { Sender } from '../outbound/attempt.ts';
+import type { Traces } from '../outbound/traces.ts';
+import { signature } from '../outbound/sign.ts';
+
+/** What attempts of callbacks are made with. */
+export type CallbackMeans = {
+  database: Database;
+  sender: Sender;
+  /** Opens the sealed callback secret of a run. */
+  openSecret(sealed: string, executionId: string): string;
+  newId: () => string;
+  clock: () => Date;
+  /** Attempts as parts of traces. */
+  traces: Traces;
+  /** Told of every attempt that was made. */
+  onAttempt?: ((record: AttemptRecord, executionId: string) => void) | undefined;
+};
+
+/**
+ * Makes the next attempt of a callback (specification 2.4, 5.2, 6.4). Its row is in the audit log before anything is
+ * sent, and attempts are counted there: a call that finds the database away, or whose process dies before it sends, is
+ * none.
+ * @throws ApplicationFailure of type `CallbackFailed` when the receiver did not answer 2xx in time: with the wait
+ *   before the next attempt, or not to be retried after the last one
+ */
+export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) => Promise<{ status: number }>;
+
+/** What an attempt sends: the same in all attempts of a run. */
+type Callback = { url: string; body: string; headers: Record<string, string> };
+
+export function createCallbackAttempt(means: CallbackMeans): CallbackAttempt {
+  return async (pending, signal) => {
+    const { id, url } = pending;
+    const callback = callbackOf(pending, means);
+    const attributes = { 'baton.execution_id': id };
+    const traced = means.traces.begin({ of: 'callback', url, attributes });
+    let made: AttemptRecord | null = null;
+    const onAttempt = (record: AttemptRecord): void => {
+      made = record;
+      means.onAttempt?.(record, id);
+    };
+    try {
+      const headers = { ...callback.headers, ...traced.headers };
+      return await attempt({ ...means, onAttempt }, id, { ...callback, headers }, signal);
+    } finally {
+      traced.end(made);
+    }
+  };
+}
+
+function callbackOf(pending: PendingCallback, { openSecret }: CallbackMeans): Callback {
+  const { id, state, url, body, completedAt } = pending;
+  const secret = openSecret(pending.callback_secret, id);
+  return {
+    url,
+    body,
+    headers: requestHeaders({
+      'content-type': 'application/json',
+      'x-service-signature': signature(secret, Buffer.from(body)),
+      'x-service-event': `task.${state}`,
+      'x-service-delivery': id,
+      'x-service-timestamp': completedAt.toISOString(),
+    }),
+  };
+}
+
+async function attempt(
+  means: CallbackMeans,
+  executionId: string,
+  callback: Callback,
+  signal: AbortSignal,
+): Promise<{ status: number }> {
+  const { database, sender, newId, clock } = means;
+  const id = newId();
+  const begun = {
+    id,
+    execution_id: executionId,
+    url: callback.url,
+    request_headers: callback.headers,
+    request_body: callback.body,
+    attempted_at: clock(),
+  };
+  const number = await beginAttempt(database, begun, CALLBACK_ATTEMPTS);
+  if (number === null) throw callbackFailed('the last attempt was interrupted', null);
+  const record = await sender.attempt({
+    url: callback.url,
+    headers: callback.headers,
+    body: Buffer.from(callback.body),
+    timeoutMs: CALLBACK_TIMEOUT_MS,
+    maxResponseBytes: CALLBACK_RESPONSE_BYTES,
+    signal,
+  });
+  means.onAttempt?.(record, executionId);
+  const completedAt = clock();
+  const waitMs = record.outcome === 'succeeded' ? null : callbackWaitMs(number);
+  const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
+  const isSuccess = record.outcome === 'succeeded';
+  const settled = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
+  const ended = endedAttempt(record, completedAt, nextAttemptAt);
+  const entry = attemptEntry(number, record, completedAt, nextAttemptAt);
+  await endAttempt(database, { id, executionId, ended, entry }, settled);
+  if (isSuccess) return { status: record.response?.status ?? 0 };
+  throw callbackFailed(record.message ?? 'the callback was not accepted', waitMs);
+}
+
+/** `waitMs`: until the next attempt; null when there is none. */
+export function callbackFailed(message: string, waitMs: number | null): ApplicationFailure {
+  const common = { message, type: 'CallbackFailed' };
+  return ApplicationFailure.create(
+    waitMs === null ? { ...common, nonRetryable: true } : { ...common, nextRetryDelay: waitMs },
+  );
+}
+
+function attemptEntry(
+  number: number,
+  record: AttemptRecord,
+  completedAt: Date,
+  nextAttemptAt: Date | null,
+): FeedEntry {
+  return {
+    key: `callback.attempted:${number}`,
+    type: 'callback.attempted',
+    at: completedAt.toISOString(),
+    data: {
+      attempt: number,
+      outcome: record.outcome,
+      response_status: record.response?.status ?? null,
+      failure: record.failure,
+      message: record.message,
+      duration_ms: record.duration_ms,
+      next_attempt_at: nextAttemptAt?.toISOString() ?? null,
+    },
+  };
+}
+
+function endedAttempt(record: AttemptRecord, completedAt: Date, nextAttemptAt: Date | null) {
+  return {
+    response_status: record.response?.status ?? null,
+    response_headers: record.response?.headers ?? null,
+    response_body: storableBody(record.response),
+    failure: record.failure,
+    message: record.message,
+    address: record.address,
+    duration_ms: record.duration_ms,
+    completed_at: completedAt,
+    next_attempt_at: nextAttemptAt,
+  };
+}

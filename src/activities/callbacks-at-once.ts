@@ -1,0 +1,67 @@
+import { pendingCallback } from '../database/callbacks.ts';
+import type { Database } from '../database/connect.ts';
+import type { CallbackAttempt } from './callback-attempt.ts';
+
+/** First attempts of callbacks by the process that writes the end of the run. */
+export type CallbacksAtOnce = {
+  /**
+   * Makes the first attempt of a callback and waits a moment for it. True where nothing is left to do; else it is for
+   * the activity of the callbacks' own queue to go on, by what the audit log says. Never rejects.
+   */
+  callBack(executionId: string): Promise<boolean>;
+  /** Resolves when what is under way is over, which takes as long as an attempt may. */
+  drained(): Promise<void>;
+};
+
+type Means = { database: Database; attempt: CallbackAttempt };
+
+/** A receiver that takes longer is waited for apart: meanwhile the run holds a place of a workflow task. */
+const BRIEF_MS = 500;
+/** Attempts under way in one process; receivers that hang fill these, and not the places of workflow tasks. */
+const AT_ONCE = 20;
+
+export function createCallbacksAtOnce({ database, attempt }: Means): CallbacksAtOnce {
+  const underWay = new Set<Promise<boolean>>();
+
+  async function first(executionId: string): Promise<boolean> {
+    try {
+      const pending = await pendingCallback(database, executionId);
+      if (pending === null) return true;
+      // Begun before, by a process that may still be at it.
+      if (pending.last !== null) return false;
+      await attempt(pending, NEVER);
+      return true;
+    } catch {
+      // It is in the audit log as far as it has come.
+      return false;
+    }
+  }
+
+  return {
+    async callBack(executionId) {
+      if (underWay.size >= AT_ONCE) return false;
+      const calling = first(executionId);
+      underWay.add(calling);
+      void calling.finally(() => underWay.delete(calling));
+      return await withinMoment(calling);
+    },
+    async drained() {
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** What nobody aborts: an attempt outlives the activity that has begun it, and has a time limit of its own. */
+const NEVER = new AbortController().signal;
+
+async function withinMoment(calling: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const moment = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), BRIEF_MS);
+  });
+  try {
+    return await Promise.race([calling, moment]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
