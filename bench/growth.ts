@@ -12,7 +12,7 @@ import { total } from './support/parts.ts';
 import { plant, settle, type Planting } from './support/plant.ts';
 import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
 import { runBench, type Found } from './support/run-bench.ts';
-import { loadTasks, submitter, type Submit } from './support/task-load.ts';
+import { inTurns, sideBySideLoad, submitter, type Submit } from './support/task-load.ts';
 import {
   burst,
   eventClient,
@@ -50,9 +50,10 @@ type Figures = Map<string, number>;
 
 async function measureStage(world: World, results: () => Promise<number>): Promise<Figures> {
   const { baton, callbacks, receiver, events, submit, ended, sizes } = world;
-  const place = { submit, ended, receiver: callbacks, database: baton.fresh.url };
+  const kind = { submit, ended, receiver: callbacks };
   const { alone, together } = sizes;
-  const tasks = await loadTasks(place, { practice: 5, alone, together, submitters: 20 });
+  const [times] = await inTurns([kind], { practice: 5, times: alone });
+  const tasks = await sideBySideLoad(kind, { times: together, submitters: 20, database: baton.fresh.url });
   const load = { events: sizes.events, publishers: 30, path: PATH };
   await receiver.forget();
   let delivered = Number.NaN;
@@ -62,8 +63,8 @@ async function measureStage(world: World, results: () => Promise<number>): Promi
     [delivered, way] = [went.arrivedPerSecond, went.way.p50];
   });
   return new Map([
-    ['submit, p50 (ms)', tasks.submit.p50],
-    ['submit → callback, p50 (ms)', tasks.toCallback.p50],
+    ['submit, p50 (ms)', times?.submit.p50 ?? Number.NaN],
+    ['submit → callback, p50 (ms)', times?.toCallback?.p50 ?? Number.NaN],
     ['CPU of a task (ms)', (1_000 * total(tasks.used.cpu)) / together],
     ['publish → arrival in a burst, p50 (ms)', way],
     ['time of a delivery in a burst (ms)', 1_000 / delivered],

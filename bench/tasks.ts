@@ -9,12 +9,18 @@ import { connectTemporal, installRuntime } from '../workers/temporal.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
 import { startCallbackReceiver, type CallbackReceiver } from './support/callback-receiver.ts';
 import { costTables } from './support/costs.ts';
-import { summarise, timed, type Summary } from './support/figures.ts';
 import { total } from './support/parts.ts';
 import { PLAIN_QUEUE } from './support/plain-worker.ts';
 import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
 import { runBench, type Found } from './support/run-bench.ts';
-import { loadTasks, submitter, type TaskLoad } from './support/task-load.ts';
+import {
+  inTurns,
+  sideBySideLoad,
+  submitter,
+  type TaskKind,
+  type TaskLoad,
+  type TaskTimes,
+} from './support/task-load.ts';
 
 /*
  * `npm run bench tasks [-- <runs>] [--quick] [--profile]`: what a task costs, beside a bare eager workflow, a plain
@@ -28,72 +34,73 @@ const SLOW_SHARE = 4;
 
 type Engine = Awaited<ReturnType<typeof connectTemporal>>;
 type World = Engine & { baton: BatonUnderTest; receiver: CallbackReceiver; alone: number; together: number };
+/** A kind of task with all that it needs running; `close` ends that. */
+type Ready = TaskKind & { close(): Promise<void> };
 
-async function bareEager({ connection, client, namespace, alone }: World): Promise<Summary> {
+const BARE_QUEUE = 'bench-bare';
+
+/** Starts of the least workflow there can be, whose worker is in this process. */
+async function bareEager({ connection, client, namespace }: World): Promise<Ready> {
   const worker = await Worker.create({
     connection,
     namespace,
-    taskQueue: 'bench-bare',
+    taskQueue: BARE_QUEUE,
     workflowsPath: join(import.meta.dirname, 'support/plain-workflow.ts'),
     maxConcurrentActivityTaskExecutions: 1,
   });
-  const samples: number[] = [];
-  await worker.runUntil(async () => {
-    for (let number = 0; number < alone + 10; number += 1) {
+  const stopped = worker.run();
+  return {
+    async submit() {
       const workflowId = randomUUID();
-      const options = { workflowId, taskQueue: 'bench-bare', args: [], requestEagerStart: true };
-      const start = () => client.workflow.start('bareTask', options);
-      let handle: Awaited<ReturnType<typeof start>> | undefined;
-      samples.push(await timed(async () => (handle = await start())));
-      await handle?.result();
-    }
-  });
-  return summarise(samples.slice(10));
+      const options = { workflowId, taskQueue: BARE_QUEUE, args: [], requestEagerStart: true };
+      await client.workflow.start('bareTask', options);
+      return workflowId;
+    },
+    ended: (id) => client.workflow.getHandle(id).result(),
+    async close() {
+      worker.shutdown();
+      await stopped;
+    },
+  };
 }
 
-async function rawInsert({ baton, alone }: World): Promise<Summary> {
+async function rawInsert({ baton }: World): Promise<Ready> {
   const database = await connectDatabase(baton.fresh.url, 1);
   const insert = database.em.fork();
   await insert.execute('create table bench_raw (id uuid primary key, body text)');
-  const samples: number[] = [];
-  for (let number = 0; number < alone + 10; number += 1) {
-    const values = [randomUUID(), 'x'.repeat(500)];
-    samples.push(await timed(() => insert.execute('insert into bench_raw values (?, ?)', values)));
-  }
-  await database.close();
-  return summarise(samples.slice(10));
-}
-
-const over =
-  ({ client }: World) =>
-  (id: string) =>
-    client.workflow.getHandle(id).result();
-const sizes = ({ alone, together }: World) => ({
-  practice: Math.min(20, alone),
-  alone,
-  together,
-  submitters: SUBMITTERS,
-});
-
-async function plain(world: World): Promise<TaskLoad> {
-  const { baton, receiver, client } = world;
-  const worker = await baton.start('plain-worker', 'bench/support/plain-worker.ts', []);
-  const submit = async () => {
-    const id = randomUUID();
-    const args = [{ id, url: receiver.url }];
-    await client.workflow.start('plainTask', { workflowId: id, taskQueue: PLAIN_QUEUE, args });
-    return id;
+  return {
+    async submit() {
+      const id = randomUUID();
+      await insert.execute('insert into bench_raw values (?, ?)', [id, 'x'.repeat(500)]);
+      return id;
+    },
+    ended: async () => {},
+    close: async () => void (await database.close()),
   };
-  try {
-    return await loadTasks({ submit, ended: over(world), receiver, database: baton.fresh.url }, sizes(world));
-  } finally {
-    await worker.stop();
-  }
 }
 
-/** `name` tells this run's processes from those of another one. */
-async function ours(name: string, world: World, rehearsal: object): Promise<TaskLoad & { events: number }> {
-  const { baton, receiver, client } = world;
+/** `name` tells this one's processes from those of another one. */
+async function plain(name: string, { baton, receiver, client }: World): Promise<Ready> {
+  const worker = await baton.start(`plain-worker${name}`, 'bench/support/plain-worker.ts', []);
+  return {
+    receiver,
+    async submit() {
+      const id = randomUUID();
+      const args = [{ id, url: receiver.url }];
+      await client.workflow.start('plainTask', { workflowId: id, taskQueue: PLAIN_QUEUE, args });
+      return id;
+    },
+    ended: (id) => client.workflow.getHandle(id).result(),
+    close: async () => void (await worker.stop()),
+  };
+}
+
+/** `name` tells this one's processes from those of another one; `events` is how many the last task has in its history. */
+async function ours(
+  name: string,
+  { baton, receiver, client }: World,
+  rehearsal: object,
+): Promise<Ready & { events(): Promise<number> }> {
   const api = await baton.start(`api${name}`, 'src/api/server.ts');
   const worker = await baton.start(`task-worker${name}`, 'workers/task-worker.ts');
   const dispatcher = new Agent({ connections: SUBMITTERS });
@@ -101,17 +108,38 @@ async function ours(name: string, world: World, rehearsal: object): Promise<Task
   const place = { url: baton.url, key, projectId, callbackUrl: receiver.url };
   let last = '';
   const send = submitter(place, rehearsal, dispatcher);
-  const submit = async () => (last = await send());
-  try {
-    const load = { submit, ended: over(world), receiver, database: baton.fresh.url };
-    const result = await loadTasks(load, sizes(world));
-    const { historyLength } = await client.workflow.getHandle(last).describe();
-    return { ...result, events: historyLength };
-  } finally {
-    await dispatcher.close();
-    await api.stop();
-    await worker.stop();
-  }
+  return {
+    receiver,
+    submit: async () => (last = await send()),
+    ended: (id) => client.workflow.getHandle(id).result(),
+    events: async () => (await client.workflow.getHandle(last).describe()).historyLength,
+    async close() {
+      await dispatcher.close();
+      await api.stop();
+      await worker.stop();
+    },
+  };
+}
+
+/** One after another, in turns. */
+async function measureAlone(world: World) {
+  const kinds = [
+    await rawInsert(world),
+    await bareEager(world),
+    await plain('-alone', world),
+    await ours('-alone', world, REHEARSAL),
+  ] as const;
+  const times = await inTurns(kinds, { practice: Math.min(20, world.alone), times: world.alone });
+  for (const kind of kinds) await kind.close();
+  const [insert, bare, byHand, instant] = times as [TaskTimes, TaskTimes, TaskTimes, TaskTimes];
+  return { insert, bare, byHand, instant };
+}
+
+/** By many submitters; a few for practice come before. */
+async function measureTogether(kind: Ready, { baton, together }: World): Promise<TaskLoad> {
+  const database = baton.fresh.url;
+  await sideBySideLoad(kind, { times: Math.min(20, together), submitters: 4, database });
+  return await sideBySideLoad(kind, { times: together, submitters: SUBMITTERS, database });
 }
 
 const cpuMs = ({ used }: TaskLoad, { together }: Pick<World, 'together'>) =>
@@ -121,7 +149,7 @@ function timesOf(rows: FigureTable['rows']): FigureTable {
   const ms = (title: string) => ({ title, unit: 'ms', digits: 1 });
   return {
     id: 'times',
-    title: `What a task takes; tasks a second by ${SUBMITTERS} submitters`,
+    title: `What a task takes, one after another; tasks a second by ${SUBMITTERS} submitters`,
     columns: [
       ms('submit p50'),
       ms('submit p95'),
@@ -134,16 +162,33 @@ function timesOf(rows: FigureTable['rows']): FigureTable {
   };
 }
 
-function ratiosOf(bare: Summary, byHand: TaskLoad, baton: TaskLoad, world: World): Ratio[] {
+function timesRow(title: string, { submit, toCallback }: TaskTimes, load: TaskLoad | null, of: World) {
+  return row(title, [
+    submit.p50,
+    submit.p95,
+    toCallback?.p50 ?? null,
+    toCallback?.p95 ?? null,
+    load?.perSecond ?? null,
+    load && cpuMs(load, of),
+  ]);
+}
+
+function ratiosOf(
+  { bare, byHand, instant }: Record<'bare' | 'byHand' | 'instant', TaskTimes>,
+  loads: { byHand: TaskLoad; instant: TaskLoad },
+  world: World,
+): Ratio[] {
   const atMost = (value: number) => ({ wanted: { at_most: value } });
-  const ways = [baton.toCallback, byHand.toCallback] as const;
+  const none = Number.NaN;
+  const [own, other] = [instant.toCallback, byHand.toCallback];
+  const perSecond = loads.instant.perSecond / loads.byHand.perSecond;
   return [
-    ratio('submit ÷ bare eager start, p50', baton.submit.p50 / bare.p50, atMost(1.5)),
-    ratio('submit ÷ bare eager start, p95', baton.submit.p95 / bare.p95),
-    ratio('submit → callback ÷ plain, p50', ways[0].p50 / ways[1].p50, atMost(1)),
-    ratio('submit → callback ÷ plain, p95', ways[0].p95 / ways[1].p95),
-    ratio('tasks a second ÷ plain', baton.perSecond / byHand.perSecond, { wanted: { at_least: 1 } }),
-    ratio('CPU of a task ÷ plain', cpuMs(baton, world) / cpuMs(byHand, world)),
+    ratio('submit ÷ bare eager start, p50', instant.submit.p50 / bare.submit.p50, atMost(1.5)),
+    ratio('submit ÷ bare eager start, p95', instant.submit.p95 / bare.submit.p95),
+    ratio('submit → callback ÷ plain, p50', (own?.p50 ?? none) / (other?.p50 ?? none), atMost(1)),
+    ratio('submit → callback ÷ plain, p95', (own?.p95 ?? none) / (other?.p95 ?? none)),
+    ratio('tasks a second ÷ plain', perSecond, { wanted: { at_least: 1 } }),
+    ratio('CPU of a task ÷ plain', cpuMs(loads.instant, world) / cpuMs(loads.byHand, world)),
   ];
 }
 
@@ -155,51 +200,47 @@ await runBench({ name: 'tasks', title: 'Tasks' }, async ({ size, quick, profiles
   const baton = await prepareBaton(profiles);
   const receiver = await startCallbackReceiver(services().tls);
   const world: World = { ...engine, baton, receiver, alone, together: alone * 2 };
-  const slow: World = {
-    ...world,
-    alone: Math.ceil(alone / SLOW_SHARE),
-    together: Math.ceil(world.together / SLOW_SHARE),
-  };
+  const slow: World = { ...world, together: Math.ceil(world.together / SLOW_SHARE) };
 
-  say('raw INSERT');
-  const insert = await rawInsert(world);
-  say('bare eager workflow');
-  const bare = await bareEager(world);
-  say('plain hand-written workflow');
-  const byHand = await plain(world);
-  say('Baton, instant steps');
-  const instant = await ours('', world, REHEARSAL);
+  say('one after another: raw INSERT, bare eager workflow, plain hand-written workflow, Baton');
+  const times = await measureAlone(world);
+  say('plain hand-written workflow by many');
+  const plainKind = await plain('', world);
+  const byHand = await measureTogether(plainKind, world);
+  await plainKind.close();
+  say('Baton by many, instant steps');
+  const instantKind = await ours('', world, REHEARSAL);
+  const instant = await measureTogether(instantKind, world);
+  const instantEvents = await instantKind.events();
+  await instantKind.close();
   say('Baton, each step an activity on a task queue');
-  const queued = await ours('-queued', slow, { ...REHEARSAL, step_ms: 250 });
+  const queuedKind = await ours('-queued', slow, { ...REHEARSAL, step_ms: 250 });
+  const count = Math.ceil(alone / SLOW_SHARE);
+  const [queuedTimes] = await inTurns([queuedKind], { practice: Math.min(5, count), times: count });
+  const queued = await measureTogether(queuedKind, slow);
+  const queuedEvents = await queuedKind.events();
+  await queuedKind.close();
 
-  const none = [null, null, null, null];
-  const load = (title: string, { submit, toCallback, perSecond, ...rest }: TaskLoad, of: World) =>
-    row(title, [
-      submit.p50,
-      submit.p95,
-      toCallback.p50,
-      toCallback.p95,
-      perSecond,
-      cpuMs({ submit, toCallback, perSecond, ...rest }, of),
-    ]);
   receiver.close();
   await engine.connection.close();
   await baton.fresh.drop();
   return {
     tables: [
       timesOf([
-        row('raw INSERT', [insert.p50, insert.p95, ...none]),
-        row('bare eager workflow', [bare.p50, bare.p95, ...none]),
-        load('plain workflow by hand', byHand, world),
-        load('Baton, three steps', instant, world),
-        load('Baton, steps of 250 ms on a task queue', queued, slow),
+        timesRow('raw INSERT', times.insert, null, world),
+        timesRow('bare eager workflow', times.bare, null, world),
+        timesRow('plain workflow by hand', times.byHand, byHand, world),
+        timesRow('Baton, three steps', times.instant, instant, world),
+        ...(queuedTimes
+          ? [timesRow('Baton, steps of 250 ms on a task queue', queuedTimes, queued, slow)]
+          : []),
       ]),
       ...costTables('1,000 tasks', instant.used, world.together, 1_000),
     ],
     ratios: [
-      ...ratiosOf(bare, byHand, instant, world),
-      ratio('events in the history of a task', instant.events, { digits: 0 }),
-      ratio('the same with steps on a queue', queued.events, { digits: 0 }),
+      ...ratiosOf(times, { byHand, instant }, world),
+      ratio('events in the history of a task', instantEvents, { digits: 0 }),
+      ratio('the same with steps on a queue', queuedEvents, { digits: 0 }),
     ],
   };
 });

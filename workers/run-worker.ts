@@ -27,6 +27,12 @@ type Needs = {
   telemetry: Telemetry;
 };
 
+/**
+ * Workflow tasks under way in one process. A short run is one workflow task from its start to its callback, and waits
+ * for the database most of that time; what finds no place goes to another process over the task queue.
+ */
+const RUNS_AT_ONCE = 100;
+
 /** A worker that polls until it is told to stop. */
 export type RunningWorker = {
   /** Lets what is under way end, then resolves. */
@@ -58,6 +64,7 @@ export async function startRunWorker(needs: Needs): Promise<RunningWorker> {
       ...createRehearsalActivities({ database, onRecorded }),
     },
     enableNonLocalActivities: false,
+    maxConcurrentWorkflowTaskExecutions: RUNS_AT_ONCE,
     // What an abandoned worker held goes to another one after this.
     stickyQueueScheduleToStartTimeout: '5 s',
     shutdownGraceTime: '5 s',

@@ -6,8 +6,17 @@ import { sideBySide, summarise, timed, type Summary } from './figures.ts';
 /** Something that takes a task in and answers its id. */
 export type Submit = () => Promise<string>;
 
-/** Times in milliseconds; what the tasks that came together took. */
-export type TaskLoad = { submit: Summary; toCallback: Summary; perSecond: number; used: Used };
+/** One kind of task; `receiver` gets its callbacks, and `ended` waits until a task is over, its workflow closed and all. */
+export type TaskKind = {
+  submit: Submit;
+  ended: (id: string) => Promise<unknown>;
+  receiver?: CallbackReceiver;
+};
+
+/** Milliseconds; no callback, no time of one. */
+export type TaskTimes = { submit: Summary; toCallback: Summary | null };
+/** What tasks that came together took. */
+export type TaskLoad = { perSecond: number; used: Used };
 
 /** Submits tasks over HTTP to the API at `url`. @throws on any answer but 201 */
 export function submitter(
@@ -25,53 +34,50 @@ export function submitter(
   };
 }
 
+/** Submits one task and waits for its callback; answers its id and the times until then. */
+async function takeOne({ submit, receiver }: TaskKind) {
+  const began = performance.now();
+  const id = await submit();
+  const submitMs = performance.now() - began;
+  const toCallbackMs = receiver ? (await receiver.arrival(id)) - began : null;
+  return { id, submitMs, toCallbackMs };
+}
+
 /**
- * Some tasks for practice, `alone` ones one after another, and `together` ones by `submitters`. `ended` waits until a
- * task is over, its workflow closed and all; `database` is looked at for what the last ones leave there.
+ * Tasks one after another, one of each kind in turn: what is compared is measured in the same moment and at the same
+ * pace, since a processor that rests wakes up slowly. The first `practice` rounds do not count.
  */
-export async function loadTasks(
-  {
-    submit,
-    ended,
-    receiver,
-    database,
-  }: {
-    submit: Submit;
-    ended: (id: string) => Promise<unknown>;
-    receiver: CallbackReceiver;
-    database: string;
-  },
-  {
-    practice,
-    alone,
-    together,
-    submitters,
-  }: {
-    practice: number;
-    alone: number;
-    together: number;
-    submitters: number;
-  },
+export async function inTurns(
+  kinds: readonly TaskKind[],
+  { practice, times }: { practice: number; times: number },
+): Promise<TaskTimes[]> {
+  const samples = kinds.map(() => ({ submit: [] as number[], toCallback: [] as number[] }));
+  for (let round = 0; round < practice + times; round += 1) {
+    for (const [place, kind] of kinds.entries()) {
+      const { id, submitMs, toCallbackMs } = await takeOne(kind);
+      await kind.ended(id);
+      if (round < practice) continue;
+      samples[place]?.submit.push(submitMs);
+      if (toCallbackMs !== null) samples[place]?.toCallback.push(toCallbackMs);
+    }
+  }
+  return samples.map(({ submit, toCallback }) => ({
+    submit: summarise(submit),
+    toCallback: toCallback.length > 0 ? summarise(toCallback) : null,
+  }));
+}
+
+/** So many tasks of one kind by `submitters` side by side; `database` is looked at for what they leave there. */
+export async function sideBySideLoad(
+  kind: TaskKind,
+  { times, submitters, database }: { times: number; submitters: number; database: string },
 ): Promise<TaskLoad> {
-  const submits: number[] = [];
-  const callbacks: number[] = [];
-  const one = async () => {
-    const began = performance.now();
-    const id = await submit();
-    submits.push(performance.now() - began);
-    callbacks.push((await receiver.arrival(id)) - began);
-    return id;
-  };
-  for (let number = 0; number < practice; number += 1) await ended(await one());
-  submits.length = 0;
-  callbacks.length = 0;
-  for (let number = 0; number < alone; number += 1) await ended(await one());
-  const times = { submit: summarise(submits), toCallback: summarise(callbacks) };
   let tookMs = Number.NaN;
   const used = await measured(database, async () => {
     const ids: string[] = [];
-    tookMs = await timed(() => sideBySide(together, submitters, async () => void ids.push(await one())));
-    await Promise.all(ids.slice(-submitters).map(ended));
+    const one = async () => void ids.push((await takeOne(kind)).id);
+    tookMs = await timed(() => sideBySide(times, submitters, one));
+    await Promise.all(ids.slice(-submitters).map(kind.ended));
   });
-  return { ...times, perSecond: (1_000 * together) / tookMs, used };
+  return { perSecond: (1_000 * times) / tookMs, used };
 }
