@@ -97,7 +97,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       const { way, spans } = await wayTo(request, 'POST /api/v1/tasks');
       assert.deepEqual(way, [
         'POST callback',
-        'activity sendCallback',
+        'activity endRun',
         'workflow taskRun',
         'start taskRun',
         'POST /api/v1/tasks',
