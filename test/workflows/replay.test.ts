@@ -13,6 +13,8 @@ import { planAgain } from '../../src/domain/rerun.ts';
 import { TASK_TYPES } from '../../src/domain/task-run.ts';
 import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
 import { eventually, startRuns, useRuntime, type Runs } from '../support/runs.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { services } from '../support/services.ts';
 import { playModels } from './model-plays.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
@@ -22,7 +24,8 @@ const AGENTS_FOLDER = join(FOLDER, 'agents');
 /**
  * Histories of workflows that ran on earlier versions: what they recorded must lead the code of today the same
  * way, or runs under way break at the next deploy. After a change that is meant to be incompatible, and guarded,
- * `RECORD_HISTORIES=1 npm test -- replay` records them anew (`models`: those of agents with models alone); commit the new ones beside the old.
+ * `RECORD_HISTORIES=1 npm test -- replay` records them anew (`models`: those of agents with models alone; names of
+ * plays, with a comma between them: those); commit the new ones beside the old.
  */
 describe('recorded histories', function () {
   this.timeout(60_000);
@@ -30,8 +33,8 @@ describe('recorded histories', function () {
   before(async () => {
     useRuntime(pino({ level: 'silent' }));
     const wish = process.env['RECORD_HISTORIES'];
-    if (wish && wish !== 'models') await recordAll();
-    if (wish) await recordModels();
+    if (wish && wish !== 'models') await recordPlays(wish);
+    if (wish === '1' || wish === 'models') await recordModels();
   });
 
   for (const folder of [FOLDER, AGENTS_FOLDER]) {
@@ -94,11 +97,13 @@ async function playAtRandom(runs: Runs, number: number): Promise<string> {
   return id;
 }
 
-async function recordAll(): Promise<void> {
+/** Those of a list of names, with a comma between them; `1` for all. */
+async function recordPlays(names: string): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const runs = await startRuns();
   try {
     for (const [name, play] of Object.entries(PLAYS)) {
+      if (names !== '1' && !names.split(',').includes(name)) continue;
       const id = await play(runs);
       await runs.client.workflow
         .getHandle(id)
@@ -157,7 +162,17 @@ const NOWHERE = 'https://127.0.0.1:1/';
 const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
   completed: (runs) => runs.submit({}),
   'completed-slowly': (runs) => runs.submit({ rehearsal: { steps: 2, step_ms: 300, progress_events: 3 } }),
-  'callback-refused': (runs) => runs.submit({ rehearsal: { steps: 1 }, callbackUrl: NOWHERE }),
+  async 'called-back'(runs) {
+    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    try {
+      const id = await runs.submit({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
+      await receiver.receives(1);
+      return id;
+    } finally {
+      await receiver.close();
+    }
+  },
+  'called-back-in-vain': (runs) => runs.submit({ rehearsal: { steps: 1 }, callbackUrl: NOWHERE }),
   recovered: (runs) => runs.submit({ rehearsal: { steps: 2, fail: { step: 1, times: 2 } } }),
   failed: (runs) => runs.submit({ rehearsal: { unrecoverable: { step: 3 }, step_ms: 300 } }),
   escalated: (runs) => runs.submit({ rehearsal: { escalate: { step: 2, reason: 'why?' } } }),
