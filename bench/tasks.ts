@@ -75,7 +75,7 @@ async function rawInsert({ baton }: World): Promise<Ready> {
       return id;
     },
     ended: async () => {},
-    close: async () => void (await database.close()),
+    close: () => database.close(),
   };
 }
 

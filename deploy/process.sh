@@ -6,9 +6,6 @@ cd "$(dirname "$0")/.."
 process=${1:-}
 [ $# -eq 0 ] || shift
 
-# An empty variable counts as not given; Temporal's SDK would take an empty key for a key, and switch TLS on.
-for name in $(env | sed -n 's/^\(TEMPORAL_[A-Z_]*\)=$/\1/p'); do unset "$name"; done
-
 # Calls into the workflow sandbox go without a watchdog, see the file.
 service() {
   exec node --import ./workers/sandbox-preload.ts "$@"

@@ -1,5 +1,5 @@
 import { Connection } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { temporalPlace } from '../src/temporal-place.ts';
 import type { Backing } from './backing.ts';
 import type { Say } from './progress.ts';
 import { readTemporalPlan } from './temporal-plan.ts';
@@ -21,7 +21,7 @@ const INDEXED_VALUE_TYPES = {
  * @throws a sentence when it doesn't answer
  */
 export async function givenTemporal(say: Say): Promise<Backing> {
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = temporalPlace();
   const shown = `${connectionOptions.address ?? ''}, namespace ${namespace}`;
   try {
     const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10 s' });

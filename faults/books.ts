@@ -9,6 +9,9 @@ import type { PlannedTask } from './plan-tasks.ts';
  * and Temporal say. Plain data, so that checks can be tried on planted violations. Times are milliseconds since 1970.
  */
 
+/** Workflows that wait for their time and then find that there is nothing to do any more (docs/decisions/0018). */
+export const MAY_WAIT: ReadonlySet<string> = new Set(['webhookDelivery', 'webhookAttempt']);
+
 /** One answer about a run, as its caller got it. */
 export type Told = { asked: 'submit' | 'poll' | 'pause' | 'continue' | 'cancel'; status: number } & Partial<{
   state: TaskState;

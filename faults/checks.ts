@@ -1,4 +1,4 @@
-import { none, some, type Books, type Line } from './books.ts';
+import { MAY_WAIT, none, some, type Books, type Line } from './books.ts';
 import { deliveryLines } from './checks-deliveries.ts';
 import { taskLines } from './checks-tasks.ts';
 
@@ -6,9 +6,6 @@ import { taskLines } from './checks-tasks.ts';
 export function checkStory(books: Books): Line[] {
   return [...taskLines(books), ...deliveryLines(books), ...engineLines(books), ...storyLines(books)];
 }
-
-/** Workflows that wait for their time and then find that there is nothing to do any more (docs/decisions/0018). */
-const MAY_WAIT = new Set(['webhookDelivery', 'webhookAttempt']);
 
 function engineLines({ workflows, runs, deliveries }: Books): Line[] {
   const failedRuns = new Set(runs.filter(({ state }) => state === 'failed').map(({ id }) => id));

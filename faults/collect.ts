@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { Client as Database } from 'pg';
 import { withClient } from '../dev/postgres.ts';
 import type { FeedEvent } from '../src/domain/feed-events.ts';
+import { MAY_WAIT } from './books.ts';
 import type { Books, CallbackRow, DeliveryRow, RunRow, Switching, WorkflowRow } from './books.ts';
 
 type FromTables = Pick<Books, 'runs' | 'feed' | 'storedEvents' | 'deliveries' | 'switchings' | 'notices'> & {
@@ -72,16 +74,24 @@ async function switchingsOf(database: Database): Promise<Switching[]> {
   );
 }
 
-/** Every workflow that Temporal knows of. */
+/** What is done is closed within so long: a backlog lingers for a moment, in case more comes. */
+const CLOSES_WITHIN_MS = 20_000;
+
+/** Every workflow that Temporal knows of, once those are closed that have nothing to wait for. */
 export async function collectWorkflows(address: string, namespace: string): Promise<WorkflowRow[]> {
   const connection = await Connection.connect({ address });
   try {
     const client = new Client({ connection, namespace });
-    const rows: WorkflowRow[] = [];
-    for await (const { workflowId: id, type, status } of client.workflow.list()) {
-      rows.push({ id, type, status: status.name });
+    const until = Date.now() + CLOSES_WITHIN_MS;
+    for (;;) {
+      const rows: WorkflowRow[] = [];
+      for await (const { workflowId: id, type, status } of client.workflow.list()) {
+        rows.push({ id, type, status: status.name });
+      }
+      const isClosing = rows.some(({ type, status }) => status === 'RUNNING' && !MAY_WAIT.has(type));
+      if (!isClosing || Date.now() > until) return rows;
+      await wait(500);
     }
-    return rows;
   } finally {
     await connection.close();
   }

@@ -43,7 +43,10 @@ export function watchOver(parts: Readonly<Record<PartName, Part>>, say: (sentenc
   };
 }
 
-/** Where a webhook's deliveries are sent, once it is disabled: switches it on and has what was held sent. */
+/**
+ * Where a webhook's deliveries are sent, once it is disabled: switches it on, tries by hand with one of the failed ones,
+ * and has what was held sent.
+ */
 export async function enableAndRecover(
   caller: Caller,
   webhookId: string,
@@ -54,6 +57,15 @@ export async function enableAndRecover(
   const { json } = (await caller.insist('GET', path, { until: [200] }, isOver)) ?? {};
   if (json?.status !== 'disabled') return;
   await caller.insist('PATCH', path, { body: { active: true }, until: [200] }, isOver);
+  const list = `${path}/deliveries?status=held&limit=1`;
+  const [one] = (await caller.insist('GET', list, { until: [200] }, isOver))?.json?.data ?? [];
+  if (one)
+    await caller.insist(
+      'POST',
+      `/api/v1/deliveries/${one.id}/retry`,
+      { body: {}, until: [202, 409] },
+      isOver,
+    );
   const wish = { since: since.toISOString(), statuses: ['held', 'failed'] };
   // 409: it was disabled again meanwhile, by retries that were under way.
   await caller.insist('POST', `${path}/recover`, { body: wish, until: [202, 409] }, isOver);

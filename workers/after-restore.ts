@@ -1,9 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { readRestored } from '../src/configuration.ts';
 import { runsAmong, takeUpAgain, type TakenUp } from '../src/database/after-restore.ts';
 import { connectDatabase } from '../src/database/connect.ts';
 import { checkSchema } from '../src/database/schema.ts';
+import { temporalPlace } from '../src/temporal-place.ts';
 import { createOrphanControl } from '../src/workflows/control-orphans.ts';
 
 /** What was done after a restore. `orphans`: runs that only Temporal knows, ended where that was wished. */
@@ -19,7 +19,7 @@ export async function afterRestore(
   { endOrphans }: { endOrphans: boolean },
 ): Promise<AfterRestore> {
   const { databaseUrl, taskQueue } = readRestored(environment);
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = temporalPlace(environment);
   const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' });
   const database = await connectDatabase(databaseUrl, 1);
   try {

@@ -1,10 +1,10 @@
 import { Client } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, type DataConverter } from '@temporalio/common';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { KeyRing } from '../src/security/key-ring.ts';
 import type { Tracing } from '../src/telemetry/tracing.ts';
+import { temporalPlace } from '../src/temporal-place.ts';
 import { SEARCH_ATTRIBUTES } from '../src/workflows/messages.ts';
 import { dataConverterOf } from './data-converter.ts';
 import { UNOBSERVED, type Telemetry } from './telemetry.ts';
@@ -28,7 +28,7 @@ export async function connectTemporal(
   payloadKeys: KeyRing | null = null,
   tracing: Tracing | null = null,
 ): Promise<Required<Engine>> {
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = temporalPlace();
   const connection = await NativeConnection.connect(connectionOptions);
   const dataConverter = dataConverterOf(payloadKeys);
   const interceptors = { workflow: clientInterceptors(tracing) };

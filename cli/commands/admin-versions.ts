@@ -43,11 +43,11 @@ function rowOf({ build, status, share, open }: VersionView) {
 async function withVersions<T>(work: (control: VersionControl) => Promise<T>): Promise<T> {
   // What only these commands need is loaded with them.
   const { Client, Connection } = await import('@temporalio/client');
-  const { loadClientConnectConfig } = await import('@temporalio/envconfig');
   const { readDeployment } = await import('../../src/configuration.ts');
+  const { temporalPlace } = await import('../../src/temporal-place.ts');
   const { createVersionControl } = await import('../../src/workflows/control-versions.ts');
   const deployment = readingEnvironment(() => readDeployment(process.env));
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = temporalPlace();
   const address = connectionOptions.address ?? 'localhost:7233';
   const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' }).catch(
     (error: unknown) => {

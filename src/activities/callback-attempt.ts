@@ -26,14 +26,19 @@ export type CallbackMeans = {
 /**
  * Makes the next attempt of a callback (specification 2.4, 5.2, 6.4). Its row is in the audit log before anything is
  * sent, and attempts are counted there: a call that finds the database away, or whose process dies before it sends, is
- * none.
+ * none; nor is one that another process was quicker than.
  * @throws ApplicationFailure of type `CallbackFailed` when the receiver did not answer 2xx in time: with the wait
  *   before the next attempt, or not to be retried after the last one
  */
 export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) => Promise<{ status: number }>;
 
+/** When it is looked again whether another process has come to an end with its attempt. */
+const LOOK_AGAIN_MS = 1_000;
+
 /** What an attempt sends: the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
+/** One attempt of it; `earlier` ones were begun before. */
+type NextAttempt = Callback & { earlier: number };
 
 export function createCallbackAttempt(means: CallbackMeans): CallbackAttempt {
   return async (pending, signal) => {
@@ -48,7 +53,8 @@ export function createCallbackAttempt(means: CallbackMeans): CallbackAttempt {
     };
     try {
       const headers = { ...callback.headers, ...traced.headers };
-      return await attempt({ ...means, onAttempt }, id, { ...callback, headers }, signal);
+      const { attempts: earlier } = pending;
+      return await attempt({ ...means, onAttempt }, id, { ...callback, headers, earlier }, signal);
     } finally {
       traced.end(made);
     }
@@ -74,10 +80,11 @@ function callbackOf(pending: PendingCallback, { openSecret }: CallbackMeans): Ca
 async function attempt(
   means: CallbackMeans,
   executionId: string,
-  callback: Callback,
+  callback: NextAttempt,
   signal: AbortSignal,
 ): Promise<{ status: number }> {
   const { database, sender, newId, clock } = means;
+  if (callback.earlier >= CALLBACK_ATTEMPTS) throw callbackFailed('the last attempt was interrupted', null);
   const id = newId();
   const begun = {
     id,
@@ -87,8 +94,8 @@ async function attempt(
     request_body: callback.body,
     attempted_at: clock(),
   };
-  const number = await beginAttempt(database, begun, CALLBACK_ATTEMPTS);
-  if (number === null) throw callbackFailed('the last attempt was interrupted', null);
+  const number = await beginAttempt(database, begun, callback.earlier);
+  if (number === null) throw callbackFailed('another process is at it', LOOK_AGAIN_MS);
   const record = await sender.attempt({
     url: callback.url,
     headers: callback.headers,

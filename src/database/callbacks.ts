@@ -10,6 +10,8 @@ import type { TaskRunRow } from './task-runs.ts';
 
 export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
 
+const UNKNOWN_END = 'what became of this attempt could not be noted';
+
 /** An attempt as it is known before it is sent. */
 export type BegunAttempt = Pick<
   CallbackAttemptRow,
@@ -41,29 +43,32 @@ export async function callbackAttempts(
 }
 
 /**
- * Writes the row of an attempt before it is sent and answers its number, counted from 1; null, and nothing is
- * written, where `most` were begun already. An attempt that was begun before and never completed (its process
- * died, or could not write) is closed as `interrupted` in the same statement.
+ * Writes the row of the next attempt before it is sent and answers its number, counted from 1; null, and nothing is
+ * written, where the callback is settled or another attempt was begun after `earlier` ones were seen. An earlier attempt
+ * of which nobody has noted the end (its process died, or could not write) is closed as `interrupted` with it.
  */
 export async function beginAttempt(
   database: Database,
   begun: BegunAttempt,
-  most: number,
+  earlier: number,
 ): Promise<number | null> {
   const statement = sql<{ attempt: number }>`
-    with closed as (
+    with run as (
+      select id from task_runs
+      where id = ${begun.execution_id}::uuid and callback_status = 'pending'
+        and ${earlier} = (select count(*) from workflow_webhook_deliveries log where log.execution_id = task_runs.id)
+      for update
+    ), closed as (
       update workflow_webhook_deliveries
-      set failure = 'interrupted', message = 'what became of this attempt could not be noted',
-          completed_at = ${begun.attempted_at.toISOString()}::timestamptz
-      where execution_id = ${begun.execution_id}::uuid and completed_at is null
+      set failure = 'interrupted', message = ${UNKNOWN_END}, completed_at = ${begun.attempted_at.toISOString()}::timestamptz
+      where execution_id = (select id from run) and completed_at is null
     )
     insert into workflow_webhook_deliveries
       (id, execution_id, attempt, url, request_headers, request_body, attempted_at)
-    select ${begun.id}::uuid, ${begun.execution_id}::uuid, 1 + count(*), ${begun.url},
+    select ${begun.id}::uuid, run.id, 1 + ${earlier}::integer, ${begun.url},
            ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
            ${begun.attempted_at.toISOString()}::timestamptz
-    from workflow_webhook_deliveries where execution_id = ${begun.execution_id}::uuid
-    having count(*) < ${most}
+    from run
     returning attempt
   `.compile(statements(database));
   return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
@@ -113,7 +118,8 @@ export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret
   url: string;
   body: string;
   completedAt: Date;
-  /** The last attempt that was begun; null before the first. `endedAt` is null as long as nobody has noted its end. */
+  /** How many attempts were begun, and the last one of them; `endedAt` is null as long as nobody has noted its end. */
+  attempts: number;
   last: {
     attemptedAt: Date;
     endedAt: Date | null;
@@ -129,9 +135,10 @@ export async function pendingCallback(
 ): Promise<PendingCallback | null> {
   const statement = sql<PendingRow>`
     select run.state, run.callback_secret, run.callback_url, run.callback_body, run.completed_at,
+      coalesce(last.attempt, 0) as attempts,
       last.attempted_at, last.completed_at as ended_at, last.next_attempt_at, last.message
     from task_runs run left join lateral (
-      select attempted_at, completed_at, next_attempt_at, message from workflow_webhook_deliveries
+      select attempt, attempted_at, completed_at, next_attempt_at, message from workflow_webhook_deliveries
       where execution_id = run.id order by attempt desc limit 1
     ) as last on true
     where run.id = ${executionId}::uuid and run.callback_status = 'pending' and run.completed_at is not null
@@ -139,7 +146,8 @@ export async function pendingCallback(
   `.compile(statements(database));
   const [row] = (await runPrepared(database, statement)).rows;
   if (!row) return null;
-  const { state, callback_secret, callback_url: url, callback_body: body, attempted_at, message } = row;
+  const { state, callback_secret, callback_url: url, callback_body: body } = row;
+  const { attempts, attempted_at, message } = row;
   const last =
     attempted_at === null
       ? null
@@ -156,6 +164,7 @@ export async function pendingCallback(
     url,
     body,
     completedAt: new Date(row.completed_at),
+    attempts,
     last,
   };
 }
@@ -165,6 +174,7 @@ type PendingRow = Pick<TaskRunRow, 'state' | 'callback_secret'> & {
   callback_url: string;
   callback_body: string;
   completed_at: string;
+  attempts: number;
   attempted_at: string | null;
   ended_at: string | null;
   next_attempt_at: string | null;
@@ -185,7 +195,7 @@ export async function giveUpCallback(database: Database, executionId: string, at
     outcome: 'failed',
     response_status: null,
     failure: 'interrupted',
-    message: 'what became of the last attempt could not be noted',
+    message: UNKNOWN_END,
     duration_ms: null,
     next_attempt_at: null,
   };
@@ -193,7 +203,11 @@ export async function giveUpCallback(database: Database, executionId: string, at
     with run as (
       update task_runs set last_seq = last_seq + 1, view_seq = last_seq + 1, callback_status = 'failed'
       where id = ${executionId}::uuid and callback_status = 'pending'
-      returning last_seq
+      returning id, last_seq
+    ), closed as (
+      update workflow_webhook_deliveries
+      set failure = 'interrupted', message = ${data.message}, completed_at = ${at.toISOString()}::timestamptz
+      where execution_id = (select id from run) and completed_at is null
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
       select ${executionId}::uuid, last_seq, 'callback.given-up', 'callback.attempted',

@@ -1,5 +1,4 @@
 import { Client, Connection } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { dataConverterOf } from '../../workers/data-converter.ts';
 import { observeDatabase, openObservation } from '../../workers/observation.ts';
@@ -13,6 +12,7 @@ import { answerHeaders } from '../security/answer-headers.ts';
 import { checkSchema } from '../database/schema.ts';
 import { createTokens } from '../security/tokens.ts';
 import { tellOfChannel } from '../telemetry/readings.ts';
+import { temporalPlace } from '../temporal-place.ts';
 import { createTaskControl } from '../workflows/control.ts';
 import { createChannel } from './channel.ts';
 import { createHealthAnswers } from './health.ts';
@@ -57,7 +57,7 @@ async function serve(
   const database = await connectDatabase(databaseUrl, DATABASE_POOL);
   await checkSchema(database);
   const notifications = await startNotifications(databaseUrl, log);
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = temporalPlace();
   // Where Temporal is away, viewers see what is stored.
   const connection = Connection.lazy(connectionOptions);
   const dataConverter = dataConverterOf(configuration.payloadKeys);

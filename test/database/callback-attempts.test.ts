@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import {
+  beginAttempt,
+  callbackAttempts,
+  endAttempt,
+  giveUpCallback,
+  pendingCallback,
+} from '../../src/database/callbacks.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { findRun, insertRun } from '../../src/database/task-runs.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+
+const URL = 'https://receiver.example.com/';
+
+/** Two processes may take the same callback for theirs: one that was frozen for a while, and who went on without it. */
+describe('the log of a callback', () => {
+  let fresh: FreshDatabase;
+  let installation: Installation;
+  let database: Database;
+  let id: string;
+  before(async () => {
+    fresh = await freshDatabase();
+    installation = await setUpInstallation(fresh.url, {
+      workspaceName: 'Test',
+      projectName: 'Test',
+      adminEmail: 'admin@example.com',
+    });
+    database = await connectDatabase(fresh.url);
+  });
+  after(async () => {
+    await database.close();
+    await fresh.drop();
+  });
+  beforeEach(async () => {
+    id = randomUUIDv7();
+    const { workspace_id, project_id } = installation;
+    await insertRun(database, {
+      id,
+      workspace_id,
+      project_id,
+      created_by: 'key:test',
+      title: 'A test',
+      description: null,
+      task_type: 'feature',
+      metadata: {},
+      callback_url: URL,
+      callback_secret: 'sealed',
+      created_at: new Date(),
+    });
+    await database.em
+      .fork()
+      .execute(
+        `update task_runs set state = 'completed', started_at = now(), completed_at = now(), callback_body = '{}' where id = ?`,
+        [id],
+      );
+  });
+
+  const begin = async (earlier: number) => {
+    const attempt = { id: randomUUIDv7(), execution_id: id, url: URL, attempted_at: new Date() };
+    const number = await beginAttempt(
+      database,
+      { ...attempt, request_headers: {}, request_body: '{}' },
+      earlier,
+    );
+    return { id: attempt.id, number };
+  };
+  const end = async (attempt: string, status: number) => {
+    const ended = {
+      response_status: status,
+      response_headers: {},
+      response_body: '',
+      failure: null,
+      message: null,
+      address: '192.0.2.1',
+      duration_ms: 3,
+      completed_at: new Date(),
+      next_attempt_at: null,
+    };
+    const at = new Date().toISOString();
+    const entry = { key: `callback.attempted:${attempt}`, type: 'callback.attempted' as const, at, data: {} };
+    await endAttempt(
+      database,
+      { id: attempt, executionId: id, ended, entry },
+      status < 300 ? 'delivered' : null,
+    );
+  };
+  const log = async () =>
+    (await callbackAttempts(database, id)).map(({ attempt, response_status, failure }) => [
+      attempt,
+      response_status,
+      failure,
+    ]);
+
+  it('has one attempt where two processes begin the same one in the same moment', async () => {
+    const both = await Promise.allSettled([begin(0), begin(0)]);
+    const numbers = both.map((one) => (one.status === 'fulfilled' ? one.value.number : null));
+    assert.deepEqual(
+      numbers.filter((number) => number !== null),
+      [1],
+    );
+    assert.deepEqual(await log(), [[1, null, null]]);
+  });
+
+  it('has no further attempt by a process that has seen less, whether the other one has ended or not', async () => {
+    const { id: attempt } = await begin(0);
+    assert.equal((await begin(0)).number, null);
+    await end(attempt, 204);
+    assert.equal((await begin(0)).number, null);
+    assert.equal((await begin(1)).number, null, 'what is delivered is not sent again');
+    assert.deepEqual(await log(), [[1, 204, null]]);
+    assert.equal(await pendingCallback(database, id), null);
+  });
+
+  it('closes what nobody has noted the end of with the next attempt', async () => {
+    const { id: first } = await begin(0);
+    const pending = await pendingCallback(database, id);
+    assert.equal(pending?.attempts, 1);
+    assert.equal(pending.last?.endedAt, null);
+    assert.equal((await begin(1)).number, 2);
+    await end(first, 204);
+    assert.deepEqual(await log(), [
+      [1, null, 'interrupted'],
+      [2, null, null],
+    ]);
+    assert.equal((await pendingCallback(database, id))?.attempts, 2, 'a late answer settles nothing');
+  });
+
+  it('is closed where the callback is given up', async () => {
+    for (const earlier of [0, 1, 2]) await begin(earlier);
+    await giveUpCallback(database, id, new Date());
+    assert.deepEqual(
+      (await log()).map(([, , failure]) => failure),
+      ['interrupted', 'interrupted', 'interrupted'],
+    );
+    assert.equal((await findRun(database, id))?.callback_status, 'failed');
+    assert.equal((await begin(3)).number, null);
+  });
+});
