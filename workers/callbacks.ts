@@ -14,7 +14,7 @@ import { outgoingTraces } from './tracing.ts';
 export type Callbacks = {
   attempt: CallbackAttempt;
   callBack: CallbacksAtOnce['callBack'];
-  /** Lets attempts under way end. */
+  /** Lets attempts under way end, or breaks them off after a moment. */
   close(): Promise<void>;
 };
 
@@ -47,12 +47,12 @@ export function openCallbacks({ configuration, database, sealing, telemetry, log
       );
     },
   });
-  const { callBack, drained } = createCallbacksAtOnce({ database, attempt });
+  const atOnce = createCallbacksAtOnce({ database, attempt });
   return {
     attempt,
-    callBack,
+    callBack: atOnce.callBack,
     async close() {
-      await drained();
+      await atOnce.close();
       await sender.close();
     },
   };

@@ -9,8 +9,8 @@ export type CallbacksAtOnce = {
    * the activity of the callbacks' own queue to go on, by what the audit log says. Never rejects.
    */
   callBack(executionId: string): Promise<boolean>;
-  /** Resolves when what is under way is over, which takes as long as an attempt may. */
-  drained(): Promise<void>;
+  /** Lets what is under way end for a moment, then breaks it off: the activity of the queue makes the next attempt. */
+  close(): Promise<void>;
 };
 
 type Means = { database: Database; attempt: CallbackAttempt };
@@ -19,9 +19,13 @@ type Means = { database: Database; attempt: CallbackAttempt };
 const BRIEF_MS = 500;
 /** Attempts under way in one process; receivers that hang fill these, and not the places of workflow tasks. */
 const AT_ONCE = 20;
+/** How long attempts may go on in a process that is to end. */
+const GRACE_MS = 5_000;
 
 export function createCallbacksAtOnce({ database, attempt }: Means): CallbacksAtOnce {
   const underWay = new Set<Promise<boolean>>();
+  // An attempt outlives the activity that has begun it.
+  const stopping = new AbortController();
 
   async function first(executionId: string): Promise<boolean> {
     try {
@@ -29,7 +33,7 @@ export function createCallbacksAtOnce({ database, attempt }: Means): CallbacksAt
       if (pending === null) return true;
       // Begun before, by a process that may still be at it.
       if (pending.last !== null) return false;
-      await attempt(pending, NEVER);
+      await attempt(pending, stopping.signal);
       return true;
     } catch {
       // It is in the audit log as far as it has come.
@@ -45,14 +49,13 @@ export function createCallbacksAtOnce({ database, attempt }: Means): CallbacksAt
       void calling.finally(() => underWay.delete(calling));
       return await withinMoment(calling);
     },
-    async drained() {
+    async close() {
+      const grace = setTimeout(() => stopping.abort(), GRACE_MS);
       await Promise.all(underWay);
+      clearTimeout(grace);
     },
   };
 }
-
-/** What nobody aborts: an attempt outlives the activity that has begun it, and has a time limit of its own. */
-const NEVER = new AbortController().signal;
 
 async function withinMoment(calling: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
