@@ -22,6 +22,9 @@ type Say = (sentence: string) => void;
 /** How long the rest may take to settle after all disturbances, on any machine. */
 const SETTLES_WITHIN_MS = 240_000;
 const TELLS_EVERY_MS = 10_000;
+/** A story that is interrupted takes its service down and ends with this code. */
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const INTERRUPTED = 130;
 /** What is under way when the load ends is given so long before the operator sends the rest. */
 const RETRIES_SEEN_MS = 20_000;
 
@@ -34,6 +37,8 @@ export async function playStory(plan: StoryPlan, say: Say): Promise<Report> {
   const authority = await createTestAuthority('Faults');
   const logs = local('faults', `${plan.seed}-logs`);
   const cast = await startCast(authority.ca, logs);
+  const takeDown = () => void cast.close().finally(() => process.exit(INTERRUPTED));
+  for (const signal of SIGNALS) process.once(signal, takeDown);
   say(`the service is up: ${Object.keys(cast.parts).length} processes; PostgreSQL lies on ${cast.disk.how}`);
   try {
     const seated = await seatReceivers(cast, authority, createRandom(plan.seed).fork());
@@ -45,6 +50,7 @@ export async function playStory(plan: StoryPlan, say: Say): Promise<Report> {
       await seated.close();
     }
   } finally {
+    for (const signal of SIGNALS) process.off(signal, takeDown);
     await cast.close();
   }
 }
