@@ -135,10 +135,10 @@ async function measureAlone(world: World) {
   return { insert, bare, byHand, instant };
 }
 
-/** By many submitters; a few for practice come before. */
+/** By many submitters. Half as many come before for practice: new processes have their code still to compile. */
 async function measureTogether(kind: Ready, { baton, together }: World): Promise<TaskLoad> {
   const database = baton.fresh.url;
-  await sideBySideLoad(kind, { times: Math.min(20, together), submitters: 4, database });
+  await sideBySideLoad(kind, { times: Math.ceil(together / 2), submitters: SUBMITTERS / 5, database });
   return await sideBySideLoad(kind, { times: together, submitters: SUBMITTERS, database });
 }
 
