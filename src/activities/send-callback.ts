@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { pendingCallback, type PendingCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
 import { CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
-import { callbackFailed, type CallbackAttempt } from './callback-attempt.ts';
+import { callbackFailed, LOOK_AGAIN_MS, type CallbackAttempt } from './callback-attempt.ts';
 import { keepBeating } from './heartbeat.ts';
 
 export type CallbackActivities = ReturnType<typeof createCallbackActivities>;
@@ -11,8 +11,6 @@ type Means = { database: Database; attempt: CallbackAttempt };
 
 /** An attempt that was begun so long ago is over, whatever became of its process. */
 const OVER_MS = CALLBACK_TIMEOUT_MS + 2_000;
-/** How soon it is looked again whether an attempt under way has ended. */
-const LOOK_MS = 1_000;
 /** Waits shorter than this are none: processes' clocks differ. */
 const SLACK_MS = 100;
 
@@ -42,7 +40,7 @@ export function createCallbackActivities({ database, attempt }: Means) {
 function holdBack({ last }: PendingCallback): void {
   const now = Date.now();
   const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= OVER_MS;
-  if (isUnderWay) throw callbackFailed('an attempt is under way', LOOK_MS);
+  if (isUnderWay) throw callbackFailed('an attempt is under way', LOOK_AGAIN_MS);
   const leftMs = (last?.nextAttemptAt?.getTime() ?? now) - now;
   if (leftMs > SLACK_MS) throw callbackFailed(last?.message ?? 'the callback was not accepted', leftMs);
 }
