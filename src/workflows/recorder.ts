@@ -74,28 +74,27 @@ export class Recorder {
   ): Promise<Result | null> {
     return await this.#inTurn(async () => {
       if (this.isGone) return null;
-      const news = this.#takeNews() ?? this.#nothingNew();
-      const result = await carry(news);
-      this.#noteWritten(news, result.recorded);
-      return this.isGone ? null : result;
+      return await this.#carry(this.#takeNews() ?? this.#nothingNew(), carry);
     });
   }
 
-  /**
-   * As {@link carryNews}, for the news that the run has ended; whoever looks for it finds it by its state then. Null
-   * also where the end is written already.
-   */
+  /** As {@link carryNews}, for the news that the run has ended. Null also where the end is written already. */
   async carryEnd<Result extends { recorded: RecordOutcome }>(
     carry: (news: RunChange) => Promise<Result>,
   ): Promise<Result | null> {
     return await this.#inTurn(async () => {
       const news = this.#takeNews();
-      if (news === null) return null;
-      const result = await carry(news);
-      this.#noteWritten(news, result.recorded);
-      this.#makeFindable();
-      return this.isGone ? null : result;
+      return news && (await this.#carry(news, carry));
     });
+  }
+
+  async #carry<Result extends { recorded: RecordOutcome }>(
+    news: RunChange,
+    carry: (news: RunChange) => Promise<Result>,
+  ): Promise<Result | null> {
+    const result = await carry(news);
+    this.#noteWritten(news, result.recorded);
+    return this.isGone ? null : result;
   }
 
   /** One write at a time: whoever comes while one is under way waits, and then takes all the news there are. */

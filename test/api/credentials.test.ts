@@ -14,7 +14,10 @@ describe('credentials', () => {
   let world: World;
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false });
+    world = await startWorld({
+      worker: false,
+      environment: { BATON_TOKEN_KEYS: `test:${RING_KEY.toString('base64')}` },
+    });
     owner = await world.signIn();
   });
   after(async () => await world.close());

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
@@ -11,8 +10,8 @@ import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { installRuntime } from '../../workers/temporal.ts';
 import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
+import { settingsOn } from '../support/settings.ts';
 
-const RING = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 export const PASSWORD = 'a good long password';
 
 /** An answer as a test looks at it; `json` is the parsed body, loosely typed on purpose. */
@@ -74,12 +73,7 @@ export async function startWorld(
   if (Runtime._instance === undefined) installRuntime(log);
   const configuration = readConfiguration({
     PORT: '0',
-    DATABASE_URL: fresh.url,
-    BATON_SEALING_KEYS: RING,
-    BATON_TOKEN_KEYS: RING,
-    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
-    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-    OUTBOUND_CA_FILE: services().tlsFiles.ca,
+    ...settingsOn(fresh.url),
     ...options.environment,
   });
   const installation = await setUpInstallation(fresh.url, {

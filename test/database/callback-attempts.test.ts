@@ -7,32 +7,24 @@ import {
   giveUpCallback,
   pendingCallback,
 } from '../../src/database/callbacks.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import type { Database } from '../../src/database/connect.ts';
 import { findRun, insertRun } from '../../src/database/task-runs.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
-import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+import type { Installation } from '../../src/installation.ts';
+import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 const URL = 'https://receiver.example.com/';
 
 /** Two processes may take the same callback for theirs: one that was frozen for a while, and who went on without it. */
 describe('the log of a callback', () => {
-  let fresh: FreshDatabase;
+  let fresh: FreshInstallation;
   let installation: Installation;
   let database: Database;
   let id: string;
   before(async () => {
-    fresh = await freshDatabase();
-    installation = await setUpInstallation(fresh.url, {
-      workspaceName: 'Test',
-      projectName: 'Test',
-      adminEmail: 'admin@example.com',
-    });
-    database = await connectDatabase(fresh.url);
+    fresh = await freshInstallation();
+    ({ database, installation } = fresh);
   });
-  after(async () => {
-    await database.close();
-    await fresh.drop();
-  });
+  after(() => fresh.close());
   beforeEach(async () => {
     id = randomUUIDv7();
     const { workspace_id, project_id } = installation;

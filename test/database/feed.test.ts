@@ -1,31 +1,23 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import type { Database } from '../../src/database/connect.ts';
 import { recordChange } from '../../src/database/feed.ts';
 import { findRun } from '../../src/database/task-runs.ts';
 import { initialView, progressOf, type Step, type StepStatus } from '../../src/domain/task-run.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import type { Installation } from '../../src/installation.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
-import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 describe('the stored picture of a run', () => {
-  let fresh: FreshDatabase;
+  let fresh: FreshInstallation;
   let database: Database;
   let installation: Installation;
 
   before(async () => {
-    fresh = await freshDatabase();
-    installation = await setUpInstallation(fresh.url, {
-      workspaceName: 'W',
-      projectName: 'P',
-      adminEmail: 'a@example.com',
-    });
-    database = await connectDatabase(fresh.url, 2);
+    fresh = await freshInstallation({ poolSize: 2 });
+    ({ database, installation } = fresh);
   });
-  after(async () => {
-    await database.close();
-    await fresh.drop();
-  });
+  after(() => fresh.close());
 
   const step = (name: string, status: StepStatus): Step => ({
     id: `id-of-${name}`,

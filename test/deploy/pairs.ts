@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,8 @@ import { inCheckout } from '../../dev/paths.ts';
 import { inWords } from '../../dev/processes.ts';
 import type { Child } from '../../dev/supervisor.ts';
 import { setUpInstallation, type Installation } from '../../src/installation.ts';
-import { freshDatabase, services } from '../support/services.ts';
+import { freshDatabase } from '../support/services.ts';
+import { settingsOn } from '../support/settings.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
 const ROOTS = {
@@ -62,18 +62,10 @@ export async function startPairs(environment: Record<string, string> = {}): Prom
     projectName: 'First',
     adminEmail: 'owner@example.com',
   });
-  const ring = () => `k1:${randomBytes(32).toString('base64')}`;
   const common = {
     ...process.env,
-    DATABASE_URL: database.url,
-    TEMPORAL_ADDRESS: services().temporalAddress,
-    TEMPORAL_NAMESPACE: services().namespace,
-    BATON_TASK_QUEUE: `pairs-${randomBytes(4).toString('hex')}`,
-    BATON_SEALING_KEYS: ring(),
-    BATON_TOKEN_KEYS: ring(),
+    ...settingsOn(database.url),
     CHANNEL_IN_API: 'false',
-    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-    OUTBOUND_CA_FILE: services().tlsFiles.ca,
     ...environment,
   };
   const ports: Record<Kind, number[]> = { api: [], gateway: [], 'task-worker': [], 'delivery-worker': [] };

@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { ConfigurationError } from '../../src/configuration.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
-import { setUpInstallation } from '../../src/installation.ts';
+import type { Database } from '../../src/database/connect.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
 import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
-import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const sealingOf = (ring: string) => createSealing(parseKeyRing(ring));
 
 describe('the secrets in the database, at the start of a process', function () {
   this.timeout(30_000);
-  let fresh: FreshDatabase;
+  let fresh: FreshInstallation;
   let database: Database;
   before(async () => {
-    fresh = await freshDatabase();
-    database = await connectDatabase(fresh.url, 2);
-    const { workspace_id } = await setUpInstallation(fresh.url, {
-      workspaceName: 'Test',
-      projectName: 'Test',
-      adminEmail: 'admin@example.com',
-    });
+    fresh = await freshInstallation({ poolSize: 2 });
+    ({ database } = fresh);
+    const { workspace_id } = fresh.installation;
     await checkSealedSecrets(database, sealingOf(`none:${key(9)}`));
     for (const ring of [`first:${key(1)}`, `second:${key(2)}`]) {
       const id = randomUUIDv7();
@@ -34,10 +29,7 @@ describe('the secrets in the database, at the start of a process', function () {
       );
     }
   });
-  after(async () => {
-    await database.close();
-    await fresh.drop();
-  });
+  after(() => fresh.close());
 
   it('open with all keys that sealed them, in any order', async () => {
     await checkSealedSecrets(database, sealingOf(`third:${key(3)},second:${key(2)},first:${key(1)}`));

@@ -1,21 +1,19 @@
-import { createHash, randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto';
+import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { readConfiguration, type Configuration } from '../../src/configuration.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { Delivery, DeliveryAttempt, Notification, Webhook } from '../../src/database/entities.ts';
 import { payloadText } from '../../src/domain/event-payload.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import type { EventKind } from '../../src/domain/event-kinds.ts';
 import type { Subscription } from '../../src/domain/webhook.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
 import { createDeliveryControl, type DeliveryControl } from '../../src/workflows/control-deliveries.ts';
 import { startDeliveryWorker, type DeliveryWorker } from '../../workers/delivery-worker.ts';
 import { connectTemporal, type Engine } from '../../workers/temporal.ts';
+import { freshInstallation } from './installation.ts';
 import { useRuntime } from './runs.ts';
-import { freshDatabase, services } from './services.ts';
-
-const RING = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+import { services } from './services.ts';
+import { settingsOn } from './settings.ts';
 
 /** What a test says of a webhook. */
 export type WebhookPlan = {
@@ -43,26 +41,15 @@ export async function startDeliveries(
     environment?: Record<string, string>;
   } = {},
 ) {
-  const fresh = await freshDatabase();
+  const { url, database, installation, close } = await freshInstallation();
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
   process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
   useRuntime(log);
   const configuration: Configuration = readConfiguration({
-    DATABASE_URL: fresh.url,
-    BATON_SEALING_KEYS: RING,
-    BATON_TOKEN_KEYS: RING,
-    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
-    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-    OUTBOUND_CA_FILE: services().tlsFiles.ca,
+    ...settingsOn(url),
     ...options.environment,
   });
-  const installation: Installation = await setUpInstallation(fresh.url, {
-    workspaceName: 'Test',
-    projectName: 'Test',
-    adminEmail: 'admin@example.com',
-  });
-  const database: Database = await connectDatabase(fresh.url);
   const engine = options.engine ?? (await connectTemporal());
   const { taskQueue } = configuration;
   const control: DeliveryControl = createDeliveryControl({ client: engine.client, taskQueue });
@@ -150,8 +137,7 @@ export async function startDeliveries(
     async close(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.close()));
       if (!options.engine) await engine.connection.close();
-      await database.close();
-      await fresh.drop();
+      await close();
     },
   };
 }

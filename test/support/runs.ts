@@ -1,4 +1,4 @@
-import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { Runtime, type NativeConnection } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { readConfiguration, type Configuration } from '../../src/configuration.ts';
 import { callbackAttempts } from '../../src/database/callbacks.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import type { Database } from '../../src/database/connect.ts';
 import { eventsAfter } from '../../src/database/feed.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import type { Installation } from '../../src/installation.ts';
 import { findRun, insertRun, type TaskRunRow } from '../../src/database/task-runs.ts';
 import type { Rehearsal } from '../../src/domain/rehearsal.ts';
 import type { TaskType } from '../../src/domain/task-run.ts';
@@ -19,7 +19,9 @@ import { callbackSecretPlace, createSealing } from '../../src/security/sealing.t
 import { createTaskControl, type TaskControl } from '../../src/workflows/control.ts';
 import { startTaskWorker, type TaskWorker } from '../../workers/task-worker.ts';
 import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
-import { freshDatabase, services, type FreshDatabase } from './services.ts';
+import { freshInstallation } from './installation.ts';
+import { services } from './services.ts';
+import { settingsOn } from './settings.ts';
 
 /** What a test submits; `callbackUrl` goes with `secret`. */
 export type Submission = {
@@ -52,8 +54,6 @@ export type Runs = {
   close(): Promise<void>;
 };
 
-const RING = `test:${Buffer.alloc(32, 7).toString('base64')}`;
-
 /** Waits until `probe` answers something other than null or false; throws with `what` when it does not in time. */
 export async function eventually<T>(
   what: string,
@@ -78,7 +78,7 @@ export function useRuntime(log: Logger): void {
 export async function startRuns(
   options: { agents?: string; environment?: Record<string, string> } = {},
 ): Promise<Runs> {
-  const fresh: FreshDatabase = await freshDatabase();
+  const { url, database, installation, close } = await freshInstallation();
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
   const folder = mkdtempSync(join(tmpdir(), 'baton-runs-'));
@@ -87,21 +87,10 @@ export async function startRuns(
   process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
   useRuntime(log);
   const configuration = readConfiguration({
-    DATABASE_URL: fresh.url,
-    BATON_SEALING_KEYS: RING,
-    BATON_TOKEN_KEYS: RING,
-    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
-    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-    OUTBOUND_CA_FILE: services().tlsFiles.ca,
+    ...settingsOn(url),
     ...(options.agents ? { AGENTS_FILE: agentsFile } : {}),
     ...options.environment,
   });
-  const installation = await setUpInstallation(fresh.url, {
-    workspaceName: 'Test',
-    projectName: 'Test',
-    adminEmail: 'admin@example.com',
-  });
-  const database = await connectDatabase(fresh.url);
   const { client, connection } = await connectTemporal(configuration.payloadKeys);
   const control = createTaskControl({
     client,
@@ -181,8 +170,7 @@ export async function startRuns(
     async close() {
       await runs.worker.close();
       await connection.close();
-      await database.close();
-      await fresh.drop();
+      await close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

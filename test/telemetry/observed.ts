@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,8 @@ import { freePort } from '../../dev/free-port.ts';
 import { startNodeService } from '../../dev/node-service.ts';
 import { inCheckout } from '../../dev/paths.ts';
 import { setUpInstallation, type Installation } from '../../src/installation.ts';
-import { freshDatabase, services } from '../support/services.ts';
+import { freshDatabase } from '../support/services.ts';
+import { settingsOn } from '../support/settings.ts';
 
 const ROOTS = {
   api: 'src/api/server.ts',
@@ -53,18 +53,9 @@ export async function startObserved(
     projectName: 'First',
     adminEmail: 'owner@example.com',
   });
-  const { temporalAddress, namespace, tlsFiles } = services();
-  const ring = `test:${randomBytes(32).toString('base64')}`;
   const shared = {
     ...process.env,
-    DATABASE_URL: database.url,
-    TEMPORAL_ADDRESS: temporalAddress,
-    TEMPORAL_NAMESPACE: namespace,
-    BATON_SEALING_KEYS: ring,
-    BATON_TOKEN_KEYS: ring,
-    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
-    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-    OUTBOUND_CA_FILE: tlsFiles.ca,
+    ...settingsOn(database.url),
   };
   const ports = new Map<ProcessName, number>();
   for (const name of names) ports.set(name, await freePort());

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { createPart, type Part } from '../support/parts.ts';
 import { eventually } from '../support/runs.ts';
 import { send, type Answered, type Asked } from '../support/service.ts';
 import { freshDatabase, services } from '../support/services.ts';
+import { settingsOn } from '../support/settings.ts';
 
 const ROOTS = {
   api: 'src/api/server.ts',
@@ -56,8 +56,6 @@ export type Fleet = {
 /** What a test may give instead of the run's own database and Temporal. */
 export type Ground = { databaseUrl: string; temporalAddress: string; installation: Installation };
 
-const ring = () => `test:${randomBytes(32).toString('base64')}`;
-
 /** A fleet without processes. */
 export async function startFleet(
   variables: Record<string, string> = {},
@@ -75,14 +73,8 @@ export async function startFleet(
     }));
   const temporalAddress = ground?.temporalAddress ?? services().temporalAddress;
   const environment = {
-    DATABASE_URL: databaseUrl,
+    ...settingsOn(databaseUrl),
     TEMPORAL_ADDRESS: temporalAddress,
-    TEMPORAL_NAMESPACE: services().namespace,
-    BATON_TASK_QUEUE: `test-${randomBytes(4).toString('hex')}`,
-    BATON_SEALING_KEYS: ring(),
-    BATON_TOKEN_KEYS: ring(),
-    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
-    OUTBOUND_CA_FILE: services().tlsFiles.ca,
     LOG_LEVEL: 'debug',
     ...variables,
   };

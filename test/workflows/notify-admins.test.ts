@@ -4,17 +4,18 @@ import { MockActivityEnvironment, TestWorkflowEnvironment } from '@temporalio/te
 import { Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createNotifyActivities } from '../../src/activities/notify-admins.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import type { Database } from '../../src/database/connect.ts';
 import { Member, Notification, User } from '../../src/database/entities.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import type { Installation } from '../../src/installation.ts';
 import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
 import { createDeliveryControl } from '../../src/workflows/control-deliveries.ts';
 import { notifyWorkflowId } from '../../src/workflows/delivery-messages.ts';
 import { taskQueues } from '../../src/workflows/messages.ts';
 import { workflowBundle } from '../../workers/bundle.ts';
+import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { useRuntime } from '../support/runs.ts';
-import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
+import { services } from '../support/services.ts';
 
 const BASE_URL = 'https://baton.example.com';
 const OWNER = 'owner@example.com';
@@ -24,7 +25,7 @@ const ADMINS = ['ann@example.com', 'bob@example.com'];
 describe('admins of a disabled webhook', function () {
   this.timeout(60_000);
   let environment: TestWorkflowEnvironment;
-  let fresh: FreshDatabase;
+  let fresh: FreshInstallation;
   let database: Database;
   let installation: Installation;
   let server: MailServer;
@@ -37,21 +38,15 @@ describe('admins of a disabled webhook', function () {
     environment = await TestWorkflowEnvironment.createTimeSkipping({
       server: { executable: { type: 'existing-path', path } },
     });
-    fresh = await freshDatabase();
-    installation = await setUpInstallation(fresh.url, {
-      workspaceName: 'Acme',
-      projectName: 'First',
-      adminEmail: OWNER,
-    });
-    database = await connectDatabase(fresh.url);
+    fresh = await freshInstallation({ workspaceName: 'Acme', adminEmail: OWNER });
+    ({ database, installation } = fresh);
     for (const email of ADMINS) await join(email);
     const owner = await database.em.fork().findOneOrFail(User, { email: OWNER });
     people.set(OWNER, owner.id);
   });
   after(async () => {
     await environment.teardown();
-    await database.close();
-    await fresh.drop();
+    await fresh.close();
   });
   beforeEach(async () => {
     server = await startMailServer();

@@ -6,45 +6,28 @@ import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
-import { connectDatabase, statements, type Database } from '../../src/database/connect.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { statements } from '../../src/database/connect.ts';
 import { ensureRetentionSchedule } from '../../src/workflows/control-maintenance.ts';
 import { retentionScheduleId } from '../../src/workflows/delivery-messages.ts';
 import { taskQueues } from '../../src/workflows/messages.ts';
 import { workflowBundle } from '../../workers/bundle.ts';
 import { connectTemporal } from '../../workers/temporal.ts';
 import { startDeliveries } from '../support/deliveries.ts';
+import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually, useRuntime } from '../support/runs.ts';
-import { freshDatabase, services, type FreshDatabase } from '../support/services.ts';
+import { services } from '../support/services.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const KEPT = { payloads: 30, deliveries: 90, skipped: 7, notifications: 90 };
 
-type World = {
-  fresh: FreshDatabase;
-  database: Database;
-  installation: Installation;
-  webhookId: string;
-};
+type World = FreshInstallation & { webhookId: string };
 
-async function startWorld(poolSize?: number): Promise<World> {
-  const fresh = await freshDatabase();
-  const installation = await setUpInstallation(fresh.url, {
-    workspaceName: 'Test',
-    projectName: 'First',
-    adminEmail: 'owner@example.com',
-  });
-  const database = await connectDatabase(fresh.url, poolSize);
+async function startWorld(poolSize = 10): Promise<World> {
   const webhookId = randomUUIDv7();
-  const world = { fresh, database, installation, webhookId };
+  const world = { ...(await freshInstallation({ poolSize })), webhookId };
   await storeWebhook(world, webhookId, null);
   return world;
-}
-
-async function closeWorld({ database, fresh }: World): Promise<void> {
-  await database.close();
-  await fresh.drop();
 }
 
 async function storeWebhook({ database, installation }: World, id: string, deletedAt: Date | null) {
@@ -132,7 +115,7 @@ describe('the Schedule of the retention', function () {
   });
   afterEach(async () => {
     await client.schedule.getHandle(retentionScheduleId(taskQueue)).delete();
-    await closeWorld(world);
+    await world.close();
   });
 
   /** Triggers the schedule and answers what its execution answered. */
@@ -273,7 +256,7 @@ describe('the removal of old rows', function () {
   beforeEach(async () => {
     world = await startWorld();
   });
-  afterEach(() => closeWorld(world));
+  afterEach(() => world.close());
 
   const activities = (clock?: () => Date) =>
     createRetentionActivities({ database: world.database, kept: KEPT, ...(clock ? { clock } : {}) });
@@ -366,7 +349,7 @@ describe('the removal of old rows', function () {
       for (const activity of inOrder) assert.ok((await run(activity)).rows > 0);
       assert.deepEqual(await sequentialScans(one, tables), before);
     } finally {
-      await closeWorld(one);
+      await one.close();
     }
   });
 });

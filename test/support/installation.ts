@@ -1,0 +1,31 @@
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { freshDatabase } from './services.ts';
+
+/** A database of a test's own in which the first workspace, its project and its admin have been set up. */
+export type FreshInstallation = {
+  url: string;
+  database: Database;
+  installation: Installation;
+  close(): Promise<void>;
+};
+
+/** Sets up an installation in a fresh database and connects to it, with `poolSize` connections at most. */
+export async function freshInstallation({
+  poolSize = 10,
+  adminEmail = 'admin@example.com',
+  workspaceName = 'Test',
+} = {}): Promise<FreshInstallation> {
+  const { url, drop } = await freshDatabase();
+  const installation = await setUpInstallation(url, { workspaceName, projectName: 'Test', adminEmail });
+  const database = await connectDatabase(url, poolSize);
+  return {
+    url,
+    database,
+    installation,
+    async close() {
+      await database.close();
+      await drop();
+    },
+  };
+}
