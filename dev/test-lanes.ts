@@ -11,11 +11,15 @@ const TIMES = inCheckout('.local', 'test-times.json');
 /** Folders whose files share something costly, and so stay together. */
 const TOGETHER = /^test\/faults\/(?!story)/;
 /** Where nothing is known yet, what takes long goes first, so that no lane is left with it at the end. */
-const LONG = /^test\/(faults|web|gateway|dev|agents)\//;
+const LONG = /^test\/(faults|upgrades|fuzz|deploy|docs|web|gateway|dev|agents|workflows\/callback)\b/;
+/** More have not been tried. */
+const LANES_AT_MOST = 4;
 
-/** How many lanes are of use: tests wait more than they work, but each lane has its own PostgreSQL and Temporal. */
+/**
+ * How many lanes are of use: one for each core, since every lane has a PostgreSQL and a Temporal of its own to keep busy.
+ */
 export function lanesOf(files: readonly string[]): number {
-  const wished = Number(process.env['TEST_LANES'] ?? '') || Math.min(2, availableParallelism());
+  const wished = Number(process.env['TEST_LANES'] ?? '') || Math.min(LANES_AT_MOST, availableParallelism());
   return Math.max(1, Math.min(wished, unitsOf(files).length));
 }
 
