@@ -20,11 +20,11 @@ export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
           <td>
             <Actor entry={entry} />
           </td>
-          <td>{DEEDS[entry.action]}</td>
+          <td className="one-line">{DEEDS[entry.action]}</td>
           <td>
             <Subject entry={entry} />
           </td>
-          <td>{moreOf(entry)}</td>
+          <td className="prose">{moreOf(entry)}</td>
         </tr>
       ))}
     </DataTable>
@@ -64,5 +64,5 @@ function Subject({ entry }: { entry: AuditEntry }): ReactNode {
   if (kind === 'key') return <TextLink to="/settings/api-keys">{name}</TextLink>;
   if (kind === 'project') return <TextLink to="/settings/projects">{name}</TextLink>;
   if (kind === 'user' || kind === 'invitation') return <TextLink to="/settings/members">{name}</TextLink>;
-  return kind === 'session' ? 'a session' : name;
+  return kind === 'session' ? 'a session' : kind === 'workspace' ? 'this workspace' : name;
 }
