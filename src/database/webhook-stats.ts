@@ -3,11 +3,9 @@ import { derivedUuid } from '../ids/derived-uuid.ts';
 import { deliveryWaitMs, DELIVERY_ATTEMPTS } from '../domain/retry-schedules.ts';
 import { statements, type Database } from './connect.ts';
 
-/** How the attempts of a webhook went; test deliveries are not among them. */
-export type WebhookStats = {
-  /** One for each hour of the span, oldest first. */
-  hours: HourStats[];
-  /** When the last delivery was attempted, be it before the span. */
+/** How a webhook stands right now; test deliveries are not among what it tells of. */
+export type WebhookStanding = {
+  /** When the newest delivery was last attempted. */
   lastDeliveryAt: Date | null;
   /** What came of the newest delivery that was attempted. */
   last: LastOutcome | null;
@@ -15,6 +13,16 @@ export type WebhookStats = {
   held: number;
   /** When the next retry is due. */
   nextAttemptAt: Date | null;
+};
+
+/** How the attempts of a webhook went in a span of time; those of test deliveries are not among them. */
+export type WebhookHours = {
+  /** The end of the span. */
+  to: Date;
+  /** One for each hour of the span, oldest first. */
+  hours: HourStats[];
+  /** When the last attempt in the span began. */
+  lastAttemptAt: Date | null;
 };
 
 type HourStats = { succeeded: number; failed: number; p95Ms: number | null };
@@ -39,13 +47,11 @@ const SCHEDULE_MS = Array.from({ length: DELIVERY_ATTEMPTS }, (_, n) => delivery
   HOUR_MS,
 );
 
-/** Counts the attempts that began in the `hours` before `to`; null where the workspace has no such webhook. */
-export async function webhookStats(
+/** How a webhook stands; null where the workspace has no such webhook. */
+export async function webhookStanding(
   database: Database,
   { workspaceId, webhookId }: { workspaceId: string; webhookId: string },
-  { hours, to }: { hours: number; to: Date },
-): Promise<WebhookStats | null> {
-  const from = new Date(to.getTime() - hours * HOUR_MS);
+): Promise<WebhookStanding | null> {
   const known = await sql<Standing>`
     select
       last.delivery_id, last.response_status, last.failure, last.response_ms,
@@ -66,16 +72,11 @@ export async function webhookStats(
   `.execute(statements(database));
   const [webhook] = known.rows;
   if (!webhook) return null;
-  const counts = await hourlyCounts(database, webhookId, { from, to });
-  const byHour = new Map(
-    counts.map(({ hour, succeeded, failed, p95_ms: p95Ms }) => [hour, { succeeded, failed, p95Ms }]),
-  );
   return {
-    hours: Array.from({ length: hours }, (_, hour) => byHour.get(hour) ?? QUIET_HOUR),
-    lastDeliveryAt: latest([webhook.last_delivery_at, ...counts.map(({ last }) => last)]),
+    lastDeliveryAt: dateOf(webhook.last_delivery_at),
     last: lastOf(webhook),
     held: webhook.held,
-    nextAttemptAt: webhook.next_attempt_at === null ? null : new Date(webhook.next_attempt_at),
+    nextAttemptAt: dateOf(webhook.next_attempt_at),
   };
 }
 
@@ -93,27 +94,26 @@ function lastOf({ delivery_id, response_status, failure, response_ms }: Standing
   return delivery_id === null ? null : { delivery_id, response_status, failure, response_ms };
 }
 
-/** An old delivery may have been attempted later than the newest one. */
-function latest(times: readonly (string | null)[]): Date | null {
-  const known = times.filter((time) => time !== null).map((time) => Date.parse(time));
-  return known.length === 0 ? null : new Date(Math.max(...known));
+function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
 }
 
 /**
+ * Counts the attempts of a webhook that began in the `hours` before `to`, about 5 µs for each.
+ *
  * Attempts have no index by time, which every attempt would have to pay for. So the deliveries are found first: those
  * young enough for their schedule by their ids, which are in the order of time; the few older ones that began anew or
  * were retried by hand by indexes that hold nothing else.
  */
-async function hourlyCounts(database: Database, webhookId: string, { from, to }: { from: Date; to: Date }) {
+export async function webhookHours(
+  database: Database,
+  webhookId: string,
+  { hours, to }: { hours: number; to: Date },
+): Promise<WebhookHours> {
+  const from = new Date(to.getTime() - hours * HOUR_MS);
   const youngest = derivedUuid(new Date(from.getTime() - SCHEDULE_MS), '').slice(0, 13);
   // Not prepared: a plan that does not know the span would read all attempts.
-  const { rows } = await sql<{
-    hour: number;
-    succeeded: number;
-    failed: number;
-    p95_ms: number | null;
-    last: string;
-  }>`
+  const { rows } = await sql<Counted>`
     with asked as (
       select ${from.toISOString()}::timestamptz as since, ${to.toISOString()}::timestamptz as until
     ), delivery as (
@@ -137,5 +137,15 @@ async function hourlyCounts(database: Database, webhookId: string, { from, to }:
     where a.attempted_at >= since and a.attempted_at < until
     group by hour
   `.execute(statements(database));
-  return rows;
+  const byHour = new Map(
+    rows.map(({ hour, succeeded, failed, p95_ms: p95Ms }) => [hour, { succeeded, failed, p95Ms }]),
+  );
+  return {
+    to,
+    hours: Array.from({ length: hours }, (_, hour) => byHour.get(hour) ?? QUIET_HOUR),
+    // The last hour in which there was any has the last one of all.
+    lastAttemptAt: dateOf(rows.toSorted((one, other) => other.hour - one.hour)[0]?.last ?? null),
+  };
 }
+
+type Counted = { hour: number; succeeded: number; failed: number; p95_ms: number | null; last: string };

@@ -54,6 +54,7 @@ describe('the figures of a webhook', () => {
           '{}', ${attempt.failure ?? null}, '{}')
       `.execute(statements(world.database));
     }
+    return id;
   };
 
   const stats = async (id: string, query = '') =>
@@ -132,6 +133,33 @@ describe('the figures of a webhook', () => {
     assert.equal(found.last_delivery_at, ago(30));
     assert.equal((await stats(id, '?hours=48')).total, 1);
     assert.equal((await stats(id, '?hours=1')).hours.length, 1);
+  });
+
+  it('counts very many attempts once for all who ask within a while, and tells of now beside them', async function () {
+    this.timeout(60_000);
+    const id = await webhook();
+    await sql`
+      with many as (
+        insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, attempts_count,
+          created_at, updated_at)
+        select uuidv7('-1 hour'), ${world.installation.workspace_id}, ${id}, 1, 'e', 'issue.created', 'succeeded', 1,
+          ${ago(1)}, ${ago(1)}
+        from generate_series(1, 50000)
+        returning id
+      )
+      insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, response_status,
+        response_ms, timings)
+      select id, 1, 'automatic', ${ago(1)}, 'https://example.com/', '{}', 200, 10, '{}' from many
+    `.execute(statements(world.database));
+    const [first, beside] = await Promise.all([stats(id), stats(id)]);
+    const newest = await delivery(id, { created: 0.1, attempts: [{ ago: 0.1 }] });
+    const later = await stats(id);
+    assert.deepEqual([first.total, later.total], [50_000, 50_000]);
+    assert.deepEqual([beside.to, later.to], [first.to, first.to]);
+    assert.notEqual(first.last.delivery_id, newest);
+    assert.equal(later.last.delivery_id, newest);
+    assert.equal(later.last_delivery_at, ago(0.1));
+    assert.equal((await stats(id, '?hours=2')).total, 50_001, 'another span is another question');
   });
 
   it('is not found for another webhook, and wants a whole number of hours', async () => {

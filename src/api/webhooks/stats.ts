@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { MOST_HELD, webhookStats, type WebhookStats } from '../../database/webhook-stats.ts';
+import { createKeptAnswers } from '../../database/kept-answers.ts';
+import {
+  MOST_HELD,
+  webhookHours,
+  webhookStanding,
+  type WebhookHours,
+  type WebhookStanding,
+} from '../../database/webhook-stats.ts';
 import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { integerParameter, timestamp, uuid, uuidOut } from '../http/fields.ts';
@@ -9,6 +16,13 @@ import { route, type Route } from '../http/route.ts';
 const HOUR_MS = 3_600_000;
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
+/**
+ * Counts of so many attempts and more, which take a quarter of a second to find, serve for fifty times as long as that, two
+ * minutes at most.
+ */
+const VERY_MANY = 50_000;
+const SERVES_MS_PER_ATTEMPT = 0.25;
+const SERVES_AT_MOST_MS = 120_000;
 
 const hour = z.strictObject({
   from: timestamp,
@@ -31,7 +45,7 @@ const last = z.strictObject({
 const stats = z
   .strictObject({
     from: timestamp,
-    to: timestamp,
+    to: timestamp.describe('When they were counted: up to two minutes ago where they are very many'),
     hours: z.array(hour).describe('One for each hour, oldest first; the last one ends now'),
     total: z.number().int().describe('Attempts, those of test deliveries left out'),
     succeeded: z.number().int(),
@@ -47,8 +61,12 @@ const stats = z
   })
   .meta({ id: 'WebhookStats' });
 
-/** How a webhook's attempts went in the last hours. */
+/**
+ * How a webhook's attempts went in the last hours. Where they are very many, the same counts serve for a while; how the
+ * webhook stands is always of now.
+ */
 export function webhookStatsRoute(deps: Dependencies): Route {
+  const counts = createKeptAnswers<WebhookHours>(servesMs);
   return route({
     method: 'get',
     path: '/api/v1/webhooks/{id}/stats',
@@ -62,15 +80,23 @@ export function webhookStatsRoute(deps: Dependencies): Route {
     }),
     answers: { 200: { description: 'The counts', schema: stats } },
     async handle({ caller: { workspaceId }, params: { id }, query: { hours = DEFAULT_HOURS } }) {
-      const to = deps.clock();
-      const found = await webhookStats(deps.database, { workspaceId, webhookId: id }, { hours, to });
-      if (!found) throw notFound('webhook');
-      return { status: 200, body: present(found, to) };
+      const standing = await webhookStanding(deps.database, { workspaceId, webhookId: id });
+      if (!standing) throw notFound('webhook');
+      const counted = await counts.find(`${id} ${hours}`, () =>
+        webhookHours(deps.database, id, { hours, to: deps.clock() }),
+      );
+      return { status: 200, body: present(standing, counted) };
     },
   });
 }
 
-function present({ hours, lastDeliveryAt, last: newest, held, nextAttemptAt }: WebhookStats, to: Date) {
+function servesMs({ hours }: WebhookHours): number {
+  const attempts = hours.reduce((sum, { succeeded, failed }) => sum + succeeded + failed, 0);
+  return attempts < VERY_MANY ? 0 : Math.min(attempts * SERVES_MS_PER_ATTEMPT, SERVES_AT_MOST_MS);
+}
+
+function present(standing: WebhookStanding, { hours, to, lastAttemptAt }: WebhookHours) {
+  const { lastDeliveryAt, last: newest, held, nextAttemptAt } = standing;
   const startOf = (index: number) => new Date(to.getTime() - (hours.length - index) * HOUR_MS).toISOString();
   const succeeded = hours.reduce((sum, one) => sum + one.succeeded, 0);
   const failed = hours.reduce((sum, one) => sum + one.failed, 0);
@@ -83,9 +109,15 @@ function present({ hours, lastDeliveryAt, last: newest, held, nextAttemptAt }: W
     succeeded,
     failed,
     success_rate: total === 0 ? null : succeeded / total,
-    last_delivery_at: lastDeliveryAt?.toISOString() ?? null,
+    last_delivery_at: later(lastDeliveryAt, lastAttemptAt)?.toISOString() ?? null,
     last: newest,
     held,
     next_attempt_at: nextAttemptAt?.toISOString() ?? null,
   };
+}
+
+/** An old delivery may have been attempted later than the newest one. */
+function later(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one > other ? one : other;
 }
