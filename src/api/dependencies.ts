@@ -56,7 +56,7 @@ export type Dependencies = {
   /** Null where no mail server is configured. */
   mailer: Mailer | null;
   gatherer: Gatherer;
-  /** Where deliveries come from, ranges of one address each. */
+  /** Where callbacks and deliveries come from, ranges of one address each. */
   sourceAddresses: readonly string[];
   /** Aborted when the service stops. */
   stopping: AbortSignal;

@@ -6,7 +6,7 @@ import { inCheckout } from '../../dev/paths.ts';
 /** One variable as the page has it; `value` is what its default cell says. */
 type Documented = { section: string; name: string; value: string };
 
-const OF_THE_PROCESSES = 'API and task worker';
+const OF_THE_PROCESSES = 'The processes';
 /** What every program finds in its environment, and what our own programs tell each other. */
 const NOT_OURS = /^(HOME|PATH|TERM|COLUMNS|CI|NODE_ENV|TMPDIR|npm_\w+|BATON_TEST_SERVICES)$/;
 const READ_IN_CODE = /\b(?:env|environment)(?:\.|\[')([A-Z][A-Z0-9_]{2,})\b/g;

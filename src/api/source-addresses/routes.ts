@@ -11,7 +11,7 @@ export function sourceAddressRoutes({ sourceAddresses }: Dependencies): Route[] 
       path: '/api/v1/source-addresses',
       operationId: 'listSourceAddresses',
       tag: 'webhook',
-      summary: 'The addresses that webhook deliveries come from',
+      summary: 'The addresses that callbacks and deliveries come from',
       access: { kind: 'public' },
       answers: {
         200: { description: 'All of them', schema: z.strictObject({ addresses }) },
