@@ -48,8 +48,8 @@ const MAX_BODY_BYTES = 16 * 1_048_576;
 /**
  * A receiver for task callbacks and webhook deliveries as anybody might write one: it reads the raw bytes, checks
  * `X-Service-Signature` over them in constant time, answers 401 where it does not fit and 204 where it does
- * (specification 5.2 and 5.3). While a webhook's secret is being rotated the old one signs in a header of its own.
- * Rejects where the port is taken or a certificate cannot be read.
+ * (docs/callbacks.md, docs/receiving.md). While a webhook's secret is being rotated the old one signs in a header of
+ * its own. Rejects where the port is taken or a certificate cannot be read.
  */
 export async function startReceiver(options: ReceiverOptions): Promise<CallbackReceiver> {
   const { host = '127.0.0.1', port = 0, cert, key } = options;

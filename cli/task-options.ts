@@ -16,7 +16,7 @@ export type SubmitOptions = {
   watch?: true;
 };
 
-/** The submission that the options describe (specification 2.1). The server judges its contents. */
+/** The submission that the options describe (docs/http-api.md). The server judges its contents. */
 export async function submissionOf(options: SubmitOptions, api: Api): Promise<Record<string, unknown>> {
   if (options.description !== undefined && options.descriptionFile !== undefined) {
     throw usageError('Give either --description or --description-file');

@@ -3,7 +3,7 @@ import { isTerminal } from '../src/domain/task-states.ts';
 import type { FeedEvent } from '../src/domain/feed-events.ts';
 import { figure, none, some, type Arrival, type Books, type Line, type RunRow } from './books.ts';
 
-/** At most so many attempts of a callback (specification 8). */
+/** At most so many attempts of a callback (docs/callbacks.md). */
 const MOST_CALLBACKS = 3;
 
 /** What must hold of tasks, their feeds and their callbacks. */

@@ -33,8 +33,8 @@ function rowsOf(source: string): string[][] {
   return rows
     .filter(({ names }) => names.length > 0)
     .map(({ sentence, names }) => [
-      // What a comment says of its sources is for those who read the code.
-      sentence.replace(/\s*\((?:specification|decisions)[^)]*\)/, ''),
+      // The page on which a comment's rule stands is for those who read the code.
+      sentence.replace(/\s*\(docs\/[^)]*\)/, ''),
       names.map((name) => inWords(VALUES.get(name))).join('; '),
       names.map((name) => `\`${name}\``).join(', '),
     ]);

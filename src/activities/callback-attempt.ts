@@ -24,9 +24,9 @@ export type CallbackMeans = {
 };
 
 /**
- * Makes the next attempt of a callback (specification 2.4, 5.2, 6.4). Its row is in the audit log before anything is
- * sent, and attempts are counted there: a call that finds the database away, or whose process dies before it sends, is
- * none; nor is one that another process was quicker than.
+ * Makes the next attempt of a callback (docs/callbacks.md). Its row is in the audit log before anything is sent, and
+ * attempts are counted there: a call that finds the database away, or whose process dies before it sends, is none; nor
+ * is one that another process was quicker than.
  * @throws ApplicationFailure of type `CallbackFailed` when the receiver did not answer 2xx in time: with the wait
  *   before the next attempt, or not to be retried after the last one
  */

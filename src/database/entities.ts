@@ -196,7 +196,7 @@ export const TaskEvent = defineEntity({
   },
 });
 
-/** The audit log of callbacks; the name is the specification's (2.4). */
+/** The audit log of callbacks, by the name that docs/how-it-works.md gives it. */
 export const CallbackAttempt = defineEntity({
   name: 'CallbackAttempt',
   tableName: 'workflow_webhook_deliveries',

@@ -1,4 +1,4 @@
-/** Who may do what: scopes of keys and tokens, roles of people (decisions 2). */
+/** Who may do what: scopes of keys and tokens, roles of people (docs/http-api.md). */
 
 export const SCOPES = [
   'tasks:read',

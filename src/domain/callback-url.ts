@@ -3,7 +3,7 @@ import { MAX_URL_LENGTH } from './limits.ts';
 import { memberProblem } from './schema-parts.ts';
 
 /**
- * A callback address (specification 2.1: it must begin with `https://`). Which addresses may be reached is judged
+ * A callback address: it must begin with `https://` (docs/http-api.md). Which addresses may be reached is judged
  * when an attempt is made, on the address that is connected to.
  */
 export const callbackUrl = z

@@ -1,7 +1,7 @@
 import type { RunView } from './task-run.ts';
 
 /**
- * The body of a task result callback (specification 2.4) as the one text that is stored, signed and sent.
+ * The body of a task result callback (docs/callbacks.md) as the one text that is stored, signed and sent.
  * A run that ended without a result has an empty `output`.
  */
 export function callbackBody(executionId: string, view: Omit<RunView, 'last_seq'>): string {

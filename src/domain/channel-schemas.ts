@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_ROOM_LENGTH, MAX_TOKEN_LENGTH } from './limits.ts';
 
 /**
- * What clients say to the live channel (decisions 4): the schemas that check their messages, and of which the
+ * What clients say to the live channel (docs/channel.md): the schemas that check their messages, and of which the
  * description of the channel is made. A plain message has `type` and may have `id` beside these members; a Socket.IO
  * message is an event of that name with one of these as its only argument.
  */

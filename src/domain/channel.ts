@@ -1,7 +1,7 @@
 import type { FailureKind } from './failure-kinds.ts';
 import type { FeedEvent } from './feed-events.ts';
 
-/** The live channel's words (decisions 4): rooms, what goes in, what comes out, why something is refused. */
+/** The live channel's words (docs/channel.md): rooms, what goes in, what comes out, why something is refused. */
 
 /** The path of the channel, for Socket.IO and for plain WebSockets alike. */
 export const CHANNEL_PATH = '/ws';

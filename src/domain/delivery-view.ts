@@ -5,7 +5,7 @@ import { aboutEvent } from './event-payload.ts';
 import { FAILURE_KINDS } from './failure-kinds.ts';
 import { timestamp, uuidOut } from './schema-parts.ts';
 
-/** A delivery (decisions 6). */
+/** A delivery (docs/webhooks.md). */
 export const deliveryView = z
   .strictObject({
     id: uuidOut.describe('`X-Service-Delivery`, the same in all attempts'),

@@ -1,5 +1,5 @@
 /**
- * Where a delivery stands (decisions 6).
+ * Where a delivery stands (docs/webhooks.md).
  * `pending`: accepted, its first attempt is to come or under way. `retrying`: failed, another attempt is scheduled.
  * `failed`: the schedule is used up. `held`: the webhook is disabled. `skipped`: not sent, for a reason that the row
  * names. `cancelled`: the webhook was deleted first.

@@ -1,4 +1,4 @@
-/** Every kind of workspace event (specification 6.1). */
+/** Every kind of workspace event (docs/events.md). */
 export const EVENT_KINDS = [
   'issue.created',
   'issue.updated',

@@ -10,8 +10,8 @@ export type PayloadParts = {
 };
 
 /**
- * The payload of an event (specification 2.6) as the one text that is stored, signed and sent. The text of `data` stands
- * in it as it came.
+ * The payload of an event (docs/receiving.md) as the one text that is stored, signed and sent. The text of `data`
+ * stands in it as it came.
  */
 export function payloadText({ id, event, timestamp, workspace, data }: PayloadParts): string {
   const head = JSON.stringify({

@@ -3,8 +3,8 @@ import type { EventKind } from './event-kinds.ts';
 import { MAX_OBJECT_ID_LENGTH } from './limits.ts';
 
 /*
- * What `data` holds, by kind (specification 2.6, decisions 6). The main object with its id is required. Other members
- * that are known are checked where given; further ones are nobody's business and pass through.
+ * What `data` holds, by kind (docs/events.md). The main object with its id is required. Other members that are
+ * known are checked where given; further ones are nobody's business and pass through.
  */
 
 const id = z.string().min(1).max(MAX_OBJECT_ID_LENGTH);
@@ -86,7 +86,7 @@ export const EVENT_SCHEMAS = {
   'deployment.completed': z.looseObject({ deployment, project: projectOfOther, actor }),
 } as const satisfies Record<EventKind, z.ZodType>;
 
-/** The JSON Schema of the whole payload of a kind (specification 2.6), as receivers get it. */
+/** The JSON Schema of the whole payload of a kind (docs/receiving.md), as receivers get it. */
 export function payloadSchema(kind: EventKind): Record<string, unknown> {
   const payload = z.looseObject({
     id: z.string(),

@@ -6,7 +6,7 @@ export type Streak = {
   reachedLimit: boolean;
 };
 
-/** Counts failures in a row (specification 3.2): a success sets the count to zero. */
+/** Counts failures in a row (docs/receiving.md): a success sets the count to zero. */
 export function countFailures(before: number, succeeded: readonly boolean[], limit: number): Streak {
   let count = before;
   let reachedLimit = false;

@@ -1,4 +1,4 @@
-/** The feed of a run: what the channel, `GET …/events` and SSE tell, in the order of `seq` (decisions 4). */
+/** The feed of a run: what the channel, `GET …/events` and SSE tell, in the order of `seq` (docs/how-it-works.md). */
 
 export const FEED_EVENT_TYPES = [
   'state.changed',

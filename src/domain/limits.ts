@@ -1,4 +1,7 @@
-/** Every limit of the service in one place. Source: specification 8, decisions 1, 3 and 6. */
+/**
+ * Every limit of the service in one place. Source: docs/http-api.md, docs/callbacks.md, docs/webhooks.md,
+ * docs/receiving.md, docs/events.md, docs/channel.md, docs/agents.md.
+ */
 
 /** A request body, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
@@ -54,11 +57,11 @@ export const MAX_FILTERS = 20;
 export const MAX_FILTER_VALUES = 100;
 /** Webhooks of a workspace, unless configured otherwise. */
 export const MAX_WEBHOOKS = 100;
-/** One delivery attempt from the name look-up to the last byte, in milliseconds (specification 6.4). */
+/** One delivery attempt from the name look-up to the last byte, in milliseconds (docs/receiving.md). */
 export const DELIVERY_TIMEOUT_MS = 30_000;
 /** What is read and kept of the answer to a delivery, in bytes. */
 export const DELIVERY_RESPONSE_BYTES = 65_536;
-/** Failed attempts in a row that disable a webhook (specification 3.2). */
+/** Failed attempts in a row that disable a webhook (docs/webhooks.md). */
 export const FAILURES_TO_DISABLE = 10;
 /** Attempts at once for one webhook, in one delivery worker. */
 export const ATTEMPTS_AT_ONCE = 10;
@@ -99,7 +102,7 @@ export const MAX_MESSAGE_ID_LENGTH = 64;
 /** The name of a room, in characters; a token, in characters. */
 export const MAX_ROOM_LENGTH = 200;
 export const MAX_TOKEN_LENGTH = 8_192;
-/** Sign-ins of one address in a minute, unless configured otherwise (decisions 1). */
+/** Sign-ins of one address in a minute, unless configured otherwise (docs/http-api.md). */
 export const SIGN_INS_A_MINUTE = 10;
 /** Wrong passwords of one account at once, and after how many seconds another one is allowed. */
 export const WRONG_PASSWORDS = 10;

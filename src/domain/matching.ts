@@ -15,7 +15,7 @@ const NAMING_MEMBERS = ['id', 'key', 'name', 'email'] as const;
 
 /**
  * Whether an event goes to a webhook with these subscriptions. All filters of its kind are required; values compare
- * exactly (specification 6.2, decisions 6).
+ * exactly (docs/webhooks.md).
  */
 export function judge(subscriptions: readonly Subscription[], event: JudgedEvent): Verdict {
   const subscription = subscriptions.find((candidate) => candidate.event === event.event);

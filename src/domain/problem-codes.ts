@@ -1,4 +1,4 @@
-/** Every problem that the API can answer with: its status and title (decisions 1). Codes are stable. */
+/** Every problem that the API can answer with: its status and title (docs/http-api.md). Codes are stable. */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is no JSON' },
   bad_request: { status: 400, title: 'The request can not be understood' },

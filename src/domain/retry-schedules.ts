@@ -1,9 +1,9 @@
-/** Waits between the attempts of a task callback, in milliseconds (specification 6.4, area A). */
+/** Waits between the attempts of a task callback, in milliseconds (docs/callbacks.md). */
 const CALLBACK_WAITS_MS = [1_000, 4_000] as const;
 
 /**
- * Waits between the attempts of a webhook delivery, in milliseconds: 1 min, 5 min, 30 min, 2 h, 12 h (specification
- * 6.4, area B).
+ * Waits between the attempts of a webhook delivery, in milliseconds: 1 min, 5 min, 30 min, 2 h, 12 h
+ * (docs/webhooks.md).
  */
 const DELIVERY_WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 43_200_000] as const;
 
@@ -18,7 +18,7 @@ export function deliveryWaitMs(failures: number): number | null {
   return DELIVERY_WAITS_MS[failures - 1] ?? null;
 }
 
-/** Attempts of a task callback in total (specification 8). */
+/** Attempts of a task callback in total (docs/callbacks.md). */
 export const CALLBACK_ATTEMPTS = CALLBACK_WAITS_MS.length + 1;
 
 /**

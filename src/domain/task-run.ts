@@ -1,7 +1,7 @@
 import type { Question } from './question.ts';
 import type { ActiveState, TaskState } from './task-states.ts';
 
-/** What a caller may ask for (specification 2.1); it selects the team of agents. */
+/** What a caller may ask for (docs/http-api.md); it selects the team of agents. */
 export const TASK_TYPES = ['feature', 'bug', 'spec', 'chore'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
 export const DEFAULT_TASK_TYPE: TaskType = 'feature';
@@ -71,7 +71,7 @@ export type Progress = {
   current_step: string | null;
 };
 
-/** Why agents asked for a human (specification 3.1, `escalated`). */
+/** Why agents asked for a human, which ends a run as `escalated`. */
 export type Escalation = { reason: string; step: string | null; agent: string | null; at: string };
 
 /**
@@ -133,7 +133,7 @@ export function progressOf(steps: readonly Step[]): Progress {
   };
 }
 
-/** The name of a run's live channel (specification 2.2). */
+/** The name of a run's live channel (docs/channel.md). */
 export function roomOf(executionId: string): string {
   return `workflow:${executionId}`;
 }

@@ -1,4 +1,4 @@
-/** The eight states of a run (specification 3.1) and the only ways between them (3.1, decisions 3). */
+/** The eight states of a run and the only ways between them (docs/how-it-works.md). */
 
 export const TASK_STATES = [
   'initializing',
@@ -19,7 +19,7 @@ export type TerminalState = (typeof TERMINAL_STATES)[number];
 export const ACTIVE_STATES = ['initializing', 'planning', 'executing'] as const;
 export type ActiveState = (typeof ACTIVE_STATES)[number];
 
-/** The end states that are told to a callback_url (specification 3.1, last line). */
+/** The end states that are told to a callback_url (docs/callbacks.md). */
 export const CALLBACK_STATES = ['completed', 'failed', 'escalated'] as const;
 export type CallbackState = (typeof CALLBACK_STATES)[number];
 

@@ -47,7 +47,7 @@ const subscription = z
   })
   .meta({ id: 'WebhookSubscription' });
 
-/** The subscribed kinds (specification 6.1 and 6.2), each once. */
+/** The subscribed kinds (docs/webhooks.md), each once. */
 export const subscriptions = z
   .array(subscription)
   .min(1)

@@ -42,7 +42,7 @@ const plan = {
     .optional(),
 };
 
-/** A webhook to be (specification 2.5). */
+/** A webhook to be (docs/webhooks.md). */
 export const webhookPlan = z.strictObject({ ...plan, secret: secret.optional() }).meta({ id: 'WebhookPlan' });
 
 /** What changes of one; what is not given stays. */

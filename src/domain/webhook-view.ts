@@ -17,7 +17,7 @@ const subscription = z
   })
   .meta({ id: 'WebhookSubscriptionStored' });
 
-/** A webhook as everybody sees it (decisions 6). */
+/** A webhook as everybody sees it. */
 export const webhookView = z
   .strictObject({
     id: uuidOut,

@@ -1,6 +1,6 @@
 import type { EventKind } from './event-kinds.ts';
 
-/** Fields that a filter may name (specification 6.2, decisions 6). */
+/** Fields that a filter may name (docs/webhooks.md). */
 export const FILTER_FIELDS = ['status', 'priority', 'type', 'assignee', 'project', 'environment'] as const;
 export type FilterField = (typeof FILTER_FIELDS)[number];
 

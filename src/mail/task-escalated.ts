@@ -17,7 +17,7 @@ export type EscalatedTask = {
   person: string;
 };
 
-/** Subject and text of the mail that tells somebody that agents ask for a human (specification 3.1, `escalated`). */
+/** Subject and text of the mail that tells somebody that agents ask for a human (docs/agents.md). */
 export function taskEscalatedMail(task: EscalatedTask, baseUrl: string) {
   const title = oneLine(task.title);
   const at = `${task.escalatedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -13,7 +13,7 @@ export type DisabledWebhook = {
   person: string;
 };
 
-/** Subject and text of the mail that tells an admin of a webhook disabled by its failures (specification 3.2). */
+/** Subject and text of the mail that tells an admin of a webhook disabled by its failures (docs/webhooks.md). */
 export function webhookDisabledMail(webhook: DisabledWebhook, baseUrl: string) {
   const name = oneLine(webhook.name);
   const at = `${webhook.disabledAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;

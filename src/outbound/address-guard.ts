@@ -52,7 +52,7 @@ export function createAddressGuard(allow: readonly string[]): AddressGuard {
 
 /**
  * What can be said of a URL's host before any look-up, when a URL is configured: a literal address or `localhost`
- * is judged, any other name is allowed here and judged at each attempt (decisions 6).
+ * is judged, any other name is allowed here and judged at each attempt (docs/webhooks.md).
  */
 export function judgeUrlHost(url: URL, guard: AddressGuard): Judgement {
   const host = url.hostname.replace(/\.$/, '');

@@ -93,7 +93,7 @@ export function exchangeFailure(error: unknown, answering: boolean): OutboundFai
   return new OutboundFailure('invalid_response', `The answer is no valid HTTP${inBrackets(code)}`);
 }
 
-/** What a status says of an attempt; null for 2xx (specification 6.4). */
+/** What a status says of an attempt; null for 2xx (docs/callbacks.md). */
 export function statusFailure(status: number): OutboundFailure | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) {

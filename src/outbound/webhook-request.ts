@@ -23,8 +23,8 @@ export type WebhookMessage = {
 const SECRET_HEADER = 'x-webhook-secret';
 
 /**
- * The headers of a webhook delivery (specification 5.3, decisions 6). `now` is the attempt's time, which only the
- * Standard Webhooks headers carry. No secret, no signature.
+ * The headers of a webhook delivery (docs/receiving.md). `now` is the attempt's time, which only the Standard
+ * Webhooks headers carry. No secret, no signature.
  */
 export function webhookHeaders(message: WebhookMessage, signing: Signing, now: Date): Record<string, string> {
   const { secret, previousSecret, includeSecretHeader, standardWebhooks } = signing;

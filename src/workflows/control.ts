@@ -50,7 +50,7 @@ export type TaskControl = ReturnType<typeof createTaskControl>;
 /** Long enough for a burst: of some hundreds of starts at once, the last ones wait for the others. */
 const START_LIMIT_MS = 10_000;
 const CALL_LIMIT_MS = 3_000;
-/** A query that is not answered by then is answered by the projection (decisions 3). */
+/** A query that is not answered by then is answered by the projection (docs/how-it-works.md). */
 const QUERY_LIMIT_MS = 1_000;
 /** The server takes 400 bytes of summary. */
 const SUMMARY_BYTES = 400;

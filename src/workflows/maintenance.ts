@@ -10,7 +10,7 @@ const retention = proxyActivities<RetentionActivities>({
   retry: { initialInterval: '5 s', maximumInterval: '5 min' },
 });
 
-/** Removes what is kept no longer (decisions 6); answers how many rows of each. Started by a Schedule every hour. */
+/** Removes what is kept no longer (docs/operations.md); answers how many rows of each. Every hour, by a Schedule. */
 export async function maintenance({ settleSeconds }: MaintenanceInput) {
   const payloads = await retention.eraseEventPayloads();
   // Without its payload nothing is sent; what was under way is over and recorded by then.

@@ -16,7 +16,7 @@ const { giveUpCallback } = proxyLocalActivities<RunRecords>({
 });
 
 /**
- * Sends the callback of a run that has ended: 3 attempts in all, 1 s and 4 s apart (specification 6.4). Its
+ * Sends the callback of a run that has ended: 3 attempts in all, 1 s and 4 s apart (docs/callbacks.md). Its
  * outcome is in the audit log and in the run's row; it never throws for a receiver that does not answer.
  */
 export async function sendCallbackOf(executionId: string): Promise<void> {

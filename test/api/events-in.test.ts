@@ -49,7 +49,7 @@ describe('sending events', () => {
       });
     }
 
-    it('stores the payload of the specification, with the text of data to the byte', async () => {
+    it('stores the payload as receivers get it, with the text of data to the byte', async () => {
       const data =
         '{ "issue" : {"points":1.50,"id":"\\u0031","x":12345678901234567890,\n"é":"\\ud83d\\u0000/"}}';
       const raw = `\uFEFF {"data":{"issue":{"id":"no"}},"id":"byte-exact","timestamp":"2026-01-31T13:00:00.5+01:00",\r\n"event":"issue.created","d\\u0061ta": ${data} } `;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Received } from './world.ts';
 
-/** Every problem has the same members (RFC 9457 and decisions 1). */
+/** Every problem has the same members (RFC 9457 and docs/http-api.md). */
 export function assertProblem({ status, headers, json }: Received, expected: number, code: string): void {
   assert.equal(`${status} ${json?.code}`, `${expected} ${code}`);
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);

@@ -41,7 +41,7 @@ describe('submitting and polling a task', () => {
     assert.equal(json.duration_ms, Date.parse(json.completed_at) - Date.parse(json.started_at));
   });
 
-  it('shows the members of the detail in the decided order, without the secret', async () => {
+  it('shows the members of the detail in their fixed order, without the secret', async () => {
     const { json: submitted } = await world.submit();
     const { text, json } = await world.reaches(submitted.execution_id, 'completed');
     assert.deepEqual(Object.keys(json), DETAIL_ORDER);

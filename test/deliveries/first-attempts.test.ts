@@ -27,7 +27,7 @@ describe('first attempts', function () {
       return rows.length === count && rows.every(({ status }) => status !== 'pending') && rows;
     });
 
-  it('carry every kind to the byte, with the specified headers', async () => {
+  it('carry every kind to the byte, with the headers that receivers look for', async () => {
     const secret = 'a secret of no special form ü';
     const events = EVENT_KINDS.map((event) => ({ event, filters: [] }));
     const webhookId = await world.webhook({ url: receiver.url, secret, events });

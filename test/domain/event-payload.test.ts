@@ -5,7 +5,7 @@ import { sampleData } from '../../src/domain/event-samples.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/event-schemas.ts';
 
 describe('the payload of an event', () => {
-  it('has the members of the specification in its order, and data as it came', () => {
+  it('has id, event, timestamp, workspace and data in this order, and data as it came', () => {
     const data = '{ "issue":{"id":"1","points":1.50},\n"x" : "\\u00e9é" }';
     const text = payloadText({
       id: 'a"b',

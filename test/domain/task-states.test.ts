@@ -11,7 +11,7 @@ import {
   type TransitionTrigger,
 } from '../../src/domain/task-states.ts';
 
-/** The whole table: specification 3.1 with the transitions that the decisions add. `·` is "does not happen". */
+/** The whole table (docs/how-it-works.md). `·` is "does not happen". */
 const TABLE: Record<TaskState, Partial<Record<TransitionTrigger, TaskState>>> = {
   initializing: {
     runner_started: 'planning',

@@ -12,7 +12,7 @@ import {
   type Logged,
 } from './webhooks-of-service.ts';
 
-/** Between the first failure and its retry (specification 6.4). */
+/** Between the first failure and its retry (docs/webhooks.md). */
 const FIRST_WAIT_MS = 60_000;
 
 describe('a delivery that waits for its retry', function () {

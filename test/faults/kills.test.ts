@@ -22,7 +22,7 @@ import { submitSteadily, type Submitted } from './steady-submitter.ts';
 import { useWholeService } from './whole-service.ts';
 
 const TASKS = 20;
-/** After a crash work goes on within so long (decisions 5). */
+/** After a crash work goes on within so long. */
 const GOES_ON_WITHIN_MS = 30_000;
 const AWAY_MS = 2_000;
 

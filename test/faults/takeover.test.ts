@@ -17,7 +17,7 @@ import {
 import { workersAtWork } from './workers-at-work.ts';
 import { useWholeService } from './whole-service.ts';
 
-/** After a crash of a worker its work goes on elsewhere within so long (decisions 5). */
+/** After a crash of a worker its work goes on elsewhere within so long. */
 const GOES_ON_WITHIN_MS = 30_000;
 const MANY = 200;
 

@@ -14,7 +14,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 describe('the retry schedules', () => {
-  it('are those of the specification', () => {
+  it('are those that callers and receivers are told of', () => {
     const waits = (attempts: number, waitMs: (failures: number) => number | null) =>
       Array.from({ length: attempts }, (_, index) => waitMs(index + 1));
     assert.deepEqual(waits(CALLBACK_ATTEMPTS, callbackWaitMs), [1 * SECOND, 4 * SECOND, null]);

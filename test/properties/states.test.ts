@@ -15,7 +15,7 @@ import { holds } from './property.ts';
 
 const BEGUN = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** Every way there is (specification 3.1, with failing and cancelling from everywhere that is no end). */
+/** Every way there is (docs/how-it-works.md): failing and cancelling from everywhere that is no end. */
 const WAYS = new Set(
   [
     ['initializing', 'planning'],

@@ -23,8 +23,8 @@ const LAST_WAIT_MS = 15_000;
 const RENEW_BEFORE_MS = 60_000;
 
 /**
- * Follows a run's feed from behind `after`: each event once and in order, by the live channel (decisions 4), and by
- * asking while the channel is away. Answers how to stop.
+ * Follows a run's feed from behind `after`: each event once and in order, by the live channel (docs/channel.md), and
+ * by asking while the channel is away. Answers how to stop.
  */
 export function follow(room: string, after: number, means: FollowMeans): () => void {
   const stopping = new AbortController();

@@ -6,7 +6,7 @@ import { route, type Route } from '../http/route.ts';
 import { callName, presentCatalogue } from './presenter.ts';
 import { agentList } from './schema.ts';
 
-/** Who works on tasks (decisions 5): the catalogue that this process has read. */
+/** Who works on tasks (docs/agents.md): the catalogue that this process has read. */
 export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalogue' | 'database'>): Route[] {
   return [
     route({

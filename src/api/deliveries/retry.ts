@@ -16,7 +16,7 @@ const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
 type Wish = { workspaceId: string; actor: string; id: string; at: Date | undefined; claim: Claim | null };
 
 /**
- * Has one more attempt made, now or at a time, beside whatever the schedule still does (decisions 6).
+ * Has one more attempt made, now or at a time, beside whatever the schedule still does (docs/webhooks.md).
  * @throws Problem `invalid_state` where nothing may be sent, `validation_failed` where the time is too far ahead
  */
 export async function retryDelivery(

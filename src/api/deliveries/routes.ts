@@ -21,7 +21,7 @@ const reads = { kind: 'credential', scope: 'webhooks:read' } as const;
 const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
 const tag = 'delivery';
 
-/** The delivery log of webhooks (specification 2.7, decisions 6). */
+/** The delivery log of webhooks (docs/webhooks.md). */
 export function deliveryRoutes(deps: Dependencies): Route[] {
   return [list(deps), read(deps), retry(deps)];
 }

@@ -7,7 +7,7 @@ import { listParameter, pageOf, pageParameters, text, givenTime, timestamp, uuid
 
 const MAX_SEARCH_LENGTH = 200;
 
-/** A page of a webhook's log (decisions 6). */
+/** A page of a webhook's log (docs/http-api.md). */
 export const page = pageOf(listedDelivery).meta({ id: 'DeliveryPage' });
 
 const milliseconds = z.number().nullable();

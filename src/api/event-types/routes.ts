@@ -16,7 +16,7 @@ const eventType = z.strictObject({
   sample: z.record(z.string(), z.unknown()).describe('A whole payload as a webhook gets it'),
 });
 
-/** Every kind of event with its schema and a sample (decisions 6). */
+/** Every kind of event with its schema and a sample (docs/events.md). */
 export function eventTypeRoutes(): Route[] {
   const data = EVENT_KINDS.map((event) => ({
     event,

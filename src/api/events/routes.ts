@@ -10,7 +10,7 @@ import { eventsBody, takenEvents } from './schema.ts';
 /** How long a workspace's name is remembered, in milliseconds. */
 const REMEMBERED_MS = 60_000;
 
-/** Events of a workspace come in here (decisions 6). */
+/** Events of a workspace come in here (docs/events.md). */
 export function eventRoutes(deps: Dependencies): Route[] {
   const nameOf = createWorkspaceNames(deps.database, deps.clock);
   return [

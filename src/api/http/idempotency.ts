@@ -15,7 +15,7 @@ type Means = { database: Database; sealing: Sealing; clock: () => Date; onError:
 type Wanted = { given: string; method: string; path: string; body: unknown; caller: Caller };
 
 /**
- * Makes a repeat of a request with the same `Idempotency-Key` answer what the first one answered (decisions 1).
+ * Makes a repeat of a request with the same `Idempotency-Key` answer what the first one answered (docs/http-api.md).
  * Only successes are kept: a refused request did nothing, and may be sent again, corrected, with the same key.
  */
 export function createIdempotency({ database, sealing, clock, onError }: Means) {

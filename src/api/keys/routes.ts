@@ -15,7 +15,7 @@ const access = { kind: 'person', least: 'admin' } as const;
 const tag = 'key';
 const HOUR_MS = 3_600_000;
 
-/** API keys (decisions 2); admins make, rotate and revoke them. */
+/** API keys (docs/http-api.md); admins make, rotate and revoke them. */
 export function keyRoutes(deps: Dependencies): Route[] {
   return [list(deps), create(deps), rotate(deps), revoke(deps)];
 }

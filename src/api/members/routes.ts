@@ -52,7 +52,7 @@ const added = member
 
 const params = z.strictObject({ id: uuid });
 
-/** The people of a workspace and their roles (decisions 2). */
+/** The people of a workspace and their roles (docs/http-api.md). */
 export function memberRoutes(deps: Dependencies): Route[] {
   return [list(deps), add(deps), change(deps), remove(deps)];
 }

@@ -18,7 +18,7 @@ const signIn = z
   .strictObject({ email: z.string().max(MAX_EMAIL_LENGTH), password: givenPassword })
   .meta({ id: 'SignIn' });
 
-/** Signing in and out (decisions 2): a session cookie for people. */
+/** Signing in and out (docs/http-api.md): a session cookie for people. */
 export function sessionRoutes(deps: Dependencies): Route[] {
   return [start(deps), read(deps), end(deps)];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import { route, type Route } from '../http/route.ts';
 
-/** From which addresses deliveries come, for firewalls (specification 5.3). */
+/** From which addresses deliveries come, for firewalls (docs/receiving.md). */
 export function sourceAddressRoutes({ sourceAddresses }: Dependencies): Route[] {
   const addresses = z.array(z.string()).describe('Ranges of one address each, as configured');
   return [

@@ -26,7 +26,7 @@ const reads = { kind: 'credential', scope: 'tasks:read' } as const;
 const writes = { kind: 'credential', scope: 'tasks:write' } as const;
 const tag = 'task';
 
-/** Everything about tasks (specification 4.1 and 4.2, decisions 3). */
+/** Everything about tasks (docs/http-api.md). */
 export function taskRoutes(deps: Dependencies): Route[] {
   return [
     submit(deps),

@@ -18,7 +18,7 @@ import {
   uuidOut,
 } from '../http/fields.ts';
 
-/** The answer to a submission (specification 2.2). */
+/** The answer to a submission (docs/http-api.md). */
 export const submitted = z
   .strictObject({
     execution_id: uuidOut,
@@ -81,7 +81,7 @@ const timing = {
   duration_ms: z.int().nullable(),
 };
 
-/** The workflow detail (specification 2.3), the order of members as decided. */
+/** The workflow detail (docs/http-api.md), its members always in this order. */
 export const detail = z
   .strictObject({
     ...head,
@@ -177,7 +177,7 @@ export const eventParameters = z.strictObject({
   after: integerParameter(0, 2_147_483_647).optional().describe('Only events with a higher `seq`'),
 });
 
-/** The audit log `workflow_webhook_deliveries` (specification 2.4), oldest first. */
+/** The audit log `workflow_webhook_deliveries` (docs/how-it-works.md), oldest first. */
 const callbackAttempt = z
   .strictObject({
     id: uuidOut,

@@ -23,7 +23,7 @@ const SHOWS: Readonly<Record<Steering, (view: RunView) => boolean>> = {
 };
 
 /**
- * Signals a wish to a run and answers with its detail once it shows (decisions 3, the table of wishes).
+ * Signals a wish to a run and answers with its detail once it shows (docs/http-api.md, the table of wishes).
  * @throws Problem `invalid_state` where the run has ended otherwise
  */
 export async function steerTask(

@@ -10,7 +10,7 @@ import { unavailable } from '../http/problem.ts';
 import type { Claim } from '../http/route.ts';
 import { statusUrl } from './presenter.ts';
 
-/** A run that was taken in, as its caller is told (specification 2.2). */
+/** A run that was taken in, as its caller is told (docs/http-api.md). */
 export type TakenIn = {
   execution_id: string;
   status_url: string;

@@ -17,7 +17,7 @@ const issued = z
   .strictObject({ token: z.string(), token_type: z.literal('Bearer'), expires_at: timestamp })
   .meta({ id: 'Token' });
 
-/** Short-lived JWTs for one project (decisions 2), as a browser puts them into the WebSocket's address. */
+/** Short-lived JWTs for one project (docs/channel.md), as a browser puts them into the WebSocket's address. */
 export function tokenRoutes(deps: Dependencies): Route[] {
   return [
     route({

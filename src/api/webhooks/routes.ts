@@ -29,7 +29,7 @@ const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
 const tag = 'webhook';
 const HOUR_MS = 3_600_000;
 
-/** Webhooks of the workspace (decisions 6). */
+/** Webhooks of the workspace (docs/webhooks.md). */
 export function webhookRoutes(deps: Dependencies): Route[] {
   return [
     list(deps),

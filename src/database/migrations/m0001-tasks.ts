@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Workspaces, people, keys, and everything of area A. */
+/** Workspaces, people, keys, and everything of tasks. */
 export class M0001Tasks extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Everything of area B: webhooks, events, deliveries with their attempts, notifications. */
+/** Webhooks, events, deliveries with their attempts, notifications. */
 export class M0003Webhooks extends Migration {
   override up(): void {
     this.addSql(`

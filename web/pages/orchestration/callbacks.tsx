@@ -10,7 +10,7 @@ import { RelativeTime } from '../../components/time.tsx';
 import { inWords } from '../../format/time.ts';
 import { callbacksQuery, isOver, type Run } from './queries.ts';
 
-/** As often as a callback is tried at most (specification 6.4). */
+/** As often as a callback is tried at most (docs/callbacks.md). */
 const ATTEMPTS = 3;
 
 /** Every attempt to tell the callback address, with what was sent and what came back. */
