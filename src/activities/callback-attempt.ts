@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/activity';
-import { beginAttempt, endAttempt, type PendingCallback } from '../database/callbacks.ts';
+import { beginAttempt, endAttempt, withdrawAttempt, type PendingCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
+import { isDatabaseOutage, isDeadlock } from '../database/outage.ts';
 import type { FeedEntry } from '../domain/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
 import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
@@ -34,6 +36,16 @@ export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) =>
 
 /** When it is looked again whether another process has come to an end with its attempt. */
 export const LOOK_AGAIN_MS = 1_000;
+/** An attempt that was begun so long ago is over, whatever became of its process. */
+export const OVER_MS = CALLBACK_TIMEOUT_MS + 2_000;
+/**
+ * What takes longer to begin (a database that stood still, a process that was frozen) is taken back before it sends: it
+ * would be on its way when others take it for over.
+ */
+const BEGUN_WITHIN_MS = 1_500;
+/** How often a database that is away is looked for to note the end of an attempt, and for how long. */
+const NOTE_AGAIN_MS = 200;
+const NOTED_WITHIN_MS = 60_000;
 
 /** What an attempt sends: the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
@@ -83,19 +95,10 @@ async function attempt(
   callback: NextAttempt,
   signal: AbortSignal,
 ): Promise<{ status: number }> {
-  const { database, sender, newId, clock } = means;
+  const { database, sender } = means;
   if (callback.earlier >= CALLBACK_ATTEMPTS) throw callbackFailed('the last attempt was interrupted', null);
-  const id = newId();
-  const begun = {
-    id,
-    execution_id: executionId,
-    url: callback.url,
-    request_headers: callback.headers,
-    request_body: callback.body,
-    attempted_at: clock(),
-  };
-  const number = await beginAttempt(database, begun, callback.earlier);
-  if (number === null) throw callbackFailed('another process is at it', LOOK_AGAIN_MS);
+  signal.throwIfAborted();
+  const begun = await begin(means, executionId, callback, signal);
   const record = await sender.attempt({
     url: callback.url,
     headers: callback.headers,
@@ -105,16 +108,62 @@ async function attempt(
     signal,
   });
   means.onAttempt?.(record, executionId);
-  const completedAt = clock();
-  const waitMs = record.outcome === 'succeeded' ? null : callbackWaitMs(number);
-  const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
   const isSuccess = record.outcome === 'succeeded';
+  const waitMs = isSuccess ? null : callbackWaitMs(begun.number);
+  const completedAt = means.clock();
+  const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
   const settled = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
   const ended = endedAttempt(record, completedAt, nextAttemptAt);
-  const entry = attemptEntry(number, record, completedAt, nextAttemptAt);
-  await endAttempt(database, { id, executionId, ended, entry }, settled);
+  const entry = attemptEntry(begun.number, record, completedAt, nextAttemptAt);
+  await noteUntilDone(() => endAttempt(database, { ...begun, executionId, ended, entry }, settled), signal);
   if (isSuccess) return { status: record.response?.status ?? 0 };
   throw callbackFailed(record.message ?? 'the callback was not accepted', waitMs);
+}
+
+/** Writes the row of the next attempt. @throws `CallbackFailed` where there is nothing to be sent at the moment */
+async function begin(
+  { database, newId, clock }: CallbackMeans,
+  executionId: string,
+  { url, headers, body, earlier }: NextAttempt,
+  signal: AbortSignal,
+): Promise<{ id: string; number: number }> {
+  const beginning = performance.now();
+  const id = newId();
+  const number = await beginAttempt(
+    database,
+    {
+      id,
+      execution_id: executionId,
+      url,
+      request_headers: headers,
+      request_body: body,
+      attempted_at: clock(),
+    },
+    earlier,
+  );
+  if (number === null) throw callbackFailed('another process is at it', LOOK_AGAIN_MS);
+  if (performance.now() - beginning > BEGUN_WITHIN_MS) {
+    await noteUntilDone(() => withdrawAttempt(database, { id, executionId }), signal);
+    throw callbackFailed('it took too long to begin', LOOK_AGAIN_MS);
+  }
+  return { id, number };
+}
+
+/**
+ * Notes what became of an attempt in spite of deadlocks and a database that is away: what was sent would else be sent again.
+ * Gives up after a minute, or once `signal` says that the process is to end.
+ */
+async function noteUntilDone(note: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + NOTED_WITHIN_MS;
+  for (;;) {
+    try {
+      return await note();
+    } catch (error) {
+      const mayPass = isDatabaseOutage(error) || isDeadlock(error);
+      if (!mayPass || signal.aborted || performance.now() > until) throw error;
+      await pause(NOTE_AGAIN_MS);
+    }
+  }
 }
 
 /** `waitMs`: until the next attempt; null when there is none. */

@@ -69,6 +69,8 @@ export async function beginAttempt(
            ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
            ${begun.attempted_at.toISOString()}::timestamptz
     from run
+    -- Whoever waited for the run's row still counts by what was there before.
+    on conflict (execution_id, attempt) do nothing
     returning attempt
   `.compile(statements(database));
   return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
@@ -85,7 +87,10 @@ export async function endAttempt(
 ): Promise<void> {
   const { id, executionId, ended, entry } = attempt;
   const statement = sql`
-    with attempt as (
+    with locked as (
+      -- The run first, then the attempt, as where one begins: else the two wait for each other.
+      select id from task_runs where id = ${executionId}::uuid for no key update
+    ), attempt as (
       update workflow_webhook_deliveries
       set response_status = ${ended.response_status},
           response_headers = ${ended.response_headers ? JSON.stringify(ended.response_headers) : null}::json,
@@ -93,7 +98,7 @@ export async function endAttempt(
           address = ${ended.address}, duration_ms = ${ended.duration_ms},
           completed_at = ${ended.completed_at?.toISOString()}::timestamptz,
           next_attempt_at = ${ended.next_attempt_at?.toISOString() ?? null}::timestamptz
-      where id = ${id}::uuid and completed_at is null
+      where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
       returning execution_id
     ), run as (
       update task_runs
@@ -111,6 +116,20 @@ export async function endAttempt(
     select pg_notify(${CHANNELS.feed}, ${executionId}) from run
   `.compile(statements(database));
   await runPrepared(database, statement);
+}
+
+/** Takes back an attempt of which nothing was sent, unless somebody has closed it meanwhile: then it stays as it is. */
+export async function withdrawAttempt(
+  database: Database,
+  { id, executionId }: { id: string; executionId: string },
+): Promise<void> {
+  await sql`
+    with locked as (
+      select id from task_runs where id = ${executionId}::uuid for no key update
+    )
+    delete from workflow_webhook_deliveries
+    where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
+  `.execute(statements(database));
 }
 
 /** What the sending of a callback needs of its run. */

@@ -6,10 +6,11 @@ import {
   endAttempt,
   giveUpCallback,
   pendingCallback,
+  withdrawAttempt,
 } from '../../src/database/callbacks.ts';
 import type { Database } from '../../src/database/connect.ts';
-import { findRun, insertRun } from '../../src/database/task-runs.ts';
-import type { Installation } from '../../src/installation.ts';
+import { findRun } from '../../src/database/task-runs.ts';
+import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 const URL = 'https://receiver.example.com/';
@@ -17,36 +18,15 @@ const URL = 'https://receiver.example.com/';
 /** Two processes may take the same callback for theirs: one that was frozen for a while, and who went on without it. */
 describe('the log of a callback', () => {
   let fresh: FreshInstallation;
-  let installation: Installation;
   let database: Database;
   let id: string;
   before(async () => {
     fresh = await freshInstallation();
-    ({ database, installation } = fresh);
+    ({ database } = fresh);
   });
   after(() => fresh.close());
   beforeEach(async () => {
-    id = randomUUIDv7();
-    const { workspace_id, project_id } = installation;
-    await insertRun(database, {
-      id,
-      workspace_id,
-      project_id,
-      created_by: 'key:test',
-      title: 'A test',
-      description: null,
-      task_type: 'feature',
-      metadata: {},
-      callback_url: URL,
-      callback_secret: 'sealed',
-      created_at: new Date(),
-    });
-    await database.em
-      .fork()
-      .execute(
-        `update task_runs set state = 'completed', started_at = now(), completed_at = now(), callback_body = '{}' where id = ?`,
-        [id],
-      );
+    id = await storeEndedRun(fresh, URL);
   });
 
   const begin = async (earlier: number) => {
@@ -86,12 +66,8 @@ describe('the log of a callback', () => {
     ]);
 
   it('has one attempt where two processes begin the same one in the same moment', async () => {
-    const both = await Promise.allSettled([begin(0), begin(0)]);
-    const numbers = both.map((one) => (one.status === 'fulfilled' ? one.value.number : null));
-    assert.deepEqual(
-      numbers.filter((number) => number !== null),
-      [1],
-    );
+    const both = await Promise.all([begin(0), begin(0)]);
+    assert.deepEqual(both.map(({ number }) => number).toSorted(), [1, null]);
     assert.deepEqual(await log(), [[1, null, null]]);
   });
 
@@ -117,6 +93,29 @@ describe('the log of a callback', () => {
       [2, null, null],
     ]);
     assert.equal((await pendingCallback(database, id))?.attempts, 2, 'a late answer settles nothing');
+  });
+
+  it('takes an end and the next beginning in the same moment, one of them first', async () => {
+    for (let n = 0; n < 40; n += 1) {
+      id = await storeEndedRun(fresh, URL);
+      const { id: first } = await begin(0);
+      const [second] = await Promise.all([begin(1), end(first, 204)]);
+      const [outcome] = await log();
+      assert.deepEqual(outcome, second.number === null ? [1, 204, null] : [1, null, 'interrupted']);
+    }
+  });
+
+  it('forgets an attempt that is taken back, unless somebody has closed it', async () => {
+    const { id: first } = await begin(0);
+    await withdrawAttempt(database, { id: first, executionId: id });
+    assert.deepEqual(await log(), []);
+    const { id: again } = await begin(0);
+    assert.equal((await begin(1)).number, 2);
+    await withdrawAttempt(database, { id: again, executionId: id });
+    assert.deepEqual(await log(), [
+      [1, null, 'interrupted'],
+      [2, null, null],
+    ]);
   });
 
   it('is closed where the callback is given up', async () => {
