@@ -1,8 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/activity';
 import { beginAttempt, endAttempt, withdrawAttempt, type PendingCallback } from '../database/callbacks.ts';
 import type { Database } from '../database/connect.ts';
-import { isDatabaseOutage, isDeadlock } from '../database/outage.ts';
 import type { FeedEntry } from '../domain/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
 import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
@@ -10,6 +8,7 @@ import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/at
 import type { Sender } from '../outbound/attempt.ts';
 import type { Traces } from '../outbound/traces.ts';
 import { signature } from '../outbound/sign.ts';
+import { despiteDeadlocks, despiteOutages } from './despite-outages.ts';
 
 /** What attempts of callbacks are made with. */
 export type CallbackMeans = {
@@ -43,9 +42,6 @@ export const OVER_MS = CALLBACK_TIMEOUT_MS + 2_000;
  * would be on its way when others take it for over.
  */
 const BEGUN_WITHIN_MS = 1_500;
-/** How often a database that is away is looked for to note the end of an attempt, and for how long. */
-const NOTE_AGAIN_MS = 200;
-const NOTED_WITHIN_MS = 60_000;
 
 /** What an attempt sends: the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
@@ -149,21 +145,9 @@ async function begin(
   return { id, number };
 }
 
-/**
- * Notes what became of an attempt in spite of deadlocks and a database that is away: what was sent would else be sent again.
- * Gives up after a minute, or once `signal` says that the process is to end.
- */
+/** Notes what became of an attempt in spite of deadlocks and a database that is away, unless `signal` ends the process. */
 async function noteUntilDone(note: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  const until = performance.now() + NOTED_WITHIN_MS;
-  for (;;) {
-    try {
-      return await note();
-    } catch (error) {
-      const mayPass = isDatabaseOutage(error) || isDeadlock(error);
-      if (!mayPass || signal.aborted || performance.now() > until) throw error;
-      await pause(NOTE_AGAIN_MS);
-    }
-  }
+  await despiteOutages(() => despiteDeadlocks(note), signal);
 }
 
 /** `waitMs`: until the next attempt; null when there is none. */

@@ -91,16 +91,20 @@ export function webhookStatsRoute(deps: Dependencies): Route {
 }
 
 function servesMs({ hours }: WebhookHours): number {
-  const attempts = hours.reduce((sum, { succeeded, failed }) => sum + succeeded + failed, 0);
-  return attempts < VERY_MANY ? 0 : Math.min(attempts * SERVES_MS_PER_ATTEMPT, SERVES_AT_MOST_MS);
+  const { total } = sumsOf(hours);
+  return total < VERY_MANY ? 0 : Math.min(total * SERVES_MS_PER_ATTEMPT, SERVES_AT_MOST_MS);
+}
+
+function sumsOf(hours: WebhookHours['hours']) {
+  const succeeded = hours.reduce((sum, one) => sum + one.succeeded, 0);
+  const failed = hours.reduce((sum, one) => sum + one.failed, 0);
+  return { total: succeeded + failed, succeeded, failed };
 }
 
 function present(standing: WebhookStanding, { hours, to, lastAttemptAt }: WebhookHours) {
   const { lastDeliveryAt, last: newest, held, nextAttemptAt } = standing;
   const startOf = (index: number) => new Date(to.getTime() - (hours.length - index) * HOUR_MS).toISOString();
-  const succeeded = hours.reduce((sum, one) => sum + one.succeeded, 0);
-  const failed = hours.reduce((sum, one) => sum + one.failed, 0);
-  const total = succeeded + failed;
+  const { total, succeeded, failed } = sumsOf(hours);
   return {
     from: startOf(0),
     to: to.toISOString(),
