@@ -16,7 +16,8 @@ const modernNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
 /** What each word runs, and with which words before those of the command line. */
 const PROGRAMS = {
   start: ['dev/start.ts'],
-  test: ['dev/test.ts'],
+  test: ['dev/tests/run.ts', 'fast'],
+  'test:long': ['dev/tests/run.ts', 'long'],
   check: ['dev/check.ts'],
   bench: ['dev/bench.ts'],
   faults: ['dev/faults.ts'],

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { checkout } from './paths.ts';
 import type { Progress } from './progress.ts';
-import { startTestServices } from './test-services.ts';
+import { startTestServices } from './tests/services.ts';
 
 /**
  * Runs a program under this Node with PostgreSQL and Temporal around it, then takes them down, also after Ctrl-C.

@@ -45,9 +45,6 @@ const FIRST_KEY_SCOPES: Scope[] = [
  * @throws AlreadyInstalled where a workspace exists
  */
 export async function setUpInstallation(databaseUrl: string, plan: InstallationPlan): Promise<Installation> {
-  const password = plan.adminPassword ?? newPassword();
-  const key = plan.apiKey === undefined ? newApiKey() : keyOf(plan.apiKey);
-  const passwordHash = await hashPassword(password);
   const database = await connectDatabase(databaseUrl, 1);
   try {
     return await database.em.fork().transactional(async (em) => {
@@ -55,20 +52,27 @@ export async function setUpInstallation(databaseUrl: string, plan: InstallationP
       if ((await em.count(Workspace)) > 0) {
         throw new AlreadyInstalled('this database has a workspace already: the first set-up is done');
       }
-      const ids = await createAll(em, plan, { key, passwordHash }, new Date());
-      return {
-        ...ids,
-        api_key: key.key,
-        admin_email: plan.adminEmail.toLowerCase(),
-        admin_password: password,
-      };
+      return await createWorkspace(em, plan);
     });
   } finally {
     await database.close();
   }
 }
 
-async function createAll(
+/** Creates a workspace with its project, its owner and a first API key. @throws where the owner's email is in use */
+export async function createWorkspace(em: EntityManager, plan: InstallationPlan): Promise<Installation> {
+  const password = plan.adminPassword ?? newPassword();
+  const key = plan.apiKey === undefined ? newApiKey() : keyOf(plan.apiKey);
+  const secrets = { key, passwordHash: await hashPassword(password) };
+  return {
+    ...(await insertAll(em, plan, secrets, new Date())),
+    api_key: key.key,
+    admin_email: plan.adminEmail.toLowerCase(),
+    admin_password: password,
+  };
+}
+
+async function insertAll(
   em: EntityManager,
   plan: InstallationPlan,
   secrets: { key: NewKey; passwordHash: string },

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { TaskState } from '@a2a-js/sdk';
 import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 
 const catalogue = (streaming: string, asked: string) => `
 agents:
@@ -22,7 +23,6 @@ const { TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_REJECTED, TASK_STATE
 const KEY = 'Bearer scout-key-123456';
 
 describe('agents that speak A2A', function () {
-  this.timeout(40_000);
   let streaming: A2aAgent;
   let polled: A2aAgent;
   let runs: Runs;
@@ -64,7 +64,7 @@ describe('agents that speak A2A', function () {
         say.ends(TASK_STATE_COMPLETED, 'Looked.', { usage: { input_tokens: 40, output_tokens: 2 } });
       });
       const id = await runs.submit({ taskType, title: 'Where is it?' });
-      const row = await runs.reaches(id, 'completed', 20_000);
+      const row = await runs.reaches(id, 'completed');
       assert.match(JSON.stringify(row.output), /"backend":"a2a".*"result":"Nothing on the left\."/);
       const [message] = which().messages;
       assert.equal(which().messages.length, 1);
@@ -83,7 +83,7 @@ describe('agents that speak A2A', function () {
       const id = await runs.submit({ taskType });
       await eventually('its work', async () => (await textsOf(id, 'agent.message')).length > 0);
       await runs.control.cancel(id, { by: 'test' });
-      await runs.reaches(id, 'cancelled', 20_000);
+      await runs.reaches(id, 'cancelled');
       await eventually('the cancellation', () => which().cancelled.length === 1);
     });
 
@@ -93,10 +93,10 @@ describe('agents that speak A2A', function () {
         say.ends(TASK_STATE_COMPLETED, `It says: ${text}`);
       });
       const id = await runs.submit({ taskType });
-      const paused = await runs.reaches(id, 'paused', 20_000);
+      const paused = await runs.reaches(id, 'paused');
       assert.equal(paused.question?.text, 'Left or right?');
       await runs.control.continue(id, { by: 'user:ada@example.com', reason: 'right' });
-      const row = await runs.reaches(id, 'completed', 20_000);
+      const row = await runs.reaches(id, 'completed');
       assert.match(JSON.stringify(row.output), /It says: right/);
       const [first, second] = which().messages;
       assert.equal(second?.taskId, first?.taskId === '' ? second?.taskId : first?.taskId);
@@ -106,7 +106,7 @@ describe('agents that speak A2A', function () {
 
   it('may answer with a message alone', async () => {
     streaming.doing((_asked, say) => say.replies('Forty-two.'));
-    const row = await runs.reaches(await runs.submit(), 'completed', 20_000);
+    const row = await runs.reaches(await runs.submit(), 'completed');
     assert.match(JSON.stringify(row.output), /Forty-two\./);
   });
 
@@ -118,7 +118,7 @@ describe('agents that speak A2A', function () {
       await wait(300);
       say.ends(TASK_STATE_COMPLETED, 'Found.');
     });
-    const row = await runs.reaches(await runs.submit(), 'completed', 20_000);
+    const row = await runs.reaches(await runs.submit(), 'completed');
     assert.match(JSON.stringify(row.output), /Found\./);
     assert.equal(streaming.messages.length, 1);
     assert.ok(streaming.methods.includes('GetTask'));
@@ -126,10 +126,10 @@ describe('agents that speak A2A', function () {
 
   it('that fail or refuse end the run with what they said', async () => {
     streaming.doing((_asked, say) => say.ends(TASK_STATE_FAILED, 'lost the map'));
-    const failed = await runs.reaches(await runs.submit(), 'failed', 20_000);
+    const failed = await runs.reaches(await runs.submit(), 'failed');
     assert.equal(failed.errors[0]?.message, 'lost the map');
     streaming.doing((_asked, say) => say.ends(TASK_STATE_REJECTED, 'not my job'));
-    const refused = await runs.reaches(await runs.submit(), 'failed', 20_000);
+    const refused = await runs.reaches(await runs.submit(), 'failed');
     assert.equal(refused.errors[0]?.message, 'the agent refused the work: not my job');
   });
 
@@ -137,7 +137,7 @@ describe('agents that speak A2A', function () {
     streaming.doing((_asked, say) =>
       say.ends(TASK_STATE_COMPLETED, 'Done.', { usage: { input_tokens: 2_000, output_tokens: 1 } }),
     );
-    const row = await runs.reaches(await runs.submit(), 'failed', 20_000);
+    const row = await runs.reaches(await runs.submit(), 'failed');
     assert.match(row.errors[0]?.message ?? '', /scout reached its limit of 1000 tokens/);
   });
 
@@ -146,7 +146,7 @@ describe('agents that speak A2A', function () {
       say.working('Looking for long');
       if (!signal.aborted) await once(signal, 'abort');
     });
-    const row = await runs.reaches(await runs.submit({ taskType: 'bug' }), 'failed', 20_000);
+    const row = await runs.reaches(await runs.submit({ taskType: 'bug' }), 'failed');
     assert.equal(row.errors[0]?.code, 'step_timed_out');
     await eventually('the cancellation', () => polled.cancelled.length === 1);
   });
@@ -157,7 +157,7 @@ describe('agents that speak A2A', function () {
       say.ends(TASK_STATE_COMPLETED, `with ${KEY}`);
     });
     const id = await runs.submit();
-    const row = await runs.reaches(id, 'completed', 20_000);
+    const row = await runs.reaches(id, 'completed');
     assert.deepEqual([...streaming.authorizations], [KEY]);
     assert.match(JSON.stringify(row.output), /with \[SCOUT_AUTH\]/);
     const all = JSON.stringify([row, await runs.events(id), runs.logged()]);
@@ -165,9 +165,9 @@ describe('agents that speak A2A', function () {
   });
 
   it('that are not there, or at an address that may not be reached, end the run with a sentence', async () => {
-    const gone = await runs.reaches(await runs.submit({ taskType: 'spec' }), 'failed', 20_000);
+    const gone = await runs.reaches(await runs.submit({ taskType: 'spec' }), 'failed');
     assert.match(gone.errors[0]?.message ?? '', /wrong could not be asked: /);
-    const inner = await runs.reaches(await runs.submit({ taskType: 'chore' }), 'failed', 20_000);
+    const inner = await runs.reaches(await runs.submit({ taskType: 'chore' }), 'failed');
     assert.match(
       inner.errors[0]?.message ?? '',
       /inner could not be asked: Nothing may be sent there: 169\.254/,
@@ -185,7 +185,7 @@ describe('agents that speak A2A', function () {
     await eventually('its work', async () => (await textsOf(id, 'agent.message')).length > 0);
     await runs.restartWorker();
     restarted.resolve();
-    const row = await runs.reaches(id, 'completed', 20_000);
+    const row = await runs.reaches(id, 'completed');
     assert.match(JSON.stringify(row.output), /Found at last\./);
     assert.equal(streaming.messages.length, 1);
     assert.deepEqual(streaming.cancelled, []);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { teamText, useModels } from './model-world.ts';
 
 const reportAfter =
@@ -20,7 +20,6 @@ const LIMITS: [string, string, number, RegExp][] = [
 
 for (const [what, limit, calls, sentence] of LIMITS) {
   describe(`an agent at its limit of ${what}`, function () {
-    this.timeout(30_000);
     const prices = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
     const world = useModels({
       agents: teamText({ limits: `{ ${limit}, on_limit: escalate }`, chore: `{ ${limit} }`, more: prices }),
@@ -43,7 +42,6 @@ for (const [what, limit, calls, sentence] of LIMITS) {
 }
 
 describe('the time of an agent', function () {
-  this.timeout(30_000);
   const text = teamText({ limits: '{ on_limit: escalate }' }).replace(
     'step_time_limit: 40 s',
     'step_time_limit: 2 s',
@@ -53,7 +51,7 @@ describe('the time of an agent', function () {
   it('ends its attempt, and the call under way with it', async () => {
     const { abandoned } = world.server;
     const id = await world.play(() => ({ trouble: 'hang' }), { taskType: 'chore' });
-    const { errors, steps } = await world.runs.reaches(id, 'failed', 15_000);
+    const { errors, steps } = await world.runs.reaches(id, 'failed');
     assert.equal(errors[0]?.code, 'step_timed_out');
     assert.equal(steps[0]?.attempt, 2);
     await eventually('both calls are broken off', () => world.server.abandoned === abandoned + 2);
@@ -61,7 +59,7 @@ describe('the time of an agent', function () {
 
   it('hands the run to a person, where the catalogue says so', async () => {
     const id = await world.play(() => ({ trouble: 'hang' }), { taskType: 'bug' });
-    const { escalation } = await world.runs.reaches(id, 'escalated', 15_000);
+    const { escalation } = await world.runs.reaches(id, 'escalated');
     assert.equal(escalation?.reason, 'ada took longer than 2000 ms for one');
   });
 
@@ -80,7 +78,6 @@ describe('the time of an agent', function () {
 });
 
 describe('an agent at work', function () {
-  this.timeout(30_000);
   const world = useModels();
 
   it('makes no further call while the run is paused, and goes on afterwards where it was', async () => {
@@ -101,8 +98,8 @@ describe('an agent at work', function () {
     const id = await world.play(() => ({ trouble: 'hang' }));
     await eventually('a call is under way', () => world.asked().length === 1);
     await world.runs.control.cancel(id, { by: 'test' });
-    await world.runs.reaches(id, 'cancelled', 2_000);
-    await eventually('the call is broken off', () => world.server.abandoned === abandoned + 1, 6_000);
+    await world.runs.reaches(id, 'cancelled');
+    await eventually('the call is broken off', () => world.server.abandoned === abandoned + 1);
     assert.equal(world.asked().length, 1);
   });
 
@@ -117,7 +114,7 @@ describe('an agent at work', function () {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     assert.ok(world.asked().length <= asked + 1);
     await world.runs.control.continue(id, { by: 'test' });
-    await world.runs.reaches(id, 'completed', 15_000);
+    await world.runs.reaches(id, 'completed');
     assert.equal(world.asked().length, 6);
   });
 

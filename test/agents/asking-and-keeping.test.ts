@@ -6,7 +6,6 @@ import { useModels } from './model-world.ts';
 const person = { by: 'user:ada@example.com' };
 
 describe('an agent with a model', function () {
-  this.timeout(60_000);
   const world = useModels();
 
   /** Calls one tool, then ends. */

@@ -13,7 +13,6 @@ const TEAMS = ['feature', 'bug', 'spec', 'chore']
   .join('\n');
 
 describe('`baton agents check`', function () {
-  this.timeout(60_000);
   let model: ModelServer;
   let scout: A2aAgent;
   let cli: Cli;

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 
 const PROGRAM = join(import.meta.dirname, '../support/command-agent.ts');
 const EXAMPLE = join(import.meta.dirname, '../../examples/agents/command/word-count.mjs');
@@ -23,7 +24,6 @@ teams:
 `;
 
 describe('agents that are programs', function () {
-  this.timeout(40_000);
   let runs: Runs;
 
   before(async () => {
@@ -53,7 +53,7 @@ describe('agents that are programs', function () {
 
   it('do the steps of a run: what they say is told, what they take is counted, results reach later steps', async () => {
     const id = await runs.submit({ title: 'tells' });
-    const row = await runs.reaches(id, 'completed', 20_000);
+    const row = await runs.reaches(id, 'completed');
     assert.deepEqual(row.output, {
       backend: 'command',
       artifacts: [],
@@ -84,7 +84,7 @@ describe('agents that are programs', function () {
 
   it('work by the example of the documentation', async () => {
     const id = await runs.submit({ taskType: 'spec', title: 'Three short words' });
-    const { output } = await runs.reaches(id, 'completed', 20_000);
+    const { output } = await runs.reaches(id, 'completed');
     assert.match(JSON.stringify(output), /3 words in all/);
   });
 
@@ -96,7 +96,7 @@ describe('agents that are programs', function () {
     );
     assert.match(JSON.stringify(seen.output), /"HOME PATH SERVICE_TOKEN"/);
     const id = await runs.submit({ taskType: 'bug', title: 'token' });
-    const row = await runs.reaches(id, 'completed', 20_000);
+    const row = await runs.reaches(id, 'completed');
     assert.match(JSON.stringify(row.output), /the token is \[SERVICE_TOKEN\]/);
     const all = [JSON.stringify(row), JSON.stringify(await runs.events(id)), runs.logged()];
     assert.ok(all.every((text) => !text.includes(TOKEN)));
@@ -106,7 +106,7 @@ describe('agents that are programs', function () {
 
   it('that fail are tried again by the policy of the step', async () => {
     const id = await runs.submit({ taskType: 'bug', title: 'fails once' });
-    const row = await runs.reaches(id, 'completed', 20_000);
+    const row = await runs.reaches(id, 'completed');
     assert.equal(row.steps[0]?.attempt, 2);
     assert.equal(row.steps[0]?.summary, 'attempt 2');
   });
@@ -121,14 +121,14 @@ describe('agents that are programs', function () {
   for (const [what, title, state, said] of ENDS) {
     it(`that ${what} end the run ${state}, with what they said`, async () => {
       const id = await runs.submit({ taskType: 'bug', title });
-      const row = await runs.reaches(id, state, 20_000);
+      const row = await runs.reaches(id, state);
       assert.match(JSON.stringify([row.errors, row.escalation]), said);
     });
   }
 
   it('that do not exist end the run with a sentence', async () => {
     const id = await runs.submit({ taskType: 'chore', title: 'x' });
-    const row = await runs.reaches(id, 'failed', 20_000);
+    const row = await runs.reaches(id, 'failed');
     assert.match(JSON.stringify(row.errors), /there is no program \/nowhere\/at-all/);
   });
 
@@ -145,7 +145,7 @@ describe('agents that are programs', function () {
     const pids = await pidsOf(id);
     assert.equal(pids.length, 2);
     await runs.control.cancel(id, { by: 'test' });
-    await runs.reaches(id, 'cancelled', 20_000);
+    await runs.reaches(id, 'cancelled');
     await eventually('their end', () => pids.every((pid) => !isRunning(pid)));
     await eventually('the record', async () => /broken off/.test((await calls(id))[0]?.failure ?? ''));
   });
@@ -153,7 +153,7 @@ describe('agents that are programs', function () {
   it('are ended when their time is up, and tried again', async () => {
     const id = await runs.submit({ taskType: 'bug', title: 'hangs' });
     const pids = await pidsOf(id);
-    const row = await runs.reaches(id, 'failed', 20_000);
+    const row = await runs.reaches(id, 'failed');
     assert.equal(row.errors.at(-1)?.code, 'step_timed_out');
     assert.equal(row.errors.at(-1)?.message, 'took longer than 3000 ms');
     assert.ok(pids.every((pid) => !isRunning(pid)));

@@ -12,7 +12,7 @@ import { TOOL_ANSWER_BYTES } from '../../src/domain/limits.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { startHttpMcpServer } from '../support/mcp-http.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const BIN = join(import.meta.dirname, '../../node_modules/.bin');
 const MISBEHAVING = join(import.meta.dirname, '../support/mcp-misbehaving.ts');

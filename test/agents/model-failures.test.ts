@@ -9,7 +9,6 @@ function first(...replies: Reply[]): () => Reply {
 }
 
 describe('a model call that fails', function () {
-  this.timeout(40_000);
   const world = useModels({
     agents: teamText({ limits: '{ call_time: 1 s }' }).replace(
       'step: little, agent: eve',
@@ -29,7 +28,7 @@ describe('a model call that fails', function () {
   for (const [what, reply] of PASSING) {
     it(`is made again after ${what}, and nobody notices`, async () => {
       const id = await world.play(first(reply));
-      const { steps, errors } = await world.runs.reaches(id, 'completed', 20_000);
+      const { steps, errors } = await world.runs.reaches(id, 'completed');
       assert.equal(world.asked().length, 2);
       assert.equal(steps[0]?.attempt, 1);
       assert.equal(steps[0]?.usage?.model_calls, 1);
@@ -44,7 +43,7 @@ describe('a model call that fails', function () {
   it('waits as long as the provider asks for', async () => {
     const began = Date.now();
     const id = await world.play(first({ status: 429, headers: { 'retry-after': '3' } }));
-    await world.runs.reaches(id, 'completed', 20_000);
+    await world.runs.reaches(id, 'completed');
     assert.ok(Date.now() - began >= 3_000, `${Date.now() - began} ms`);
     assert.equal(world.asked().length, 2);
   });
@@ -92,7 +91,7 @@ describe('a model call that fails', function () {
   it('is given up after ten tries; then the policy of the step decides', async () => {
     const quick: Reply = { status: 503, headers: { 'retry-after-ms': '1' }, message: 'away' };
     const id = await world.play(() => quick, { taskType: 'chore' });
-    const { errors, steps } = await world.runs.reaches(id, 'failed', 30_000);
+    const { errors, steps } = await world.runs.reaches(id, 'failed');
     assert.equal(steps[0]?.attempt, 1);
     assert.equal(world.asked().length, 10);
     assert.match(errors[0]?.message ?? '', /answered 503: away/);
@@ -100,7 +99,6 @@ describe('a model call that fails', function () {
 });
 
 describe('what a model answers', function () {
-  this.timeout(30_000);
   const agents = teamText()
     .replace('You are Ada.', 'You are Ada., model: openai/test')
     .replace('You are Eve.', 'You are Eve., model: anthropic/test');
@@ -138,7 +136,6 @@ describe('what a model answers', function () {
 });
 
 describe('the providers of models', function () {
-  this.timeout(30_000);
   const agents = teamText()
     .replace('You are Ada.', 'You are Ada., model: openai/gpt-test')
     .replace('You are Bob.', 'You are Bob., model: anthropic/claude-test');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { usageOfRun } from '../../src/database/agent-calls.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { teamText, useModels, type ModelWorld } from './model-world.ts';
 
 const PRICES = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
@@ -10,7 +10,6 @@ const isAbout = (step: string) => (asked: Parameters<typeof saidIn>[0]) =>
   saidIn(asked).includes(`Your step now: "${step}"`);
 
 describe('agents with models', function () {
-  this.timeout(30_000);
   const world = useModels({ agents: teamText({ more: PRICES }) });
 
   it('do the steps of a run, and say so in its output', async () => {
@@ -190,7 +189,6 @@ describe('agents with models', function () {
 });
 
 describe('the tools that a model asks for', function () {
-  this.timeout(30_000);
   const world = useModels();
 
   it('are called side by side, and answered in their order', async () => {

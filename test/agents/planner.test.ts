@@ -3,7 +3,7 @@ import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { usageOfRun } from '../../src/database/agent-calls.ts';
 import { stepsOfDraft } from '../../src/agents/plan-draft.ts';
 import { saidIn, type AskedModel, type Reply } from '../support/model-server.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { teamText, useModels } from './model-world.ts';
 
 const PLANNER = 'planner: { max_steps: 4 }';
@@ -26,7 +26,6 @@ function planning(...drafts: unknown[]): (asked: AskedModel) => Reply {
 }
 
 describe('a planner', function () {
-  this.timeout(30_000);
   const world = useModels({ agents: teamText({ more: PLANNER }) });
   const submission = { taskType: 'feature' as const };
 
@@ -114,7 +113,7 @@ describe('a planner', function () {
     const id = await world.play(() => ({ trouble: 'hang' }), submission);
     await eventually('the planner is asked', () => world.asked().length === 1);
     await world.runs.control.cancel(id, { by: 'test' });
-    await world.runs.reaches(id, 'cancelled', 2_000);
+    await world.runs.reaches(id, 'cancelled');
   });
 });
 

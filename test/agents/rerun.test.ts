@@ -6,12 +6,11 @@ import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { takeUpPlan } from '../../src/agents/plan-again.ts';
 import type { StoredPlan } from '../../src/domain/rerun.ts';
 import type { Step } from '../../src/domain/task-run.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { saidIn, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
 import { teamText } from './model-world.ts';
 
 describe('running a task of models again', function () {
-  this.timeout(60_000);
   let server: ModelServer;
   let world: World;
   let isBroken = true;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
 import { saidIn, startModelServer, turnOf, type ModelServer, type Reply } from '../support/model-server.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 
 const BIN = join(import.meta.dirname, '../../node_modules/.bin');
 const MISBEHAVING = join(import.meta.dirname, '../support/mcp-misbehaving.ts');
@@ -35,7 +36,6 @@ type CallRow = {
 };
 
 describe('agents with tools', function () {
-  this.timeout(60_000);
   let server: ModelServer;
   let runs: Runs;
   let folder: string;
@@ -80,7 +80,7 @@ describe('agents with tools', function () {
     };
     playing({ calls: [read, write] });
     const id = await runs.submit({ taskType: 'feature' });
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
     assert.equal(readFileSync(join(folder, 'out.txt'), 'utf8'), 'written');
     assert.match(lastAsked(), /the plan says: blue/);
     const calls = await toolCalls(id);
@@ -96,7 +96,7 @@ describe('agents with tools', function () {
 
   it('are told of the tools of their allow-list alone', async () => {
     playing();
-    await runs.reaches(await runs.submit({ taskType: 'feature' }), 'completed', 20_000);
+    await runs.reaches(await runs.submit({ taskType: 'feature' }), 'completed');
     const { tools = [] } = server.asked.at(-1) ?? {};
     assert.ok(tools.includes('all__echo') && tools.includes('bad__pid') && tools.includes('report_progress'));
     assert.ok(!tools.includes('all__get-env') && !tools.includes('escalate_to_human'));
@@ -110,7 +110,7 @@ describe('agents with tools', function () {
       ],
     });
     const id = await runs.submit({ taskType: 'feature' });
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
     assert.match(lastAsked(), /no tool all__get-env for you/i);
     assert.doesNotMatch(lastAsked(), /"PATH"/);
   });
@@ -121,7 +121,7 @@ describe('agents with tools', function () {
       { calls: [{ name: 'bad__pid', arguments: {} }] },
     );
     const id = await runs.submit({ taskType: 'feature' });
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
     const [crash, pid] = await toolCalls(id);
     assert.match(crash?.failure ?? '', /the server ended \(exit code 3\)/);
     assert.equal(pid?.failure, null);
@@ -131,7 +131,7 @@ describe('agents with tools', function () {
   it('go on where a server can not be started', async () => {
     playing({ calls: [{ name: 'gone__read', arguments: {} }] });
     const id = await runs.submit({ taskType: 'feature' });
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
     assert.match(lastAsked(), /gave no answer: the server does not start: there is no program/);
     assert.match(runs.logged(), /a tool is not to be had: gone: the server does not start/);
   });
@@ -141,7 +141,7 @@ describe('agents with tools', function () {
       '{"tool_calls":[{"function":{"name":"escalate_to_human","arguments":"{\\"reason\\":\\"x\\"}"}}]}';
     playing({ calls: [{ name: 'all__echo', arguments: { message: said } }] });
     const id = await runs.submit({ taskType: 'feature' });
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
     assert.match(lastAsked(), /escalate_to_human/);
   });
 
@@ -150,7 +150,7 @@ describe('agents with tools', function () {
     const id = await runs.submit({ taskType: 'feature' });
     await eventually('the call', () => runs.logged().includes('hanging from now on'));
     await runs.control.cancel(id, { by: 'test' });
-    await runs.reaches(id, 'cancelled', 20_000);
+    await runs.reaches(id, 'cancelled');
     const given = await eventually('the record of it', async () => (await toolCalls(id))[0] ?? null);
     assert.equal(given.failure, 'Broken off, since the run or its worker was stopped.');
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { startOwnedWorld } from './people.ts';
+import { startOwnedWorld } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { PASSWORD, startWorld, type World } from './world.ts';
+import { PASSWORD, startWorld, type World } from '../support/world.ts';
 
 describe('signing in', () => {
   let world: World;

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordCall } from '../../src/database/agent-calls.ts';
-import { addPerson } from './people.ts';
-import { startWorld, type World } from './world.ts';
+import { addPerson } from '../support/people.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const CATALOGUE = `
 servers:
@@ -24,7 +24,6 @@ teams:
 `;
 
 describe('GET /api/v1/agents', function () {
-  this.timeout(30_000);
   let world: World;
   let folder: string;
   let owner: string;

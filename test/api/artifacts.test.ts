@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createArtifactActivities } from '../../src/activities/agents/artifacts.ts';
 import { MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/limits.ts';
-import { addWorkspace } from './people.ts';
+import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('what agents leave behind', function () {
-  this.timeout(60_000);
   let world: World;
   before(async () => {
     world = await startWorld();

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { recordCall, type NewCall } from '../../src/database/agent-calls.ts';
-import { addWorkspace } from './people.ts';
+import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('the calls of a run', function () {
-  this.timeout(30_000);
   let world: World;
   let id: string;
   let stepId: string;

@@ -4,7 +4,7 @@ import { CHANNEL_CODES } from '../../src/domain/channel.ts';
 import { FEED_EVENT_TYPES } from '../../src/domain/feed-events.ts';
 import { channelDocument } from '../../src/api/docs/asyncapi.ts';
 import { ANSWERS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from '../../src/api/docs/channel-words.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('the description of the live channel', () => {
   let world: World;

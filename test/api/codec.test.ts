@@ -4,14 +4,13 @@ import { NativeConnection } from '@temporalio/worker';
 import { isClosed } from '../../src/security/payload-codec.ts';
 import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
 import { services } from '../support/services.ts';
-import { addPerson } from './people.ts';
-import { startWorld, type Received, type World } from './world.ts';
+import { addPerson } from '../support/people.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 
 const UI = 'http://localhost:8233';
 const TOKEN = 'a-token-of-more-than-32-characters-for-the-cli';
 
 describe('the codec server', function () {
-  this.timeout(60_000);
   let world: World;
   let owner: string;
   let connection: NativeConnection;

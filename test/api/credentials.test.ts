@@ -3,9 +3,9 @@ import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, SignJWT, type JWTPayload } from 'jose';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Received, type Sent, type World } from './world.ts';
+import { startWorld, type Received, type Sent, type World } from '../support/world.ts';
 
 const RING_KEY = Buffer.alloc(32, 7);
 const TASKS = '/api/v1/tasks';

@@ -5,10 +5,10 @@ import { statements } from '../../src/database/connect.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import type { EventKind } from '../../src/domain/event-kinds.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
-import { addPerson, addWorkspace } from './people.ts';
+import { eventually } from '../support/eventually.ts';
+import { addPerson, addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Received, type World } from './world.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 
 type Row = Received['json'];
 

@@ -3,7 +3,7 @@ import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { keyWith } from './keys.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('an event that came in', () => {
   let world: World;

@@ -7,7 +7,7 @@ import { Problem } from '../../src/api/http/problem.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import type { NewEvent } from '../../src/database/events.ts';
 import { EngineUncertain, EngineUnavailable } from '../../src/workflows/control.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';

@@ -7,10 +7,10 @@ import { startPostgres, type RunningPostgres } from '../../dev/postgres.ts';
 import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
 import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { keyWith } from './keys.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Received, type World } from './world.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 
 const PATH = '/api/v1/events';
 const event = (id?: string) => ({ id, event: 'issue.created', data: { issue: { id: '1' } } });
@@ -83,7 +83,7 @@ describe('events that come in', () => {
       assert.equal(await countOf(world, 'event_groups where started_at is null'), 0);
       assert.deepEqual((await post(event('known'))).json, { id: 'known', duplicate: true });
       temporal = await startEngine(temporal.port);
-      await eventually('events are taken again', isTaken, 20_000);
+      await eventually('events are taken again', isTaken);
       assert.equal((await post(event('single'))).json.duplicate, false);
     }).timeout(90_000);
 
@@ -93,7 +93,7 @@ describe('events that come in', () => {
         assertProblem(await post(body), 503, 'unavailable');
       }
       postgres = await startBase(postgres.port);
-      await eventually('events are taken again', isTaken, 20_000);
+      await eventually('events are taken again', isTaken);
       assert.equal((await post(event('dry'))).json.duplicate, false);
     }).timeout(60_000);
   });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { keyWith } from './keys.ts';
-import { addWorkspace } from './people.ts';
+import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Received, type World } from './world.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 
 const PATH = '/api/v1/events';
 const MIB = 1_048_576;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { services } from '../support/services.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 type Event = { seq: number; type: string; execution_id: string; at: string; data: Record<string, unknown> };
 

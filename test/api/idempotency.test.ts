@@ -7,9 +7,9 @@ import type { Claim } from '../../src/api/http/route.ts';
 import { statements } from '../../src/database/connect.ts';
 import { isDatabaseOutage } from '../../src/database/outage.ts';
 import { createSealing } from '../../src/security/sealing.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('an idempotency key', () => {
   let world: World;

@@ -4,9 +4,9 @@ import type { Role } from '../../src/domain/access.ts';
 import { Invitation, Member, User, Workspace } from '../../src/database/entities.ts';
 import { hashOfSecret } from '../../src/security/keys.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
-import { startOwnedWorld } from './people.ts';
+import { startOwnedWorld } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { PASSWORD, type Received, type World } from './world.ts';
+import { PASSWORD, type Received, type World } from '../support/world.ts';
 
 const CHOSEN = 'a password of my own';
 

@@ -1,4 +1,4 @@
-import type { World } from './world.ts';
+import type { World } from '../support/world.ts';
 
 /** An API key of the installation's project with these scopes, made by its owner. */
 export async function keyWith(world: World, scopes: string[]): Promise<string> {

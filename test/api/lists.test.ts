@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('the list of tasks', () => {
   let world: World;

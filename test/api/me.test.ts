@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { addPerson } from './people.ts';
-import { startWorld, type World } from './world.ts';
+import { addPerson } from '../support/people.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('who one is', () => {
   let world: World;

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { Notification } from '../../src/database/entities.ts';
 import { derivedUuid } from '../../src/ids/derived-uuid.ts';
 import { assertProblem } from './problems.ts';
-import { PASSWORD, startWorld, type World } from './world.ts';
+import { PASSWORD, startWorld, type World } from '../support/world.ts';
 
 describe('notifications', () => {
   let world: World;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Sent, type World } from './world.ts';
+import { startWorld, type Sent, type World } from '../support/world.ts';
 
 /** Requests in the right form that say what nobody usually says. */
 describe('an odd request', () => {

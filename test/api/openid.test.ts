@@ -5,7 +5,7 @@ import { Identity, Member, User } from '../../src/database/entities.ts';
 import type { SignInProblem } from '../../src/domain/sign-in-problems.ts';
 import { startBrowsing, type Browsing, type Page } from '../support/browsing.ts';
 import { CLIENT, startOpenIdProvider, type Account, type TestProvider } from '../support/openid-provider.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const newAddress = () => `${randomUUID()}@example.com`;
 

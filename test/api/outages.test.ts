@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { startPostgres, type RunningPostgres } from '../../dev/postgres.ts';
 import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('without Temporal or PostgreSQL, the API', () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-outages-'));
@@ -64,11 +64,7 @@ describe('without Temporal or PostgreSQL, the API', () => {
     assertProblem(await world.send('POST', `${path}/pause`), 503, 'unavailable');
     assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
     temporal = await startEngine(temporal.port);
-    await eventually(
-      'submissions are taken again',
-      async () => (await world.submit()).status === 201,
-      20_000,
-    );
+    await eventually('submissions are taken again', async () => (await world.submit()).status === 201);
   }).timeout(60_000);
 
   it('answers 503 while the database is gone, and recovers by itself', async () => {
@@ -79,11 +75,7 @@ describe('without Temporal or PostgreSQL, the API', () => {
     const { checks } = await readiness();
     assert.equal(checks.postgres.status, 'failing');
     postgres = await startBase(postgres.port);
-    await eventually(
-      'submissions are taken again',
-      async () => (await world.submit()).status === 201,
-      20_000,
-    );
+    await eventually('submissions are taken again', async () => (await world.submit()).status === 201);
     assert.equal((await readiness()).status, 'ready');
   }).timeout(60_000);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { addPerson } from './people.ts';
+import { addPerson } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { PASSWORD, startWorld, type World } from './world.ts';
+import { PASSWORD, startWorld, type World } from '../support/world.ts';
 
 const NEW = 'another good long password';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Received } from './world.ts';
+import type { Received } from '../support/world.ts';
 
 /** Every problem has the same members (RFC 9457 and docs/http-api.md). */
 export function assertProblem({ status, headers, json }: Received, expected: number, code: string): void {

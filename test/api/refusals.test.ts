@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Sent, type World } from './world.ts';
+import { startWorld, type Sent, type World } from '../support/world.ts';
 
 type Case = {
   title: string;

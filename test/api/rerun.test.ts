@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { startCallbackWorld } from './callback-world.ts';
-import { addPerson, addWorkspace } from './people.ts';
+import { startCallbackWorld } from '../support/callback-world.ts';
+import { addPerson, addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import type { World } from './world.ts';
+import type { World } from '../support/world.ts';
 
 type Step = { id: string; name: string; status: string; kept?: true; summary: string | null };
 
 describe('running a task again', function () {
-  this.timeout(60_000);
   let world: World;
   let receiver: Receiver;
   let close: () => Promise<void>;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Receiver } from '../support/receiver.ts';
 import { createHmac } from 'node:crypto';
-import { startCallbackWorld } from './callback-world.ts';
-import type { World } from './world.ts';
+import { startCallbackWorld } from '../support/callback-world.ts';
+import type { World } from '../support/world.ts';
 
 describe('submitting and polling a task', () => {
   let world: World;

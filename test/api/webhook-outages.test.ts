@@ -6,9 +6,9 @@ import { sql } from 'kysely';
 import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
 import { statements } from '../../src/database/connect.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 describe('without Temporal, webhooks', () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-webhook-outages-'));
@@ -54,7 +54,7 @@ describe('without Temporal, webhooks', () => {
 
     temporal = await startEngine(temporal.port);
     const recover = () => world.send('POST', `${path}/recover`, { body });
-    await eventually('it is recovered', async () => (await recover()).status === 202, 20_000);
-    await receiver.receives(2, 20_000);
+    await eventually('it is recovered', async () => (await recover()).status === 202);
+    await receiver.receives(2);
   }).timeout(60_000);
 });

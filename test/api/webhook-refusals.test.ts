@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const PLAN = { name: 'Chat', url: 'https://hooks.example.com/in', events: [{ event: 'issue.updated' }] };
 const SUBSCRIBED = { event: 'issue.updated' };

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
 import { derivedUuid } from '../../src/ids/derived-uuid.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -136,7 +136,6 @@ describe('the figures of a webhook', () => {
   });
 
   it('counts very many attempts once for all who ask within a while, and tells of now beside them', async function () {
-    this.timeout(60_000);
     const id = await webhook();
     await sql`
       with many as (

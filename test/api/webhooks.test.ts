@@ -7,8 +7,8 @@ import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { webhookSecretPlace, createSealing } from '../../src/security/sealing.ts';
 import { assertProblem } from './problems.ts';
-import { addPerson, addWorkspace } from './people.ts';
-import { startWorld, type Received, type Sent, type World } from './world.ts';
+import { addPerson, addWorkspace } from '../support/people.ts';
+import { startWorld, type Received, type Sent, type World } from '../support/world.ts';
 
 const URL_OF_HOOK = 'https://hooks.example.com/in';
 const PLAN = { name: 'Chat', url: URL_OF_HOOK, events: [{ event: 'issue.created' }] };

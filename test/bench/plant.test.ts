@@ -8,7 +8,6 @@ import { setUpInstallation } from '../../src/installation.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 describe('rows that are planted', function () {
-  this.timeout(60_000);
   let fresh: FreshDatabase;
   let database: Database;
   let client: Client;

@@ -4,7 +4,7 @@ import { openChannel, type Channel, type ChannelTimes } from '../../cli/channel.
 import { ChannelError } from '../../cli/channel-error.ts';
 import { CliError, EXIT } from '../../cli/exit-codes.ts';
 import { createApi } from '../../cli/http.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { type FakeChannel, startFakeChannel } from './fake-channel.ts';
 
 const ROOM = 'workflow:0193f0a0-0000-7000-8000-000000000001';

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type Cli, cliWith, type Running } from './cli-process.ts';
 
@@ -11,7 +11,6 @@ import { type Cli, cliWith, type Running } from './cli-process.ts';
 type Listening = Running & { id: string; secret: string };
 
 describe('baton listen', function () {
-  this.timeout(60_000);
   let world: World;
   let cli: Cli;
   let local: Receiver;
@@ -163,7 +162,7 @@ describe('baton listen', function () {
       data: { issue: { id: `i-${index}` } },
     }));
     await world.send('POST', '/api/v1/events', { body: { events } });
-    const requests = await local.receives(120, 20_000);
+    const requests = await local.receives(120);
     const ids = new Set(requests.map(({ headers }) => headers['x-service-delivery']));
     assert.equal(ids.size, 120);
     for (const until = Date.now() + 15_000; ; await sleep(50)) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { PASSWORD, startWorld, type World } from '../api/world.ts';
+import { PASSWORD, startWorld, type World } from '../support/world.ts';
 import { type FreshDatabase, freshDatabase } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 

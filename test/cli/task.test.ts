@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { services } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 

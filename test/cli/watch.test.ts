@@ -5,8 +5,8 @@ import { type Api, createApi } from '../../cli/http.ts';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
 import { TOKEN_SECONDS } from '../../src/domain/limits.ts';
 import { createTokens } from '../../src/security/tokens.ts';
-import { startWorld, type World } from '../api/world.ts';
-import { eventually } from '../support/runs.ts';
+import { startWorld, type World } from '../support/world.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type Cli, cliWith, type Done } from './cli-process.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 
@@ -9,7 +9,6 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
 const SECRET = /^[0-9a-f]{64}$/;
 
 describe('webhooks on the command line', function () {
-  this.timeout(60_000);
   let world: World;
   let cli: Cli;
   let receiver: Receiver;

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Baton, BatonOptions, OutgoingEvent } from '../../clients/typescript/src/index.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { eventually } from '../support/eventually.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 
 const SECRET = randomBytes(32).toString('hex');
 
 describe('events and webhooks by the client package', function () {
-  this.timeout(60_000);
   let world: World;
   let client: Awaited<ReturnType<InstalledClient['load']>>;
   let baton: Baton;
@@ -58,7 +57,7 @@ describe('events and webhooks by the client package', function () {
     const data = { issue: { id: 'iss_1', key: 'SHOP-1', status: 'Done', title: 'Größe ✓' } };
     const { id, duplicate } = await baton.events.send({ event: 'issue.updated', data });
     assert.deepEqual([duplicate, /^evt_[0-9a-f]{32}$/.test(id)], [false, true]);
-    const request = (await receiver.receives(before + 1, 20_000))[before];
+    const request = (await receiver.receives(before + 1))[before];
     assert.ok(request);
     const payload = await client.verifyWebhook(request.body, request.headers, SECRET, {
       requireTimestamp: true,
@@ -82,7 +81,7 @@ describe('events and webhooks by the client package', function () {
       [['automatic', 204]],
     );
     await baton.deliveries.retry(delivery.id);
-    await receiver.receives(before + 2, 20_000);
+    await receiver.receives(before + 2);
     await baton.webhooks.delete(webhook.id);
   });
 
@@ -92,7 +91,7 @@ describe('events and webhooks by the client package', function () {
     assert.match(rotated.secret ?? '', /^[0-9a-f]{64}$/);
     const before = receiver.requests.length;
     await baton.events.send({ event: 'issue.created', data: { issue: { id: 'iss_2' } } });
-    const request = (await receiver.receives(before + 1, 20_000))[before];
+    const request = (await receiver.receives(before + 1))[before];
     assert.ok(request);
     for (const secret of [SECRET, rotated.secret ?? '']) {
       assert.equal(

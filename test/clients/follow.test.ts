@@ -4,9 +4,9 @@ import { quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { tokenForger } from '../gateway/forged-tokens.ts';
 import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 import { startRelay } from './relay.ts';
 

@@ -9,7 +9,6 @@ import { installedClient, type InstalledClient } from './installed-client.ts';
 const IMPORTS = /(?:^(?:import|export)\b[^;'"]*?from\s*|\bimport\s*\(?)\s*['"]([^'"]+)['"]/gm;
 
 describe('the client package', function () {
-  this.timeout(60_000);
   let client: InstalledClient;
   let files: string[];
   const text = (file: string) => readFileSync(join(client.folder, file), 'utf8');

@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ModuleKind, ScriptTarget, transpile } from 'typescript';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 import { typeCheck } from './type-check.ts';
@@ -96,7 +96,7 @@ describe("the client package's readme", function () {
       project_id: world.installation.project_id,
       callback_url: secure.url,
     });
-    const [callback] = await secure.receives(1, 30_000);
+    const [callback] = await secure.receives(1);
     await secure.close();
     assert.ok(callback);
 

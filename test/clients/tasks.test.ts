@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 
 describe('tasks by the client package', function () {
-  this.timeout(60_000);
   let world: World;
   let client: Awaited<ReturnType<InstalledClient['load']>>;
   let baton: Baton;

@@ -41,7 +41,6 @@ function headersBy(signing: Partial<Signing>, at = NOW): Record<string, string> 
 }
 
 describe('checking signatures with the client package', function () {
-  this.timeout(60_000);
   let verify: Verify;
 
   before(async () => {

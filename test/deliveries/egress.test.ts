@@ -3,11 +3,10 @@ import { randomUUIDv7 } from 'node:crypto';
 import { startProxy } from '../outbound/raw-server.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
 describe('deliveries on their way out', function () {
-  this.timeout(60_000);
   let world: Deliveries;
   afterEach(() => world.close());
 

@@ -5,11 +5,10 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
 describe('first attempts', function () {
-  this.timeout(60_000);
   let world: Deliveries;
   let receiver: Receiver;
   before(async () => {

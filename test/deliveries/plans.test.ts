@@ -5,7 +5,7 @@ import { connectDatabase, statements, type Database } from '../../src/database/c
 import { recordResults } from '../../src/database/delivery-results.ts';
 import { successOf } from '../support/results.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const GROWN = 70_000;
 
@@ -67,7 +67,7 @@ describe('a statement that was prepared while its table was empty', function () 
     for (let time = 0; time < 8; time += 1) await rowsRead();
     assert.ok((await rowsRead()) > 0, 'with few rows all of them are read');
     await newDeliveries(GROWN);
-    await eventually('results that are written by the index', async () => (await rowsRead()) === 0, 30_000);
+    await eventually('results that are written by the index', async () => (await rowsRead()) === 0);
     for (let time = 0; time < 8; time += 1) assert.equal(await rowsRead(), 0);
   });
 });

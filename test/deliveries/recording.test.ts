@@ -5,10 +5,9 @@ import type { Database } from '../../src/database/connect.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { successOf } from '../support/results.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 describe('the result of an attempt', function () {
-  this.timeout(60_000);
   let world: Deliveries;
   let receiver: Receiver;
   before(async () => {

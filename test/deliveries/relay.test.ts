@@ -8,7 +8,7 @@ import { startNotifications, type Notifications } from '../../src/database/notif
 import { answerRequest, takeRequests } from '../../src/database/relays.ts';
 import type { RelayAnswer, RelayRequest } from '../../src/domain/channel.ts';
 import { type Deliveries, startDeliveries } from '../support/deliveries.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const HEADERS = { 'x-service-event': 'issue.created' };
 const BODY = Buffer.from('{"title":"Größe"}');
@@ -21,7 +21,6 @@ const OK: RelayAnswer = {
 };
 
 describe('an attempt by way of a listener', function () {
-  this.timeout(30_000);
   let deliveries: Deliveries;
   let notifications: Notifications;
   let relay: Relay;

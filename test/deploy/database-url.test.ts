@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres, withClient, type RunningPostgres } from '../../dev/postgres.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
 /** What PostgreSQL knows of a connection that our processes open with this address. */
@@ -24,7 +24,6 @@ async function seenBy(url: string): Promise<{ ssl: boolean; application_name: st
 }
 
 describe("the database's address", function () {
-  this.timeout(60_000);
   let folder: string;
   let postgres: RunningPostgres;
 
@@ -51,11 +50,7 @@ describe("the database's address", function () {
     await switchTlsOn();
     const authority = encodeURIComponent(services().tlsFiles.ca);
     const url = `${postgres.url()}?sslmode=verify-full&sslrootcert=${authority}&application_name=ours`;
-    const told = await eventually(
-      'the server has read its settings',
-      () => seenBy(url).catch(() => null),
-      20_000,
-    );
+    const told = await eventually('the server has read its settings', () => seenBy(url).catch(() => null));
     assert.deepEqual(told, { ssl: true, application_name: 'ours' });
     await assert.rejects(seenBy(`${postgres.url()}?sslmode=verify-full`), /certificate/);
   });

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { inCheckout } from '../../dev/paths.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { withPage } from '../support/browser.ts';
 import { pythonWithClients } from '../support/python.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { type Line, lineTo } from './line.ts';
 
@@ -182,6 +182,6 @@ function run([command, ...args]: readonly [string, ...string[]], id: string, env
     const events = lines.map((text) => `${text.split(' ')[0]} ${text.split(' ')[2]}`);
     return { code: code as number | null, events, complaints };
   });
-  const prints = (pattern: RegExp) => eventually(`it prints ${pattern}`, () => pattern.test(printed), 20_000);
+  const prints = (pattern: RegExp) => eventually(`it prints ${pattern}`, () => pattern.test(printed));
   return { prints, ended };
 }

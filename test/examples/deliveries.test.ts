@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { EXAMPLES, type RunningExample, startExample } from './receiver-process.ts';
 
 const SECRET = 'a-secret-between-us';
@@ -8,7 +8,6 @@ const DATA =
   '{ "issue": {"id":"i-1", "key":"SHOP-1", "title":"Größe 1.0e2 ✓"}, "actor": {"id":"u-1","name":"Ada"} }';
 
 describe('deliveries to the example receivers', function () {
-  this.timeout(60_000);
   let world: World;
 
   before(async () => {

@@ -44,9 +44,9 @@ function scriptsOf(count: number, steps: number, timing: (index: number) => Rehe
   });
 }
 
-/** `count` scripts of all kinds, each of about 2 to 5 seconds in steps of 300 to 800 ms with progress on the way. */
+/** `count` scripts of all kinds, each of about 3 to 6 seconds in steps of 500 to 1,000 ms with progress on the way. */
 export function mixedScripts(count: number): Script[] {
-  return scriptsOf(count, 6, (index) => ({ step_ms: 300 + ((index * 137) % 501), progress_events: 4 }));
+  return scriptsOf(count, 6, (index) => ({ step_ms: 500 + ((index * 137) % 501), progress_events: 4 }));
 }
 
 /** The same in three steps that take no time. */

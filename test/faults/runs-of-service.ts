@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal, type TaskState } from '../../src/domain/task-states.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually, PATIENCE_MS } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import type { Script } from './mixed-tasks.ts';
 
@@ -81,19 +81,26 @@ export async function untilEach(
   });
 }
 
-/** In the middle: each of these runs is executing and has some steps behind it. */
-export function untilInTheMiddle(service: Service, taken: readonly Taken[]): Promise<Listed[]> {
-  return untilEach(
+/** Resolves with the runs that are under way once each of these has completed a step. @throws when all have ended */
+export async function untilInTheMiddle(service: Service, taken: readonly Taken[]): Promise<Listed[]> {
+  const runs = await untilEach(
     service,
     taken.map(({ id }) => id),
-    'all runs are in the middle',
-    (run) => run.state === 'executing' && run.progress.steps_completed > 0,
-    20_000,
+    'all runs have completed a step',
+    (run) => run.progress.steps_completed > 0,
+    PATIENCE_MS,
   );
+  const underWay = runs.filter((run) => run.state === 'executing');
+  assert.ok(underWay.length > 0, 'some runs are still under way');
+  return underWay;
 }
 
 /** Resolves when all these runs have ended and their callbacks are settled. */
-export function untilSettled(service: Service, ids: readonly string[], withinMs = 90_000): Promise<Listed[]> {
+export function untilSettled(
+  service: Service,
+  ids: readonly string[],
+  withinMs = 150_000,
+): Promise<Listed[]> {
   return untilEach(
     service,
     ids,

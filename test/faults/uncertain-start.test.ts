@@ -5,7 +5,8 @@ import { submitTask } from '../../src/api/tasks/submit.ts';
 import { findRun, listRuns } from '../../src/database/task-runs.ts';
 import { createSealing } from '../../src/security/sealing.ts';
 import { EngineUncertain, type RunToStart } from '../../src/workflows/control.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 
 describe('a submission whose start is not answered in time', () => {
   let runs: Runs;

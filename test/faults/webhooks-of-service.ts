@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { withClient } from '../../dev/postgres.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import { services } from '../support/services.ts';
-import { useWholeService } from './whole-service.ts';
+import { wholeService } from './whole-service.ts';
+
+/** Longer than the service needs after a restart, on a slow machine. */
+const RECORDED_WITHIN_MS = 120_000;
 
 /** A webhook and who gets what is sent to it. */
 export type Endpoint = { id: string; receiver: Receiver };
@@ -24,18 +27,15 @@ export type Logged = {
   attempts: { number: number; trigger: string; response_status: number | null }[];
 };
 
-/** The service with one delivery worker and without webhooks, whatever the test before has left. */
-export function useDeliveringService(): () => Promise<Service> {
-  const wholeService = useWholeService();
-  return async () => {
-    const service = await wholeService();
-    const { deliveryWorker, secondDeliveryWorker } = service;
-    if (!deliveryWorker.isRunning()) await deliveryWorker.start();
-    await secondDeliveryWorker.stop();
-    const { json } = await service.send('GET', '/api/v1/webhooks?limit=100');
-    for (const { id } of json.data) await service.send('DELETE', `/api/v1/webhooks/${id}`);
-    return service;
-  };
+/** Returns the lane's service with one delivery worker and without webhooks. */
+export async function deliveringService(): Promise<Service> {
+  const service = await wholeService();
+  const { deliveryWorker, secondDeliveryWorker } = service;
+  if (!deliveryWorker.isRunning()) await deliveryWorker.start();
+  await secondDeliveryWorker.stop();
+  const { json } = await service.send('GET', '/api/v1/webhooks?limit=100');
+  for (const { id } of json.data) await service.send('DELETE', `/api/v1/webhooks/${id}`);
+  return service;
 }
 
 /** Makes webhooks for new issues, each with a receiver of its own over HTTPS. The receivers are the caller's to close. */
@@ -64,11 +64,10 @@ export async function makeEndpoints(
 export type Ground = { service: Service; endpoints: readonly Endpoint[] };
 
 /**
- * {@link useDeliveringService} with so many webhooks of {@link makeEndpoints}, made before each test and their receivers
+ * {@link deliveringService} with so many webhooks of {@link makeEndpoints}, made before each test and their receivers
  * closed after it. What it answers gives the present test's.
  */
 export function useEndpoints(count: number): () => Ground {
-  const deliveringService = useDeliveringService();
   let ground: Ground;
   beforeEach(async () => {
     const service = await deliveringService();
@@ -128,12 +127,11 @@ export async function openWork(
 export async function untilRecorded(
   service: Service,
   prefix: string,
-  withinMs: number,
   holds: () => boolean = () => true,
 ): Promise<void> {
   const look = async () => {
     const { groups, pending } = await openWork(service, prefix);
     return groups === 0 && pending === 0 && holds();
   };
-  await eventually(`everything of ${prefix} is recorded`, look, withinMs);
+  await eventually(`everything of ${prefix} is recorded`, look, RECORDED_WITHIN_MS);
 }

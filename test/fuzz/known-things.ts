@@ -1,8 +1,8 @@
 import type { Furnished } from '../web/furnished.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
-import type { Sent, World } from '../api/world.ts';
+import type { Sent, World } from '../support/world.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Fuzzing } from './schemathesis.ts';
 
 const OF_TASKS = [

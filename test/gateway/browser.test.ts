@@ -3,7 +3,6 @@ import { openPage, withPage } from '../support/browser.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 describe('the browser of the tests', function () {
-  this.timeout(60_000);
   let site: Receiver;
   before(async () => {
     site = await startReceiver();

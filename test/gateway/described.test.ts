@@ -4,9 +4,9 @@ import { WebSocket } from 'ws';
 import { ANSWERS, PUSHED } from '../../src/api/docs/channel-words.ts';
 import { deliveryChanged, webhookChanged } from '../../src/domain/channel-answers.ts';
 import { feedEvent } from '../../src/domain/feed-schemas.ts';
-import { startWorld, type Received, type World } from '../api/world.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 type Said = Received['json'];
 

@@ -4,12 +4,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { statements } from '../../src/database/connect.ts';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
 import type { ChannelClient, Following, Refused } from '../support/following.ts';
 import { openPlain } from '../support/plain-channel.ts';
 import { announcedSeed, createRandom } from '../support/random.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { afterAll, toldBy, UNTOLD } from './told-state.ts';
 
@@ -21,7 +21,6 @@ const PLACES = 220;
 const [FIRST_CLIENT] = NODE_CLIENTS as [ChannelClient];
 
 describe('the room of a run', function () {
-  this.timeout(60_000);
   let world: World;
   let token: string;
   before(async () => {
@@ -35,7 +34,7 @@ describe('the room of a run', function () {
   const feedOf = async (id: string): Promise<FeedEvent[]> =>
     (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
   const has = (following: Pick<Following, 'events'>, type: string) =>
-    eventually(type, () => following.events.find((event) => event.type === type) ?? null, 30_000);
+    eventually(type, () => following.events.find((event) => event.type === type) ?? null);
 
   /** How far the feed of each run has come. */
   function watchProgress(ids: readonly string[]): { of(id: string): number; stop(): Promise<void> } {
@@ -70,7 +69,7 @@ describe('the room of a run', function () {
         const client = random.of(NODE_CLIENTS);
         // By places in the feed, not by time: a busy machine would bring many of them to the same one.
         const place = random.whole(0, PLACES);
-        await eventually(`place ${place}`, () => progress.of(id) >= place, 30_000);
+        await eventually(`place ${place}`, () => progress.of(id) >= place);
         return { id, client, following: await client.follow(world.api.url, token, id) };
       }),
     );

@@ -5,11 +5,11 @@ import { io, type Socket } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { CHANNEL_PATH } from '../../src/domain/channel.ts';
 import { LISTENING_SIGN_MS } from '../../src/domain/limits.ts';
-import { addWorkspace } from '../api/people.ts';
-import { startWorld, type Received, type World } from '../api/world.ts';
+import { addWorkspace } from '../support/people.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
 import { SHARED_RINGS, startGateways } from '../support/gateways.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 type Told = Received['json'];
 
@@ -22,7 +22,6 @@ type Client = {
 };
 
 describe('listening on the live channel', function () {
-  this.timeout(60_000);
   let world: World;
   let token: string;
   const clients: Client[] = [];

@@ -6,7 +6,7 @@ import { startNotifications } from '../../src/database/notifications.ts';
 import type { ChannelNumbers } from '../../src/domain/channel.ts';
 import { createChannel } from '../../src/gateway/channel.ts';
 import { createTokens } from '../../src/security/tokens.ts';
-import type { World } from '../api/world.ts';
+import type { World } from '../support/world.ts';
 
 /** `sockets` counts the connections of TCP that are open. */
 type OwnChannel = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { SHARED_RINGS, startGateways } from '../support/gateways.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
 /** A run whose step reports 1,000 times in a second. */
@@ -96,7 +96,7 @@ describe('a run that reports 1,000 small steps a second', function () {
     console.log(`      ${alone} ms alone, ${beside} ms beside a run with ${feed.length} events meanwhile`);
     assert.ok(beside < 5 * alone + ALLOWED_MS, `${beside} ms beside it, ${alone} ms alone`);
     for (const plain of crowd) {
-      await eventually('the whole flood', () => plain.eventsOf(flooded).length >= feed.length, 30_000);
+      await eventually('the whole flood', () => plain.eventsOf(flooded).length >= feed.length);
       assert.deepEqual(plain.eventsOf(flooded), feed);
       await plain.close();
     }

@@ -5,10 +5,10 @@ import WebSocket from 'ws';
 import { CHANNEL_CODES } from '../../src/domain/channel.ts';
 import { CHANNEL_MESSAGES, MAX_ROOMS } from '../../src/domain/limits.ts';
 import { keyWith } from '../api/keys.ts';
-import { addWorkspace } from '../api/people.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { addWorkspace } from '../support/people.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { openPlain, type NotUpgraded, type PlainChannel } from '../support/plain-channel.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { tokenForger } from './forged-tokens.ts';
 import { quietRun } from './quiet-runs.ts';
 import { WAYS, type Replied } from './ways.ts';
@@ -21,7 +21,6 @@ const JOINS = 10_000;
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 
 describe('the channel refuses', function () {
-  this.timeout(60_000);
   let world: World;
   let url: string;
   let token: string;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { WebSocket } from 'ws';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { connectSocketIo } from '../support/channel-clients.ts';
 import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startOwnChannel } from './own-channel.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
@@ -56,7 +56,7 @@ describe('a viewer that does not read', function () {
 
       for (const { socket } of slow) socket.resume();
       for (const one of slow) {
-        await eventually('all is there', () => one.eventsOf(id).length >= feed.length, 20_000);
+        await eventually('all is there', () => one.eventsOf(id).length >= feed.length);
         assert.deepEqual(one.eventsOf(id), feed);
       }
       await Promise.all([quick, ...slow].map((one) => one.close()));
@@ -109,7 +109,7 @@ describe('a viewer that does not read', function () {
       assert.deepEqual(seen, feed.slice(0, seen.length), 'it has had the beginning');
       const again = await openPlain(channel.url, token);
       await again.ask({ type: 'join', room: `workflow:${id}`, after: seen.length });
-      await eventually('the rest', () => again.eventsOf(id).length >= feed.length - seen.length, 20_000);
+      await eventually('the rest', () => again.eventsOf(id).length >= feed.length - seen.length);
       assert.deepEqual([...seen, ...again.eventsOf(id)], feed);
       await eventually('the quick one has all', () => quick.eventsOf(id).length >= feed.length);
       assert.deepEqual(quick.eventsOf(id), feed);
@@ -143,7 +143,7 @@ describe('a viewer that does not read', function () {
         await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === dropped + 1);
         await eventually('it is gone', () => channel.numbers().connections === 0);
         if (transport === 'websocket') {
-          await eventually('nothing is left of it', async () => (await channel.sockets()) === 0, 5_000);
+          await eventually('nothing is left of it', async () => (await channel.sockets()) === 0);
         }
         readOn();
         socket.disconnect();

@@ -8,11 +8,11 @@ import { startNotifications } from '../../src/database/notifications.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import { listedDelivery } from '../../src/domain/delivery-view.ts';
 import { webhookView } from '../../src/domain/webhook-view.ts';
-import { addWorkspace } from '../api/people.ts';
-import { startWorld, type Received, type World } from '../api/world.ts';
+import { addWorkspace } from '../support/people.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 type Told = Received['json'];
 
@@ -20,7 +20,6 @@ type Told = Received['json'];
 type Client = { said: Told[]; say(message: object): void; close(): void };
 
 describe("a webhook's room", function () {
-  this.timeout(60_000);
   let world: World;
   let receiver: Receiver;
   let token: string;

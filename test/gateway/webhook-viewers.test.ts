@@ -4,7 +4,7 @@ import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../../src/domain/lim
 import type { Connection } from '../../src/gateway/connection.ts';
 import { Message } from '../../src/gateway/message.ts';
 import { WebhookViewer } from '../../src/gateway/webhook-viewers.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** A client that takes nothing until it is told to. */
 function slowClient() {

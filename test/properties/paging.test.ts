@@ -7,7 +7,7 @@ import { statements } from '../../src/database/connect.ts';
 import { listDeliveries } from '../../src/database/deliveries.ts';
 import { listRuns } from '../../src/database/task-runs.ts';
 import { derivedUuid } from '../../src/ids/derived-uuid.ts';
-import { startWorld, type Sent, type World } from '../api/world.ts';
+import { startWorld, type Sent, type World } from '../support/world.ts';
 import { holdsLater } from './property.ts';
 
 /** The list of one thing, page by page, and how to put rows with these ids into it. */

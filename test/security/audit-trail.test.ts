@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { AUDIT_ACTIONS, type AuditAction } from '../../src/domain/audit-actions.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
-import { PASSWORD, startWorld, type Sent, type World } from '../api/world.ts';
+import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** Every operation that is no reading: under which names the audit log tells of it, or why it does not. */
 const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {

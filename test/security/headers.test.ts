@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { ensureScreens } from '../../dev/web.ts';
 import { startGateway } from '../../src/gateway/server.ts';
-import { startWorld, type Sent, type World } from '../api/world.ts';
+import { startWorld, type Sent, type World } from '../support/world.ts';
 
 /** What every answer carries, whatever else it says. */
 const ALWAYS: Readonly<Record<string, RegExp>> = {

@@ -11,7 +11,6 @@ const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const sealingOf = (ring: string) => createSealing(parseKeyRing(ring));
 
 describe('the secrets in the database, at the start of a process', function () {
-  this.timeout(30_000);
   let fresh: FreshInstallation;
   let database: Database;
   before(async () => {

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from './chromium.ts';
+import { sharedInLane } from './shared.ts';
 
 /** A page in a fresh context: no cookie, no storage, no cache of any other. */
 export type OpenPage = {
@@ -13,12 +14,11 @@ export type OpenPage = {
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu'];
 const LAUNCH_LIMIT_MS = 60_000;
 
-let launched: Promise<Browser> | null = null;
+const browser = sharedInLane(launch, (launched) => launched.close());
 
-/** Opens a page in the one browser of this test run, which is started at the first call. */
+/** Opens a page in the one browser of this lane, which is started at the first call. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
-  launched ??= launch();
-  const context = await (await launched).newContext(options);
+  const context = await (await browser()).newContext(options);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (message) => {
@@ -44,14 +44,6 @@ export async function withPage<T>(
   } finally {
     await close();
   }
-}
-
-/** Ends the browser of this run, if there is one. The root hooks call it. */
-export async function closeBrowser(): Promise<void> {
-  const closing = launched;
-  launched = null;
-  // One that never started has told those who asked for it.
-  await closing?.then((browser) => browser.close()).catch(() => {});
 }
 
 /** @throws a sentence when no browser can be started */

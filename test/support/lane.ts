@@ -1,50 +1,93 @@
-import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import Mocha from 'mocha';
-import { inCheckout } from '../../dev/paths.ts';
-import type { FromLane, ToLane } from '../../dev/lane-process.ts';
-import { mochaHooks } from './hooks.ts';
-import { openResources } from './reporter.ts';
+import { checkout } from '../../dev/paths.ts';
+import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
+import { closeShared } from './shared.ts';
 
 /*
- * One lane of `npm test`: runs the files that its parent names, one after another in this process, and tells what came
- * of each. It ends when there are no more; what is left open then fails the run.
+ * One lane of the tests: runs the files that its parent sends, one after another in this process, and sends back the
+ * outcome of each. Its arguments: how long it may take after the last file until nothing is open, in milliseconds, and a
+ * pattern for titles. A process that still has something open then fails, and prints what it is.
  */
-const LEAK_LIMIT_MS = 10_000;
-type Limits = { timeout: number; slow: number };
-const { timeout, slow } = JSON.parse(readFileSync(inCheckout('.mocharc.json'), 'utf8')) as Limits;
-const OPTIONS = { timeout, slow, reporter: 'spec' };
+const [leakLimitMs, grep] = process.argv.slice(2);
+const OPTIONS = {
+  // For what hangs. A test that needs more says so; none is meant to come near it, on a slow machine either.
+  timeout: 60_000,
+  slow: 1_000,
+  reporter: 'spec',
+  forbidOnly: true,
+  color: process.env['FORCE_COLOR'] === '1',
+  ...(grep === undefined ? {} : { grep }),
+};
+/** What each file has left open that was not open before it, for the message of a leak. */
+const leftOpen = new Map<string, string[]>();
 
-const tell = (message: FromLane) => process.send?.(message);
+/** The process's own connections to its parent. */
+const atStart = openResources();
 
+process.env['NODE_ENV'] = 'test';
+const send = (message: FromLane) => process.send?.(message);
 process.on('message', (message: ToLane) => {
-  if ('files' in message) void runFiles(message.files);
-  else endWhenNothingIsOpen();
+  if ('file' in message) void runFile(message.file).then(send);
+  else void end();
 });
-tell({ ready: true });
+send({ ready: true });
 
-async function runFiles(files: string[]): Promise<void> {
-  const color = process.env['FORCE_COLOR'] === '1';
-  const mocha = new Mocha({ ...OPTIONS, forbidOnly: true, color, rootHooks: mochaHooks });
-  for (const file of files) mocha.addFile(inCheckout(file));
+async function runFile(file: string): Promise<Outcome> {
+  const before = openResources();
+  const mocha = new Mocha(OPTIONS);
+  mocha.addFile(resolve(checkout, file));
   try {
     await mocha.loadFilesAsync();
   } catch (error) {
     console.error(error);
-    tell({ passed: 0, skipped: 0, failed: [`${files.join(', ')} could not be loaded`] });
-    return;
+    return { passed: 0, skipped: 0, setUpMs: 0, failed: [`${file} could not be loaded`] };
   }
-  const failed: string[] = [];
-  const runner = mocha.run(() => {
-    const { passes = 0, pending = 0 } = runner.stats ?? {};
-    tell({ passed: passes, skipped: pending, failed });
-  });
-  runner.on('fail', (test) => failed.push(test.titlePath().join(' › ')));
+  const outcome = await outcomeOf(mocha);
+  // A failed test may have left a shared service in any state: the next file gets a new one.
+  if (outcome.failed.length > 0) await closeShared();
+  leftOpen.set(file, newIn(openResources(), before));
+  return outcome;
 }
 
-function endWhenNothingIsOpen(): void {
+async function outcomeOf(mocha: Mocha): Promise<Outcome> {
+  const failed: string[] = [];
+  let setUpMs = 0;
+  let hookBegan = 0;
+  const runner = await new Promise<Mocha.Runner>((resolve) => {
+    const running = mocha.run(() => resolve(running));
+    running.on('fail', (test) => failed.push(test.titlePath().join(' › ')));
+    running.on('hook', () => (hookBegan = performance.now()));
+    running.on('hook end', () => (setUpMs += performance.now() - hookBegan));
+  });
+  const { passes: passed = 0, pending: skipped = 0 } = runner.stats ?? {};
+  runner.dispose();
+  mocha.dispose();
+  return { passed, skipped, failed, setUpMs: Math.round(setUpMs) };
+}
+
+async function end(): Promise<void> {
+  await closeShared();
   process.disconnect?.();
   setTimeout(() => {
-    console.error(`The tests ended but left something open: ${openResources()}`);
+    const open = newIn(openResources(), atStart).join(', ') || 'unnamed';
+    console.error(`The tests ended but left something open: ${open}`);
+    for (const [file, kinds] of leftOpen)
+      if (kinds.length > 0) console.error(`  ${file}: ${kinds.join(', ')}`);
     process.exit(1);
-  }, LEAK_LIMIT_MS).unref();
+  }, Number(leakLimitMs)).unref();
+}
+
+/** The kinds of what keeps this process alive, one for each thing. */
+function openResources(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap');
+}
+
+function newIn(now: readonly string[], before: readonly string[]): string[] {
+  const left = [...before];
+  return now.filter((name) => {
+    const index = left.indexOf(name);
+    if (index >= 0) left.splice(index, 1);
+    return index < 0;
+  });
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { WebSocket, type ClientOptions } from 'ws';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
 import { inTime, plainAddress } from './following.ts';
-import { eventually } from './runs.ts';
+import { eventually } from './eventually.ts';
 
 /** Anything that the channel says to a plain client, loosely typed on purpose. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests read messages of every shape

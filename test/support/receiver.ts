@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ServerCertificate } from './certificates.ts';
+import { PATIENCE_MS } from './eventually.ts';
 
 /** One request as it came in. */
 export type ReceivedRequest = {
@@ -110,7 +111,7 @@ export async function startReceiver({
       server.setSecureContext(other);
       return receiver;
     },
-    async receives(count, withinMs = 5_000) {
+    async receives(count, withinMs = PATIENCE_MS) {
       await until(arrivals, () => requests.length >= count, withinMs);
       if (requests.length >= count) return requests;
       throw new Error(`${requests.length} of ${count} requests came within ${withinMs} ms`);

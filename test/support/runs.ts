@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { Runtime, type NativeConnection } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
@@ -19,6 +18,7 @@ import { callbackSecretPlace, createSealing } from '../../src/security/sealing.t
 import { createTaskControl, type TaskControl } from '../../src/workflows/control.ts';
 import { startTaskWorker, type TaskWorker } from '../../workers/task-worker.ts';
 import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
+import { eventually } from './eventually.ts';
 import { freshInstallation } from './installation.ts';
 import { services } from './services.ts';
 import { settingsOn } from './settings.ts';
@@ -53,21 +53,6 @@ export type Runs = {
   restartWorker(): Promise<void>;
   close(): Promise<void>;
 };
-
-/** Waits until `probe` answers something other than null or false; throws with `what` when it does not in time. */
-export async function eventually<T>(
-  what: string,
-  probe: () => Promise<T | null | false> | T | null | false,
-  withinMs = 10_000,
-): Promise<T> {
-  const until = Date.now() + withinMs;
-  for (;;) {
-    const found = await probe();
-    if (found !== null && found !== false) return found;
-    if (Date.now() > until) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await wait(20);
-  }
-}
 
 /** Installs the SDK's runtime once for the whole test run; what it says later goes where the first one said. */
 export function useRuntime(log: Logger): void {
@@ -152,7 +137,7 @@ export async function startRuns(
       if (!row) throw new Error(`no run ${id}`);
       return row;
     },
-    reaches: (id, state, withinMs = 10_000) =>
+    reaches: (id, state, withinMs) =>
       eventually(
         `${id} is ${state}`,
         async () => {

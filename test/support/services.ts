@@ -4,7 +4,7 @@ import { withClient } from '../../dev/postgres.ts';
 import { findTemporalProgram } from '../../dev/temporal-binary.ts';
 import { readTemporalPlan } from '../../dev/temporal-plan.ts';
 import { temporalTestServer } from '../../dev/temporal-programs.ts';
-import type { ServicesForTests } from '../../dev/test-services.ts';
+import type { ServicesForTests } from '../../dev/tests/services.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
 export type Services = {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
 import type { ChannelClient, Following } from './following.ts';
 import type { Random } from './random.ts';
-import { eventually } from './runs.ts';
+import { eventually } from './eventually.ts';
 
 /** Somebody who looks at a run, and comes back whenever the connection breaks, by whatever cause. */
 export type Viewer = {

@@ -11,7 +11,7 @@ import { teamText } from '../agents/model-world.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { openPlain } from '../support/plain-channel.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import {
   PROCESSES,

@@ -6,12 +6,11 @@ import { createRegistry } from '../../src/telemetry/registry.ts';
 import { tellOfStored, type StoredFigures } from '../../src/telemetry/readings.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { eventually, startRuns } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns } from '../support/runs.ts';
 import { samplesOf, valueOf } from './observed.ts';
 
 describe('the figures of the database', function () {
-  this.timeout(60_000);
-
   it('count runs by state while they go on, and not afterwards', async () => {
     const runs = await startRuns();
     try {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { PROCESSES, scrape, startObserved, valueOf, WEBHOOK, type ObservedService } from './observed.ts';
 
@@ -48,14 +48,10 @@ describe('the figures of the processes', function () {
     is: (value: number) => boolean,
     labels = {},
   ) =>
-    eventually(
-      `${what} of ${of}`,
-      async () => {
-        const value = valueOf(await scrape(service, of), what, labels);
-        return value !== null && is(value);
-      },
-      30_000,
-    );
+    eventually(`${what} of ${of}`, async () => {
+      const value = valueOf(await scrape(service, of), what, labels);
+      return value !== null && is(value);
+    });
 
   it('tell what each process is', async () => {
     for (const name of PROCESSES) {

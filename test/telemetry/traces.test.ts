@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { teamText } from '../agents/model-world.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { startCollector, type CollectedSpan, type Collector } from './collector.ts';
 import { startObserved, WEBHOOK, type ObservedService } from './observed.ts';
@@ -67,16 +67,12 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       end: string,
     ): Promise<{ way: string[]; spans: CollectedSpan[] }> {
       const traceId = traceIdIn(request) ?? '';
-      return await eventually(
-        `a whole trace of ${end}`,
-        () => {
-          const spans = spansIn(traceId);
-          const attempt = spans.find(({ spanId }) => spanId === spanIdIn(request));
-          const way = attempt ? upwards(spans, attempt) : [];
-          return way.at(-1) === end && { way, spans };
-        },
-        30_000,
-      );
+      return await eventually(`a whole trace of ${end}`, () => {
+        const spans = spansIn(traceId);
+        const attempt = spans.find(({ spanId }) => spanId === spanIdIn(request));
+        const way = attempt ? upwards(spans, attempt) : [];
+        return way.at(-1) === end && { way, spans };
+      });
     }
 
     it('lead from a submission through workflow and steps to the callback, whose receiver is told', async () => {
@@ -91,7 +87,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
       assert.equal(answer.status, 201);
       const { execution_id: id, callback_secret: secret } = (await answer.json()) as Record<string, string>;
-      const [request] = (await receiver.receives(before + 1, 30_000)).slice(before);
+      const [request] = (await receiver.receives(before + 1)).slice(before);
       assert.ok(request);
       assert.equal(traceIdIn(request), caller.traceId);
       const { way, spans } = await wayTo(request, 'POST /api/v1/tasks');
@@ -135,7 +131,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       const caller = callersTrace();
       const event = { event: 'issue.created', data: { issue: { id: '1', title: TOLD } } };
       assert.equal((await service.send('POST', '/api/v1/events', event, caller.headers)).status, 202);
-      const [request] = (await receiver.receives(refused + 1, 30_000)).slice(refused);
+      const [request] = (await receiver.receives(refused + 1)).slice(refused);
       assert.ok(request);
       assert.equal(traceIdIn(request), caller.traceId);
       const { way, spans } = await wayTo(request, 'POST /api/v1/events');
@@ -171,7 +167,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
         const path = `/api/v1/deliveries/${delivery}/retry`;
         return (await service.send('POST', path, {}, retrying.headers)).status === 202;
       });
-      const [again] = (await receiver.receives(refused + 2, 30_000)).slice(refused + 1);
+      const [again] = (await receiver.receives(refused + 2)).slice(refused + 1);
       assert.ok(again);
       assert.equal(traceIdIn(again), caller.traceId, "the retry is part of the event's trace");
       assert.notEqual(spanIdIn(again), spanIdIn(request));
@@ -214,7 +210,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
 
     it('hold no secret, no text of anybody and no query', async () => {
       const { api_key: key } = service.installation;
-      await eventually('the spans are there', () => collector.spans.length > 50, 30_000);
+      await eventually('the spans are there', () => collector.spans.length > 50);
       const everything = collector.bytes();
       for (const secret of [SECRET, TOLD, key, 'collector-token']) {
         assert.ok(!everything.includes(secret), `${secret} is in a span`);
@@ -327,7 +323,7 @@ describe('without traces', function () {
         callback_url: `${receiver.url}/callback`,
       };
       assert.equal((await service.send('POST', '/api/v1/tasks', task, headers)).status, 201);
-      for (const request of await receiver.receives(2, 30_000)) {
+      for (const request of await receiver.receives(2)) {
         assert.equal(request.headers['traceparent'], undefined);
       }
     } finally {

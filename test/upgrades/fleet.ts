@@ -9,7 +9,7 @@ import { checkout } from '../../dev/paths.ts';
 import { setUpInstallation, type Installation } from '../../src/installation.ts';
 import { cliWith, type Cli } from '../cli/cli-process.ts';
 import { createPart, type Part } from '../support/parts.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { send, type Answered, type Asked } from '../support/service.ts';
 import { freshDatabase, services } from '../support/services.ts';
 import { settingsOn } from '../support/settings.ts';

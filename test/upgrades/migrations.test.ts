@@ -8,7 +8,7 @@ import { migrate } from '../../src/database/migrate.ts';
 import { MIGRATIONS } from '../../src/database/migrations/all.ts';
 import { checkSchema } from '../../src/database/schema.ts';
 import { cliWith } from '../cli/cli-process.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { harmsOf, readCatalog } from './catalog.ts';
 import { startFleet } from './fleet.ts';

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgres, withClient, type RunningPostgres } from '../../dev/postgres.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** A PostgreSQL that keeps every segment of its log in an archive. */
 export type Archived = { server: RunningPostgres; archive: string; password: string; folder: string };

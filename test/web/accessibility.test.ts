@@ -229,7 +229,6 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
   slowly();
   let at: Furnished;
   before(async function furnish() {
-    this.timeout(60_000);
     at = await startFurnished();
   });
   after(async () => await at.close());

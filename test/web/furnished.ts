@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
-import { PASSWORD, startWorld, type Sent, type World } from '../api/world.ts';
+import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { OWNER } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 

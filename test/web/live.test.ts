@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Page, WebSocketRoute } from 'playwright-core';
-import type { World } from '../api/world.ts';
+import type { World } from '../support/world.ts';
 import { atScreens, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('a run that one watches', () => {

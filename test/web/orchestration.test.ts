@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { recordCall } from '../../src/database/agent-calls.ts';
-import type { World } from '../api/world.ts';
+import type { World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
 import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';

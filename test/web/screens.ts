@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { PASSWORD, startWorld, type World } from '../api/world.ts';
+import { PASSWORD, startWorld, type World } from '../support/world.ts';
 import { openPage } from '../support/browser.ts';
 
 export const OWNER = 'owner@example.com';

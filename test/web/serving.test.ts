@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { createScreens } from '../../src/api/web/screens.ts';
-import { startWorld, type Received, type World } from '../api/world.ts';
+import { startWorld, type Received, type World } from '../support/world.ts';
 import { assertProblem } from '../api/problems.ts';
 
 const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

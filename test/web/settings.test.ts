@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { PASSWORD, type World } from '../api/world.ts';
-import { addPerson } from '../api/people.ts';
+import { PASSWORD, type World } from '../support/world.ts';
+import { addPerson } from '../support/people.ts';
 import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 
 describe('the settings screens', () => {

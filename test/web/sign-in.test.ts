@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { CLIENT, startOpenIdProvider, type TestProvider } from '../support/openid-provider.ts';
 import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
 import { derivedUuid } from '../../src/ids/derived-uuid.ts';
-import type { World } from '../api/world.ts';
+import type { World } from '../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -3,19 +3,18 @@ import { execFileSync } from 'node:child_process';
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import type { EventKind } from '../../src/domain/event-kinds.ts';
-import { startWorld, type World } from '../api/world.ts';
+import { startWorld, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
-import { addPerson } from '../api/people.ts';
+import { addPerson } from '../support/people.ts';
 import { assertAccessible, assertFitsPhone, atScreens, picture, type AtScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 
 const LIST = '/settings/integrations/webhooks';
 
 describe('the webhook screens', function () {
-  this.timeout(60_000);
   let world: World;
   let receiver: Receiver;
   let at: AtScreens;

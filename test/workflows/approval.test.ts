@@ -6,7 +6,6 @@ const QUESTION = 'May I drop the old table?';
 const person = { by: 'user:ada@example.com' };
 
 describe('an agent that asks a person', function () {
-  this.timeout(60_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();

@@ -9,7 +9,6 @@ import { inCheckout } from '../../dev/paths.ts';
 
 /** A copy of the sources, so that nothing is built yet. */
 describe('the bundle of workflows', function () {
-  this.timeout(60_000);
   let folder: string;
   let cache: string;
   beforeEach(() => {

@@ -18,12 +18,11 @@ import { readConfiguration } from '../../src/configuration.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { eventually } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { settingsOn } from '../support/settings.ts';
 
 /** One process ends the run, another one has the activity of the callbacks' queue; a real database and receiver. */
 describe('the two that send a callback', function () {
-  this.timeout(60_000);
   let fresh: FreshInstallation;
   let database: Database;
   let receiver: Receiver;

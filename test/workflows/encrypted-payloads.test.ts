@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 import { teamText } from '../agents/model-world.ts';
 
 const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
@@ -30,8 +31,6 @@ function hides(text: string, word: RegExp): void {
 }
 
 describe('payloads that are encrypted', function () {
-  this.timeout(60_000);
-
   describe('of runs that are rehearsed', () => {
     let runs: Runs;
     before(async () => {

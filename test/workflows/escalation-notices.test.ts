@@ -11,7 +11,6 @@ import { startRuns, type Runs } from '../support/runs.ts';
 const REASON = 'Two wishes contradict each other.';
 
 describe('a run that asks for a human', function () {
-  this.timeout(30_000);
   let runs: Runs;
   const people = new Map<Role, string>();
   before(async () => {

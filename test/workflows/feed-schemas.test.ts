@@ -4,7 +4,8 @@ import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/feed-events.t
 import { FEED_SCHEMAS, feedEvent } from '../../src/domain/feed-schemas.ts';
 import { giveUpCallback } from '../../src/database/callbacks.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
 /** Holds events against the one description that all readers are given. */
@@ -17,7 +18,6 @@ function checked(events: readonly FeedEvent[]): readonly FeedEvent[] {
 }
 
 describe('the description of the feed', function () {
-  this.timeout(60_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();

@@ -1,5 +1,6 @@
 import { startModelServer, turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 import { teamText } from '../agents/model-world.ts';
 
 const me = { by: 'key:test' };

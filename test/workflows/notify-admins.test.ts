@@ -23,7 +23,6 @@ const ADMINS = ['ann@example.com', 'bob@example.com'];
 
 /** Real database and mail server; the engine's clock jumps to the next timer. */
 describe('admins of a disabled webhook', function () {
-  this.timeout(60_000);
   let environment: TestWorkflowEnvironment;
   let fresh: FreshInstallation;
   let database: Database;

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findRun } from '../../src/database/task-runs.ts';
 import { services } from '../support/services.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 
 const me = { by: 'key:test' };
 
 describe('pausing a run', function () {
-  this.timeout(60_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();
@@ -116,7 +116,7 @@ describe('pausing a run', function () {
     await wait(500);
     assert.equal((await runs.row(id)).state, 'paused');
     await runs.control.continue(id, me);
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
   });
 
   it('obeys signals that come without any input, as the Web UI can send them', async () => {
@@ -146,12 +146,12 @@ describe('pausing a run', function () {
       const id = await runs.submit({ rehearsal: { step_ms: 400, steps: 3 } });
       await runs.reaches(id, 'executing');
       await webUi('pause', id);
-      const paused = await runs.reaches(id, 'paused', 3_000);
+      const paused = await runs.reaches(id, 'paused');
       assert.equal(paused.paused_by, 'temporal: operator@example.com');
       await wait(800);
       assert.equal((await runs.row(id)).state, 'paused');
       await webUi('unpause', id);
-      await eventually('the pause is over', async () => (await runs.row(id)).state !== 'paused', 3_000);
+      await eventually('the pause is over', async () => (await runs.row(id)).state !== 'paused');
       const row = await runs.reaches(id, 'completed');
       assert.ok(row.paused_ms >= 800);
       assert.equal((await moves(id)).filter((move) => move.includes('paused')).length, 2);
@@ -188,13 +188,12 @@ describe('pausing a run', function () {
       await webUi('pause', id);
       await runs.reaches(id, 'paused');
       await runs.control.cancel(id, me);
-      await runs.reaches(id, 'cancelled', 3_000);
+      await runs.reaches(id, 'cancelled');
     });
   });
 });
 
 describe('what an operator does in the Temporal Web UI', function () {
-  this.timeout(60_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();
@@ -205,7 +204,7 @@ describe('what an operator does in the Temporal Web UI', function () {
     const id = await runs.submit({ rehearsal: { step_ms: 5_000, steps: 1 } });
     await runs.reaches(id, 'executing');
     await runs.client.workflow.getHandle(id).cancel();
-    await runs.reaches(id, 'cancelled', 3_000);
+    await runs.reaches(id, 'cancelled');
     await runs.client.workflow
       .getHandle(id)
       .result()
@@ -220,7 +219,7 @@ describe('what an operator does in the Temporal Web UI', function () {
     });
     await runs.reaches(id, 'executing');
     await runs.client.workflow.getHandle(id).terminate('enough');
-    const row = await runs.reaches(id, 'cancelled', 3_000);
+    const row = await runs.reaches(id, 'cancelled');
     assert.deepEqual(
       row.steps.map((step) => step.status),
       ['cancelled', 'skipped'],
@@ -236,7 +235,7 @@ describe('what an operator does in the Temporal Web UI', function () {
       namespace: services().namespace,
       workflowExecution: { workflowId: id },
     });
-    await runs.reaches(id, 'cancelled', 40_000);
+    await runs.reaches(id, 'cancelled');
   });
 
   it('a time-out of the engine fails the run, and the callback is sent', async () => {
@@ -260,15 +259,14 @@ describe('what an operator does in the Temporal Web UI', function () {
         },
       ],
     });
-    const row = await runs.reaches(id, 'failed', 5_000);
+    const row = await runs.reaches(id, 'failed');
     assert.equal(row.errors[0]?.code, 'engine_timed_out');
-    await eventually('three attempts', async () => (await runs.attempts(id)).length === 3, 15_000);
+    await eventually('three attempts', async () => (await runs.attempts(id)).length === 3);
     await eventually('settled', async () => (await runs.row(id)).callback_status === 'failed');
   });
 });
 
 describe('a stored run', function () {
-  this.timeout(30_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();
@@ -300,11 +298,11 @@ describe('a stored run', function () {
       [runs.installation.workspace_id, runs.installation.project_id],
     );
     const id = await runs.store({ rehearsal: { steps: 1 } });
-    await runs.reaches(id, 'completed', 20_000);
+    await runs.reaches(id, 'completed');
   });
 
   it('whose workflow never started is found and started', async () => {
     const id = await runs.store({ rehearsal: { steps: 1 } });
-    await runs.reaches(id, 'completed', 10_000);
+    await runs.reaches(id, 'completed');
   });
 });

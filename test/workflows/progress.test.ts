@@ -3,14 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createProgressMerger } from '../../src/activities/progress-merger.ts';
 import { lastProgress } from '../../src/database/feed.ts';
 import { PROGRESS_EVENTS } from '../../src/domain/limits.ts';
-import { eventually, startRuns, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, type Runs } from '../support/runs.ts';
 
 /** How many events a step may write that reports without end for so long. */
 const mostWithin = (ms: number) =>
   PROGRESS_EVENTS.burst + Math.ceil((ms / 1_000) * PROGRESS_EVENTS.perSecond);
 
 describe('reports of progress', function () {
-  this.timeout(30_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();

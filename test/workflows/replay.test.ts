@@ -12,7 +12,8 @@ import { insertRun } from '../../src/database/task-runs.ts';
 import { planAgain } from '../../src/domain/rerun.ts';
 import { TASK_TYPES } from '../../src/domain/task-run.ts';
 import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
-import { eventually, startRuns, useRuntime, type Runs } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
 import { playModels } from './model-plays.ts';
@@ -28,8 +29,6 @@ const AGENTS_FOLDER = join(FOLDER, 'agents');
  * plays, with a comma between them: those); commit the new ones beside the old.
  */
 describe('recorded histories', function () {
-  this.timeout(60_000);
-
   before(async () => {
     useRuntime(pino({ level: 'silent' }));
     const wish = process.env['RECORD_HISTORIES'];

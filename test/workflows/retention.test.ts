@@ -15,7 +15,8 @@ import { connectTemporal } from '../../workers/temporal.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { eventually, useRuntime } from '../support/runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { useRuntime } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -210,8 +211,6 @@ describe('the Schedule of the retention', function () {
 });
 
 describe('a delivery worker', function () {
-  this.timeout(60_000);
-
   it('whose Temporal has no Schedules says so and works on', async () => {
     useRuntime(pino({ level: 'silent' }));
     const path = await services().testServerPath();

@@ -13,7 +13,6 @@ teams:
 `;
 
 describe('a run', function () {
-  this.timeout(30_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns();
@@ -160,7 +159,6 @@ describe('a run', function () {
 });
 
 describe('the limits of a run', function () {
-  this.timeout(30_000);
   let runs: Runs;
   before(async () => {
     runs = await startRuns({ agents: AGENTS });

@@ -27,7 +27,6 @@ teams:
  * database has a clock of its own.
  */
 describe('the clock of a run', function () {
-  this.timeout(60_000);
   let environment: TestWorkflowEnvironment;
   before(async () => {
     useRuntime(pino({ level: 'silent' }));

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { checkout, inCheckout } from '../paths.ts';
+import type { ServicesForTests } from './services.ts';
+
+/** What a lane receives: the file to run next, or that there are no more. */
+export type ToLane = { file: string } | { end: true };
+/** What a lane sends: that it is ready, or the outcome of its file. */
+export type FromLane = { ready: true } | Outcome;
+/** The outcome of a test file: counts, the titles of failed tests, and the time spent in hooks in milliseconds. */
+export type Outcome = { passed: number; skipped: number; failed: string[]; setUpMs: number };
+
+/** A process that runs test files one after another. */
+export type LaneProcess = {
+  /** Runs a file. `broken` says how the process ended during the file. */
+  run(file: string): Promise<{ outcome: Outcome; output: string } | { broken: string; output: string }>;
+  /** Ends the process after its last file. `how` says how it ended: `code 0` when nothing was left open. */
+  close(): Promise<{ how: string; output: string }>;
+};
+
+const LANE = inCheckout('test', 'support', 'lane.ts');
+const LEAK_LIMIT_MS = 30_000;
+
+/**
+ * Starts a lane with these services. `signal` ends it at once. With `live`, its output goes to this process's output
+ * instead of being returned. `grep` chooses tests by their titles. What is still open `leakLimitMs` after the end is a leak.
+ */
+export async function startLaneProcess(
+  services: ServicesForTests,
+  {
+    signal,
+    live,
+    grep,
+    leakLimitMs = LEAK_LIMIT_MS,
+  }: { signal: AbortSignal; live: boolean; grep?: string; leakLimitMs?: number },
+): Promise<LaneProcess> {
+  const output = live ? 'inherit' : 'pipe';
+  const child = spawn(process.execPath, [LANE, String(leakLimitMs), ...(grep === undefined ? [] : [grep])], {
+    cwd: checkout,
+    stdio: ['ignore', output, output, 'ipc'],
+    env: {
+      ...process.env,
+      ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
+      BATON_TEST_SERVICES: JSON.stringify(services),
+    },
+  });
+  const end = () => child.kill('SIGTERM');
+  signal.addEventListener('abort', end);
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const ended = new Promise<string>((resolve) => {
+    child.once('close', (code, killedBy) => resolve(killedBy ?? `code ${code}`));
+    child.once('error', (error) => resolve(error.message));
+  }).finally(() => signal.removeEventListener('abort', end));
+  const nextMessage = () =>
+    Promise.race([
+      new Promise<FromLane>((resolve) => child.once('message', (message) => resolve(message as FromLane))),
+      ended,
+    ]);
+  const takeOutput = () => {
+    const taken = printed.trimEnd();
+    printed = '';
+    return taken;
+  };
+  const send = (message: ToLane) => void (child.connected && child.send(message));
+
+  await nextMessage();
+  return {
+    async run(file) {
+      send({ file });
+      const message = await nextMessage();
+      const taken = takeOutput();
+      return typeof message === 'string'
+        ? { broken: message, output: taken }
+        : { outcome: message as Outcome, output: taken };
+    },
+    async close() {
+      send({ end: true });
+      return { how: await ended, output: takeOutput() };
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { inCheckout } from '../paths.ts';
+import { inSeconds, type Progress } from '../progress.ts';
+import { type Outcome, startLaneProcess } from './lane-process.ts';
+import { startTestServices } from './services.ts';
+import { type FileResult, printSummary } from './summary.ts';
+
+/** How long each test file took in earlier runs, in milliseconds. */
+const TIMES = inCheckout('.local', 'test-times.json');
+/** A file that has not been run yet counts as this long. */
+const UNKNOWN_MS = 5_000;
+/** More have not been tried. */
+const LANES_AT_MOST = 4;
+const INTERRUPTED = 130;
+
+export type LaneOptions = {
+  lanes: number;
+  progress: Progress;
+  /** Prints the output of files that passed as well. */
+  verbose: boolean;
+  /** Starts no further file after a file with a failed test. */
+  bail: boolean;
+  /** Runs only tests whose full title matches this pattern. */
+  grep?: string;
+};
+
+/** Returns the number of lanes for a number of files: `TEST_LANES`, or one for each core, at most four. */
+export function lanesFor(files: number): number {
+  const wanted = Number(process.env['TEST_LANES'] ?? '') || Math.min(LANES_AT_MOST, availableParallelism());
+  return Math.max(1, Math.min(wanted, files));
+}
+
+/**
+ * Runs test files in their order, side by side in lanes. A lane is a process with a PostgreSQL and a Temporal of its own, so two lanes
+ * share nothing. Every file runs once. A file's output is printed when it ends, if a test failed or `verbose` is set; a
+ * single lane prints as it goes. Returns the exit code.
+ */
+export async function runInLanes(files: readonly string[], options: LaneOptions): Promise<number> {
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
+  const began = performance.now();
+  const run = new Run(files, options, interrupted.signal);
+  const lanes = Array.from({ length: options.lanes }, (_, index) => run.lane(`lane ${index + 1}`));
+  const broken = (await Promise.allSettled(lanes)).flatMap((lane) =>
+    lane.status === 'rejected' ? [(lane.reason as Error).message] : [],
+  );
+  remember(run.results);
+  const passed = printSummary(run.results, {
+    problems: broken,
+    notRun: run.waiting.length,
+    elapsedMs: performance.now() - began,
+  });
+  if (interrupted.signal.aborted) return INTERRUPTED;
+  return passed && run.waiting.length === 0 ? 0 : 1;
+}
+
+class Run {
+  readonly results: FileResult[] = [];
+  readonly waiting: string[];
+  readonly #count: number;
+  readonly #options: LaneOptions;
+  readonly #signal: AbortSignal;
+
+  constructor(files: readonly string[], options: LaneOptions, signal: AbortSignal) {
+    this.waiting = [...files];
+    this.#count = files.length;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  /** Runs files in one lane until none is left. A process that breaks costs its file and is replaced. */
+  async lane(name: string): Promise<void> {
+    const { progress, lanes, grep } = this.#options;
+    const prefix = lanes > 1 ? { prefix: name } : {};
+    const { services, stop } = await startTestServices(progress, { durable: false, ...prefix });
+    const start = () =>
+      startLaneProcess(services, { signal: this.#signal, live: lanes === 1, ...(grep ? { grep } : {}) });
+    try {
+      let lane = await start();
+      for (let file = this.#next(); file !== undefined; file = this.#next()) {
+        const began = performance.now();
+        const result = await lane.run(file);
+        const outcome = 'broken' in result ? brokenOutcome(file, result.broken) : result.outcome;
+        this.#record({ file, ms: performance.now() - began, ...outcome }, result.output);
+        if ('broken' in result && !this.#signal.aborted) lane = await start();
+      }
+      const { how, output } = await lane.close();
+      if (output !== '') console.log(output);
+      if (how !== 'code 0' && !this.#signal.aborted) throw new Error(`${name} ended with ${how}`);
+    } finally {
+      await stop();
+    }
+  }
+
+  #next(): string | undefined {
+    const isStopped = this.#options.bail && this.results.some(({ failed }) => failed.length > 0);
+    return isStopped || this.#signal.aborted ? undefined : this.waiting.shift();
+  }
+
+  #record(result: FileResult, output: string): void {
+    this.results.push(result);
+    const { file, ms, passed, failed } = result;
+    const isGood = failed.length === 0;
+    if (output !== '' && (!isGood || this.#options.verbose)) console.log(output);
+    const counts = `${passed} passed${isGood ? '' : `, ${failed.length} failed`}`;
+    const place = `${this.results.length}/${this.#count}`;
+    console.log(`  ${isGood ? '✓' : '✗'} ${file}  ${inSeconds(ms).trim()}  ${counts}  (${place})`);
+  }
+}
+
+function brokenOutcome(file: string, how: string): Outcome {
+  return { passed: 0, skipped: 0, setUpMs: 0, failed: [`${file} ended its process (${how})`] };
+}
+
+/** Returns the files by the times of earlier runs, so that no lane is left with a long file at the end. */
+export function longestFirst(files: readonly string[]): string[] {
+  const known = knownTimes();
+  const timeOf = (file: string) => known[file] ?? UNKNOWN_MS;
+  return files.toSorted((one, other) => timeOf(other) - timeOf(one));
+}
+
+function knownTimes(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(TIMES, 'utf8')) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+function remember(results: readonly FileResult[]): void {
+  const times = Object.fromEntries(results.map(({ file, ms }) => [file, Math.round(ms)]));
+  mkdirSync(dirname(TIMES), { recursive: true, mode: 0o700 });
+  writeFileSync(TIMES, `${JSON.stringify({ ...knownTimes(), ...times }, null, 1)}\n`);
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../postgres.ts';
+import { isAlive } from '../processes.ts';
+import type { Progress } from '../progress.ts';
+import { startTemporal } from '../temporal.ts';
+import { ensureLocalTls, type LocalTls } from '../tls.ts';
+
+/** What tests and benchmarks find, as the environment variable `BATON_TEST_SERVICES` carries it (JSON). */
+export type ServicesForTests = {
+  /** Of PostgreSQL's own database; others stand beside it. */
+  databaseUrl: string;
+  temporalAddress: string;
+  namespace: string;
+  temporalUiUrl: string;
+  tls: LocalTls;
+};
+
+const PREFIX = 'baton-test-';
+
+/**
+ * Brings up PostgreSQL and Temporal for one run, apart from everything else on this machine. `durable` asks for
+ * PostgreSQL's production settings, which measurements want and tests don't; `prefix` tells several of them apart.
+ */
+export async function startTestServices(
+  progress: Progress,
+  options: { durable: boolean; prefix?: string },
+): Promise<{ services: ServicesForTests; stop(): Promise<void> }> {
+  sweep();
+  // The process id in the name lets a later run see that nobody uses it any more.
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  chmodSync(folder, 0o711); // PostgreSQL may run as another user
+  const cleanUp = () => rmSync(folder, { recursive: true, force: true });
+  const titled = (title: string) => (options.prefix === undefined ? title : `${options.prefix}: ${title}`);
+  const starting = [
+    progress.step(titled('PostgreSQL'), () =>
+      startPostgres({
+        dataDir: join(folder, 'postgres'),
+        logFile: join(folder, 'postgres.log'),
+        password: randomBytes(16).toString('hex'),
+        durable: options.durable,
+        say: progress.say,
+      }),
+    ),
+    progress.step(titled('Temporal'), () =>
+      startTemporal({
+        dbFile: join(folder, 'temporal.db'),
+        logFile: join(folder, 'temporal.log'),
+        say: progress.say,
+      }),
+    ),
+  ] as const;
+  const stop = async () => {
+    const settled = await Promise.allSettled(starting);
+    const started = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    await Promise.all(started.map((one) => one.stop()));
+    cleanUp();
+  };
+  try {
+    const [postgres, temporal] = await Promise.all(starting);
+    const tls = await ensureLocalTls(join(folder, 'tls'));
+    const { address: temporalAddress, namespace, uiUrl: temporalUiUrl } = temporal;
+    return {
+      services: { databaseUrl: postgres.url(), temporalAddress, namespace, temporalUiUrl, tls },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Removes what runs that were killed outright have left. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
+    if (owner > 0 && !isAlive(owner)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TaskState } from '@a2a-js/sdk';
+import { Client, Connection } from '@temporalio/client';
+import { isTerminal } from '../../src/domain/task-states.ts';
+import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
+import { saidIn, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const SUPPORT = join(import.meta.dirname, '../support');
+
+const catalogue = (scout: string) => `
+servers:
+  bad: { command: ${process.execPath}, args: [${SUPPORT}/mcp-misbehaving.ts] }
+agents:
+  ada: { instructions: You are Ada., model: openai-compatible/test, tools: [bad/hang, bad/pid] }
+  prog: { instructions: Do as the title says., command: [${process.execPath}, ${SUPPORT}/command-agent.ts] }
+  scout: { instructions: Look around., a2a: '${scout}' }
+teams:
+  feature: [{ step: one, agent: ada }]
+  bug: [{ step: one, agent: prog }]
+  spec: [{ step: one, agent: scout }]
+  chore: [{ step: one, agent: prog }]
+`;
+
+describe('a kill -9 of the worker', function () {
+  this.timeout(240_000);
+  let model: ModelServer;
+  let scout: A2aAgent;
+  let service: Service;
+  let folder: string;
+  const given: string[] = [];
+
+  before(async () => {
+    model = await startModelServer(() => ({ text: 'Done.' }));
+    scout = await startA2aAgent({ streaming: true });
+    folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
+    writeFileSync(join(folder, 'agents.yml'), catalogue(scout.url));
+    give('AGENTS_FILE', join(folder, 'agents.yml'));
+    give('OPENAI_COMPATIBLE_BASE_URL', model.url);
+    service = await startService();
+  });
+  after(async () => {
+    for (const name of given) delete process.env[name];
+    await service?.close();
+    await Promise.all([model?.close(), scout?.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('in a call of a tool that may not be repeated is an error to the agent, who goes on', async () => {
+    model.answering((asked) => {
+      if (turnOf(asked) > 1) return { text: 'Went on.' };
+      return { calls: [{ name: 'bad__hang', arguments: {} }] };
+    });
+    const id = await submitted('feature');
+    await eventually('the call', () => logged('hanging from now on'));
+    await killAlone();
+    const { state, steps } = await ended(id);
+    assert.equal(state, 'completed');
+    assert.equal(steps[0].summary, 'Went on.');
+    const last = model.asked.at(-1) ?? assert.fail('nobody asked');
+    assert.match(saidIn(last), /not known whether it took effect/);
+    assert.equal(workerLog().split('hanging from now on').length - 1, 1);
+    const { json } = await service.send('GET', `/api/v1/tasks/${id}/calls?kind=tool`);
+    assert.equal(json.data.length, 1);
+  });
+
+  it('ends the programs that worked for it, and has them work again', async () => {
+    const id = await submitted('bug', 'is repeated');
+    const [said] = await eventually('its word', async () => {
+      const texts = await messagesOf(id);
+      return texts.length > 0 && texts;
+    });
+    const pid = Number(said?.replace('pid ', ''));
+    assert.ok(isRunning(pid));
+    await killAlone();
+    await eventually('its end', () => !isRunning(pid));
+    const { state, steps } = await ended(id);
+    assert.deepEqual([state, steps[0].summary, steps[0].attempt], ['completed', 'done by the second', 1]);
+  });
+
+  it('leaves the task of a remote agent, which is asked for again', async () => {
+    const released = Promise.withResolvers<void>();
+    scout.doing(async (_asked, say) => {
+      say.working('Looking');
+      await released.promise;
+      say.ends(TaskState.TASK_STATE_COMPLETED, 'Found.');
+    });
+    const id = await submitted('spec');
+    await eventually('its word', async () => (await messagesOf(id)).length > 0);
+    // The id of the task goes with a heartbeat.
+    await eventually('a heartbeat', async () => (await heartbeatOf(id)).includes('contextId'));
+    await killAlone();
+    released.resolve();
+    const { state, steps } = await ended(id);
+    assert.deepEqual([state, steps[0].summary], ['completed', 'Found.']);
+    assert.equal(scout.messages.length, 1);
+    assert.deepEqual(scout.cancelled, []);
+  });
+
+  function give(name: string, value: string): void {
+    process.env[name] = value;
+    given.push(name);
+  }
+  async function submitted(task_type: string, title = 'A task'): Promise<string> {
+    const { status, json, text } = await service.submit({ task_type, title });
+    assert.equal(status, 201, text);
+    return json.execution_id;
+  }
+  /** The worker alone, not what it has started; then another one takes its place. */
+  async function killAlone(): Promise<void> {
+    process.kill(service.worker.pid(), 'SIGKILL');
+    await eventually('the end of the worker', () => !service.worker.isRunning());
+    await service.worker.start();
+  }
+  const workerLog = () => readFileSync(join(service.folder, 'worker.log'), 'utf8');
+  const logged = (words: string) => workerLog().includes(words);
+  async function messagesOf(id: string): Promise<string[]> {
+    const { json } = await service.send('GET', `/api/v1/tasks/${id}/events`);
+    return (json.data as { type: string; data: { text: string } }[])
+      .filter(({ type }) => type === 'agent.message')
+      .map(({ data }) => data.text);
+  }
+  async function ended(id: string) {
+    return await eventually(
+      'the end of the run',
+      async () => {
+        const { json } = await service.send('GET', `/api/v1/tasks/${id}`);
+        return isTerminal(json.state) && json;
+      },
+      60_000,
+    );
+  }
+  async function heartbeatOf(id: string): Promise<string> {
+    const connection = await Connection.connect({ address: service.temporalAddress });
+    try {
+      const client = new Client({ connection, namespace: service.namespace });
+      const { raw } = await client.workflow.getHandle(id).describe();
+      const [details] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+      return Buffer.from(details?.data ?? []).toString();
+    } finally {
+      await connection.close();
+    }
+  }
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(execFileSync('cat', [`/proc/${pid}/status`], { stdio: 'pipe' }).toString());
+  } catch {
+    return false;
+  }
+}

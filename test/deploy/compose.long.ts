@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Connection } from '@temporalio/client';
+import { parse, stringify } from 'yaml';
+import { inCheckout } from '../../dev/paths.ts';
+import { withClient } from '../../dev/postgres.ts';
+import { pythonTool } from '../../dev/python-tools.ts';
+import { findTemporalProgram } from '../../dev/temporal-binary.ts';
+import { readTemporalPlan } from '../../dev/temporal-plan.ts';
+import { temporalCli } from '../../dev/temporal-programs.ts';
+import { readConfiguration } from '../../src/configuration.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { services } from '../support/services.ts';
+import {
+  interpolated,
+  readCompose,
+  readEnvironmentFile,
+  variablesIn,
+  type ComposeFile,
+} from './compose-file.ts';
+
+const inDeploy = (...parts: string[]) => inCheckout('deploy', ...parts);
+const text = readFileSync(inDeploy('compose.yaml'), 'utf8');
+const OURS = ['api', 'gateway', 'task-worker', 'delivery-worker', 'migrate'] as const;
+
+/** Reads strictly: what the specification does not know is an error. */
+const VALIDATE = `
+import sys
+from compose_spec import PyCompose
+PyCompose.from_yaml(sys.stdin.read()).to_spec()
+`;
+
+describe('the compose file', () => {
+  let folder: string;
+  let values: Record<string, string>;
+  let file: ComposeFile;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-compose-'));
+    await promisify(execFile)(inDeploy('make-env.sh'), ['https://baton.example.com', join(folder, '.env')]);
+    values = readEnvironmentFile(join(folder, '.env'));
+    file = readCompose(interpolated(text, values));
+  });
+
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is as the compose specification says', async function () {
+    this.timeout(320_000);
+    const python = await pythonTool('python');
+    const validate = (input: string) => spawnSync(python, ['-c', VALIDATE], { input, encoding: 'utf8' });
+    // Variables and merge keys are an engine's first steps, before the specification's own rules.
+    const resolved = stringify(file, { aliasDuplicateObjects: false });
+    const judged = validate(resolved);
+    assert.equal(judged.status, 0, judged.stderr);
+    const broken = validate(resolved.replace('service_healthy', 'healthy'));
+    assert.match(broken.stderr, /unknown variant `healthy`/);
+  });
+
+  it('gets its keys and passwords from one command, which makes other ones each time and overwrites none', () => {
+    const path = join(folder, '.env');
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    const before = readFileSync(path, 'utf8');
+    const again = spawnSync(inDeploy('make-env.sh'), ['https://baton.example.com', path], {
+      encoding: 'utf8',
+    });
+    assert.equal(again.status, 1);
+    assert.match(again.stderr, /is there already/);
+    assert.equal(readFileSync(path, 'utf8'), before);
+    const other = spawnSync(inDeploy('make-env.sh'), ['https://b.example.com', join(folder, 'other')]);
+    assert.equal(other.status, 0);
+    const others = readEnvironmentFile(join(folder, 'other'));
+    assert.deepEqual(Object.keys(others), Object.keys(values));
+    for (const [name, value] of Object.entries(values)) assert.notEqual(others[name], value, name);
+    assert.equal(spawnSync(inDeploy('make-env.sh'), [], { encoding: 'utf8' }).status, 2);
+  });
+
+  it('has no password of its own: it stops where one is missing', () => {
+    const { all, needed } = variablesIn(text);
+    assert.deepEqual([...needed].toSorted(), Object.keys(values).toSorted());
+    for (const name of needed)
+      assert.throws(
+        () => interpolated(text, { ...values, [name]: '' }),
+        new RegExp(`${name}: run make-env.sh`),
+      );
+    const known = readEnvironmentFile(inDeploy('.env.example'));
+    assert.deepEqual(Object.keys(known).toSorted(), [...all].toSorted());
+    assert.deepEqual(new Set(Object.values(known)), new Set(['']));
+  });
+
+  it('starts the processes of one image by their words, with a configuration that each of them takes', () => {
+    for (const name of OURS) {
+      const { command, environment, image, read_only: readOnly } = file.services[name] ?? {};
+      assert.deepEqual(command, [name]);
+      assert.equal(image, 'baton:local');
+      assert.equal(readOnly, true);
+      const given = Object.fromEntries(
+        Object.entries(environment ?? {}).map(([key, to]) => [key, String(to ?? '')]),
+      );
+      const configuration = readConfiguration(given);
+      assert.ok(configuration.payloadKeys);
+      assert.equal(configuration.baseUrl, 'https://baton.example.com');
+    }
+    assert.equal(file.services['api']?.deploy?.replicas, 2);
+    assert.equal(file.services['gateway']?.deploy?.replicas, 2);
+  });
+
+  it('lets nobody in but through the proxy and, on this machine, the Web UI', () => {
+    const open = Object.entries(file.services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => `${name} ${port}`),
+    );
+    const expected = ['proxy 80:80', 'proxy 443:443', 'proxy 443:443/udp', 'temporal-ui 127.0.0.1:8080:8080'];
+    assert.deepEqual(open, expected);
+  });
+
+  it('mounts only files that are there', () => {
+    const mounted = Object.values(file.services).flatMap(({ volumes = [] }) => volumes);
+    const files = mounted.filter((one) => one.startsWith('./')).map((one) => one.split(':')[0] ?? '');
+    assert.ok(files.length >= 5);
+    for (const one of files) assert.ok(existsSync(inDeploy(one)), one);
+  });
+
+  it('runs the Temporal that the tests run, with the same settings', async () => {
+    const plan = readTemporalPlan();
+    const cli = await findTemporalProgram(temporalCli(plan.version));
+    const { stdout } = await promisify(execFile)(cli, ['--version']);
+    const [, server, ui] = /Server ([\d.]+), UI ([\d.]+)/.exec(stdout) ?? [];
+    const image = (name: string) => file.services[name]?.image;
+    assert.equal(image('temporal'), `docker.io/temporalio/server:${server}`);
+    assert.equal(image('temporal-schema'), `docker.io/temporalio/admin-tools:${server}`);
+    assert.equal(image('temporal-namespace'), image('temporal-schema'));
+    assert.equal(image('temporal-ui'), `docker.io/temporalio/ui:${ui}`);
+    const settings = parse(readFileSync(inDeploy('compose', 'temporal-dynamic-config.yaml'), 'utf8'));
+    const wanted = Object.entries(plan.dynamic_configuration).map(([key, value]) => [key, [{ value }]]);
+    assert.deepEqual(settings, Object.fromEntries(wanted));
+  });
+
+  it('makes a namespace in which runs can be found, and leaves alone what is there', async function () {
+    const plan = readTemporalPlan();
+    const cli = await findTemporalProgram(temporalCli(plan.version));
+    const namespace = 'compose-test';
+    symlinkSync(cli, join(folder, 'temporal'));
+    const env = {
+      ...process.env,
+      PATH: `${folder}:${process.env['PATH']}`,
+      TEMPORAL_ADDRESS: services().temporalAddress,
+      TEMPORAL_NAMESPACE: namespace,
+    };
+    const make = () =>
+      promisify(execFile)('sh', [inDeploy('compose', 'temporal-namespace.sh')], { env, timeout: 50_000 });
+    await make();
+    await make();
+    const connection = await Connection.connect({ address: services().temporalAddress });
+    try {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      for (const name of Object.keys(plan.search_attributes)) assert.ok(name in customAttributes, name);
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it('makes databases whose users can do what the service needs, each in its own', async function () {
+    const script = readFileSync(inDeploy('compose', 'create-databases.sh'), 'utf8');
+    const [, statements = ''] = /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(script) ?? [];
+    // psql puts the values in; this driver has no such words. The server of the tests has a user `baton` already.
+    const sql = statements
+      .replaceAll(/:'(\w+)'/g, (_whole, name: string) => `'secret-${name}'`)
+      .replaceAll(/\b(baton|temporal)\b/g, 'composed_$1');
+    await withClient(services().databaseUrl('postgres'), async (client) => {
+      for (const statement of sql.split(';\n').filter((one) => one.trim() !== ''))
+        await client.query(statement);
+    });
+    const urlOf = (user: string, password: string, database: string) => {
+      const url = new URL(services().databaseUrl(database));
+      return Object.assign(url, { username: user, password }).href;
+    };
+    await migrate(urlOf('composed_baton', 'secret-baton_password', 'composed_baton'));
+    const refused = withClient(
+      urlOf('composed_temporal', 'secret-temporal_password', 'composed_baton'),
+      async () => {},
+    );
+    await assert.rejects(refused, /permission denied/);
+  });
+});

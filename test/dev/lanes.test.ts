@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLaneProcess } from '../../dev/tests/lane-process.ts';
+import type { ServicesForTests } from '../../dev/tests/services.ts';
+
+const SHARED = join(import.meta.dirname, '../support/shared.ts');
+const FILES = {
+  mixed: `describe('numbers', () => {
+    it('add', () => {});
+    it('divide', () => { throw new Error('by zero'); });
+    it('multiply');
+  });`,
+  broken: `throw new Error('no such module');`,
+  crashing: `it('crashes', () => process.exit(3));`,
+  leaking: `import { createServer } from 'node:net';
+  it('listens', () => new Promise((resolve) => createServer().listen(0, resolve)));`,
+  sharing: `import { sharedInLane } from '${SHARED}';
+  let started = 0;
+  const shared = sharedInLane(async () => ++started, async (number) => console.log('closed', number));
+  it('starts it once', async () => { if ((await shared()) !== 1 || (await shared()) !== 1) throw new Error('twice'); });
+  it('fails', () => { throw new Error('on purpose'); });`,
+};
+
+describe('a lane of tests', () => {
+  let folder: string;
+  const lane = (options: { grep?: string } = {}) =>
+    startLaneProcess({} as ServicesForTests, {
+      signal: new AbortController().signal,
+      live: false,
+      leakLimitMs: 200,
+      ...options,
+    });
+  const file = (name: keyof typeof FILES) => join(folder, `${name}.ts`);
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-lane-'));
+    for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, `${name}.ts`), text);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('counts what passed, was skipped and failed, with the whole title', async () => {
+    const one = await lane();
+    const result = await one.run(file('mixed'));
+    assert.ok('outcome' in result);
+    const { passed, skipped, failed } = result.outcome;
+    assert.deepEqual({ passed, skipped, failed }, { passed: 1, skipped: 1, failed: ['numbers › divide'] });
+    assert.match(result.output, /by zero/);
+    assert.deepEqual(await one.close(), { how: 'code 0', output: '' });
+  });
+
+  it('runs only the tests that a pattern chooses', async () => {
+    const one = await lane({ grep: 'add' });
+    const result = await one.run(file('mixed'));
+    assert.ok('outcome' in result);
+    assert.deepEqual([result.outcome.passed, result.outcome.failed], [1, []]);
+    await one.close();
+  });
+
+  it('fails a file that cannot be loaded, and goes on', async () => {
+    const one = await lane();
+    const result = await one.run(file('broken'));
+    assert.ok('outcome' in result);
+    assert.deepEqual(result.outcome.failed, [`${file('broken')} could not be loaded`]);
+    assert.match(result.output, /no such module/);
+    assert.ok('outcome' in (await one.run(file('mixed'))));
+    await one.close();
+  });
+
+  it('says how a process ended during a file', async () => {
+    const one = await lane();
+    const result = await one.run(file('crashing'));
+    assert.ok('broken' in result);
+    assert.equal(result.broken, 'code 3');
+  });
+
+  it('fails when something is left open, and names the file', async () => {
+    const one = await lane();
+    await one.run(file('mixed'));
+    await one.run(file('leaking'));
+    const { how, output } = await one.close();
+    assert.equal(how, 'code 1');
+    assert.match(output, /left something open: TCPServerWrap\n {2}\S+leaking\.ts: TCPServerWrap$/);
+  });
+
+  it('closes what is shared after a file with a failed test', async () => {
+    const one = await lane();
+    const { output } = await one.run(file('sharing'));
+    assert.match(output, /closed 1/);
+    assert.deepEqual(await one.close(), { how: 'code 0', output: '' });
+  });
+});

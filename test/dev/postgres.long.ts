@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { placeFor } from '../../dev/postgres-place.ts';
+import { startPostgres, withClient } from '../../dev/postgres.ts';
+
+describe('the embedded PostgreSQL', function () {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-postgres-'));
+    chmodSync(folder, 0o711);
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const plan = () => ({
+    dataDir: join(folder, 'postgres'),
+    logFile: join(folder, 'postgres.log'),
+    password: 'not/a:plain@password',
+  });
+
+  it('keeps its data and port through a sudden end', async () => {
+    const first = await startPostgres(plan());
+    await withClient(first.url(), (client) => client.query('create table kept (id int)'));
+    await first.kill();
+    const second = await startPostgres({ ...plan(), port: first.port, samePort: true });
+    assert.equal(second.url(), first.url());
+    const kept = await withClient(second.url(), (client) => client.query('select * from kept'));
+    assert.equal(kept.rowCount, 0);
+    await second.stop();
+  });
+
+  it('ends a server that an earlier launcher left on the same data, and goes on', async () => {
+    const left = await startPostgres(plan());
+    const said: string[] = [];
+    const next = await startPostgres({ ...plan(), say: (sentence) => said.push(sentence) });
+    assert.deepEqual(said, [`ended PostgreSQL (process ${left.pid}) left by an earlier start`]);
+    assert.deepEqual(await left.ended, { code: 0, signal: null });
+    await next.stop();
+  });
+
+  it('leaves a process alone that has the number of an earlier server', async () => {
+    await (await startPostgres(plan())).stop();
+    const { home } = placeFor(plan().dataDir);
+    const stale = join(home, 'data', 'postmaster.pid');
+    writeFileSync(stale, `${process.pid}\n${join(home, 'data')}\n`); // this very process, which is no PostgreSQL
+    const next = await startPostgres(plan());
+    assert.equal(Number(readFileSync(stale, 'utf8').split('\n')[0]), next.pid);
+    await next.stop();
+  });
+
+  it('keeps its data elsewhere when its user can not get into the checkout', async function () {
+    if (process.getuid?.() !== 0) this.skip(); // only root needs another user
+    chmodSync(folder, 0o700);
+    const said: string[] = [];
+    const running = await startPostgres({ ...plan(), say: (sentence) => said.push(sentence) });
+    await running.stop();
+    const { home } = placeFor(plan().dataDir);
+    try {
+      assert.match(home, /^\/var\/lib\/baton-postgres-[0-9a-f]{8}$/);
+      assert.match(
+        String(said[0]),
+        /is out of reach of the user that PostgreSQL runs as; its data is in \/var/,
+      );
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
+
+  it('says what to do when nothing is within reach', function () {
+    if (process.getuid?.() !== 0) this.skip();
+    chmodSync(folder, 0o700);
+    assert.throws(() => placeFor(plan().dataDir, folder), /Move the checkout, .* or set DATABASE_URL/);
+  });
+});

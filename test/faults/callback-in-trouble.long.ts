@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import type { Service } from '../support/service.ts';
+import { services } from '../support/services.ts';
+import { SHORT } from './mixed-tasks.ts';
+import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './runs-of-service.ts';
+import { wholeService } from './whole-service.ts';
+
+/** Longer than all attempts of a callback take with their waits of 1 s and 4 s. */
+const LONGER_THAN_THE_SCHEDULE_MS = 9_000;
+
+describe('a callback', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    service = await wholeService();
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+  });
+  afterEach(() => receiver.close());
+
+  /** The kinds of failure of a task's attempts so far, oldest first. */
+  async function failuresOf(id: string): Promise<(string | null)[]> {
+    const { json } = await service.send('GET', `/api/v1/tasks/${id}/callbacks`);
+    return json.data.map(({ failure }: { failure: string | null }) => failure);
+  }
+
+  it('whose sender is killed at the first attempt, while the receiver thinks, is sent again', async () => {
+    receiver.hanging();
+    const [task] = await submitAll(service, receiver, [SHORT]);
+    assert.ok(task);
+    await receiver.receives(1);
+    await Promise.all([service.api.kill(), service.worker.kill()]);
+    receiver.answering(204);
+    await Promise.all([service.api.start(), service.worker.start()]);
+    await untilSettled(service, [task.id]);
+    await assertDelivered(service, receiver, task);
+    assert.deepEqual(await failuresOf(task.id), ['interrupted', null]);
+  });
+
+  it('whose sender is killed at a later attempt, while the receiver thinks, is sent again', async () => {
+    let count = 0;
+    receiver.answering(() => (++count === 1 ? 503 : undefined));
+    const [task] = await submitAll(service, receiver, [SHORT]);
+    assert.ok(task);
+    await receiver.receives(2);
+    await service.worker.kill();
+    receiver.answering(204);
+    await service.worker.start();
+    await untilSettled(service, [task.id]);
+    await assertDelivered(service, receiver, task);
+    assert.deepEqual(await failuresOf(task.id), ['status', 'interrupted', null]);
+  });
+
+  it('is delivered after PostgreSQL was away for longer than all attempts take', async () => {
+    // The answer comes when it can't be noted any more.
+    let answer: () => void = () => {};
+    receiver.answering((_request, response) => {
+      answer = () => response.writeHead(204).end();
+      return undefined;
+    });
+    const [task] = await submitAll(service, receiver, [SHORT]);
+    assert.ok(task);
+    await receiver.receives(1);
+    await service.postgres.kill();
+    receiver.answering(204);
+    answer();
+    await wait(LONGER_THAN_THE_SCHEDULE_MS);
+    await service.postgres.start();
+    await untilSettled(service, [task.id]);
+    await assertRanOnce(service, task);
+    await assertDelivered(service, receiver, task);
+  });
+});

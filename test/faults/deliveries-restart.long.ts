@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { Client, Connection } from '@temporalio/client';
+import { deliveryWorkflowId } from '../../src/workflows/delivery-messages.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Service } from '../support/service.ts';
+import { eventOf } from './publishers.ts';
+import {
+  logOf,
+  makeEndpoints,
+  deliveringService,
+  type Endpoint,
+  type Logged,
+} from './webhooks-of-service.ts';
+
+/** Between the first failure and its retry (docs/webhooks.md). */
+const FIRST_WAIT_MS = 60_000;
+/** The delay of a workflow is a whole number of milliseconds, computed a moment before it starts. */
+const EARLIER_AT_MOST_MS = 100;
+
+describe('a delivery that waits for its retry', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let endpoint: Endpoint;
+  beforeEach(async () => {
+    service = await deliveringService();
+    const [made] = await makeEndpoints(service, 1);
+    assert.ok(made);
+    endpoint = made;
+  });
+  afterEach(() => endpoint.receiver.close());
+
+  it('waits on when Temporal is killed, and a retry by hand goes out at once', async () => {
+    const { receiver } = endpoint;
+    receiver.answering(500);
+    await service.send('POST', '/api/v1/events', { body: eventOf('retried') });
+    const [first] = await receiver.receives(1);
+    const before = await delivery(({ status }) => status === 'retrying');
+    const dueAt = await dueTimeOf(before);
+    const planned = Date.parse(before.next_attempt_at ?? '');
+    assert.ok(planned >= (first?.at.getTime() ?? 0) + FIRST_WAIT_MS, 'the wait counts from the failure');
+    assert.ok(dueAt >= planned - EARLIER_AT_MOST_MS, 'the timer is the schedule');
+
+    await service.temporal.kill();
+    await service.temporal.start();
+    assert.equal(await dueTimeOf(before), dueAt);
+    assert.deepEqual(await delivery(() => true), before);
+
+    receiver.answering(204);
+    const retried = await eventually('the retry is taken', async () => {
+      const answered = await service.send('POST', `/api/v1/deliveries/${before.id}/retry`, { body: {} });
+      return answered.status === 202 && answered;
+    });
+    assert.equal(retried.json.id, before.id);
+    const [, second] = await receiver.receives(2);
+    assert.equal(second?.headers['x-service-delivery'], before.id);
+    assert.deepEqual(second?.body, first?.body);
+    const after = await delivery(({ status }) => status === 'succeeded');
+    assert.deepEqual(
+      after.attempts.map(({ trigger, response_status }) => [trigger, response_status]),
+      [
+        ['automatic', 500],
+        ['manual', 204],
+      ],
+    );
+    await receiver.staysQuiet(300);
+  });
+
+  /** The one delivery, once it is as wished. */
+  async function delivery(holds: (row: Logged) => boolean): Promise<Logged> {
+    return await eventually('the delivery is as wished', async () => {
+      const [row] = await logOf(service, [endpoint]);
+      return row !== undefined && holds(row) && row;
+    });
+  }
+
+  /** When the workflow of the retries, which is there and running, is to begin. */
+  async function dueTimeOf({ id, generation }: Logged): Promise<number> {
+    const connection = await Connection.connect({ address: service.temporalAddress });
+    try {
+      const client = new Client({ connection, namespace: service.namespace });
+      const workflowId = deliveryWorkflowId({ deliveryId: id, generation });
+      const told = await eventually('the retries are there', () =>
+        client.workflow
+          .getHandle(workflowId)
+          .describe()
+          .catch(() => null),
+      );
+      assert.equal(told.status.name, 'RUNNING');
+      return told.executionTime?.getTime() ?? Number.NaN;
+    } finally {
+      await connection.close();
+    }
+  }
+});

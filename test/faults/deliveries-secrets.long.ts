@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { withClient } from '../../dev/postgres.ts';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
+import type { ReceivedRequest, Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Answered, Service } from '../support/service.ts';
+import { databaseDump, filesBelow, historiesOf } from './places.ts';
+import { eventOf } from './publishers.ts';
+import { placesHolding, type Place } from './search-by-value.ts';
+import { logOf, makeEndpoints, deliveringService, type Endpoint } from './webhooks-of-service.ts';
+
+const newSecret = () => `whs-${randomBytes(18).toString('hex')}`;
+
+describe('the secret of a webhook', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let endpoint: Endpoint;
+  let receiver: Receiver;
+  const first = newSecret();
+  let began: Date;
+  beforeEach(async () => {
+    service = await deliveringService();
+    began = new Date();
+    const members = { secret: first, include_secret_header: true, standard_webhooks: true };
+    const [made] = await makeEndpoints(service, 1, members);
+    assert.ok(made);
+    endpoint = made;
+    receiver = made.receiver;
+  });
+  afterEach(() => receiver.close());
+
+  it('is in no history, log, answer, table or file, neither the present one nor those before', async () => {
+    const path = `/api/v1/webhooks/${endpoint.id}`;
+    const answers: Place[] = [];
+    const ask = async (method: string, at: string, body?: unknown): Promise<Answered> => {
+      const answered = await asked(method, at, body);
+      const content = Buffer.from(`${JSON.stringify([...answered.headers])}\n${answered.text}`);
+      answers.push({ name: `answer of ${method} ${at}`, content });
+      return answered;
+    };
+
+    assertSigned(await arrives(1, 'secret-1'), first);
+    const given = newSecret();
+    assert.equal((await ask('POST', `${path}/rotate-secret`, { secret: given })).status, 200);
+    assertSigned(await arrives(2, 'secret-2'), given, first);
+    // One that we make is shown, once to each who asks with the key: those answers are told apart.
+    const repeatKey = randomUUID();
+    const made = await asked('POST', `${path}/rotate-secret`, {}, repeatKey);
+    const again = await asked('POST', `${path}/rotate-secret`, {}, repeatKey);
+    assert.deepEqual(again.json, made.json);
+    assertSigned(await arrives(3, 'secret-3'), made.json.secret, given);
+    const last = newSecret();
+    assert.equal((await ask('PATCH', path, { secret: last })).status, 200);
+
+    receiver.answering(500);
+    assertSigned(await arrives(4, 'secret-4'), last);
+    const deliveryId = await failedDelivery('secret-4');
+    receiver.answering(204);
+    assert.equal((await ask('POST', `/api/v1/deliveries/${deliveryId}/retry`, {})).status, 202);
+    await receiver.receives(5);
+    assert.equal((await ask('POST', `${path}/test`, { event: 'issue.created' })).status, 200);
+    await untilAttempts(deliveryId, 2);
+    const refused = await refusals(ask);
+
+    const reads = [path, `${path}/deliveries`, `/api/v1/deliveries/${deliveryId}`, '/api/v1/webhooks'];
+    for (const at of reads) assert.equal((await ask('GET', at)).status, 200);
+    await assertSealed(last);
+    const places = [
+      ...answers,
+      ...(await historiesOf(service, await workflowsSince())),
+      ...(await databaseDump(service.databaseUrl)),
+      ...filesBelow(service.folder),
+    ];
+    assertLooksEverywhere(places, deliveryId);
+    const secrets = { first, given, made: made.json.secret as string, last, ...refused };
+    for (const [name, secret] of Object.entries(secrets)) {
+      assert.ok(secret.length >= 32, name);
+      assert.deepEqual(placesHolding(places, secret), [], `the ${name} secret is there`);
+    }
+  });
+
+  it('is erased with the webhook', async () => {
+    const path = `/api/v1/webhooks/${endpoint.id}`;
+    assert.equal((await asked('POST', `${path}/rotate-secret`, {})).status, 200);
+    assert.deepEqual(
+      (await sealedSecrets()).map((sealed) => typeof sealed),
+      ['string', 'string'],
+    );
+    assert.equal((await asked('DELETE', path)).status, 204);
+    assert.deepEqual(await sealedSecrets(), [null, null]);
+  });
+
+  function asked(method: string, path: string, body?: unknown, key?: string): Promise<Answered> {
+    const headers = {
+      'X-API-Key': service.installation.api_key,
+      ...(key ? { 'Idempotency-Key': key } : {}),
+    };
+    return service.send(method, path, { headers, ...(body === undefined ? {} : { body }) });
+  }
+
+  /** Publishes an event and answers the request that it led to, the `count`th one. */
+  async function arrives(count: number, id: string): Promise<ReceivedRequest> {
+    assert.equal((await asked('POST', '/api/v1/events', eventOf(id))).status, 202);
+    const request = (await receiver.receives(count))[count - 1];
+    assert.ok(request);
+    return request;
+  }
+
+  function assertSigned({ headers, body }: ReceivedRequest, secret: string, previous?: string): void {
+    const by = (key: string) => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+    assert.equal(headers['x-service-signature'], by(secret));
+    assert.equal(headers['x-service-signature-previous'], previous === undefined ? undefined : by(previous));
+    assert.equal(headers['x-webhook-secret'], secret);
+    assert.ok(headers['webhook-signature']);
+  }
+
+  async function failedDelivery(eventId: string): Promise<string> {
+    const row = await eventually('the failure is recorded', async () => {
+      const log = await logOf(service, [endpoint]);
+      return log.find(({ event_id: id, status }) => id === eventId && status === 'retrying') ?? null;
+    });
+    return row.id;
+  }
+
+  async function untilAttempts(deliveryId: string, count: number): Promise<void> {
+    await eventually('the attempts are recorded', async () =>
+      (await logOf(service, [endpoint])).some(
+        ({ id, attempts_count: attempts }) => id === deliveryId && attempts === count,
+      ),
+    );
+  }
+
+  /** Secrets in requests that end in errors, whose log lines and problems must not repeat what they were given. */
+  async function refusals(
+    ask: (method: string, at: string, body?: unknown) => Promise<Answered>,
+  ): Promise<Record<string, string>> {
+    const path = `/api/v1/webhooks/${endpoint.id}`;
+    const [invalid, unsafe, lost] = [newSecret(), `${newSecret()} ü`, newSecret()];
+    const plan = { name: 'Refused', url: 'ftp://localhost', events: [{ event: 'issue.created' }] };
+    assert.equal((await ask('POST', '/api/v1/webhooks', { ...plan, secret: invalid })).status, 422);
+    assert.equal((await ask('PATCH', path, { secret: unsafe })).status, 422);
+    await service.postgres.kill();
+    assert.equal((await ask('PATCH', path, { secret: lost })).status, 503);
+    await service.postgres.start();
+    await eventually('the API answers again', async () => (await ask('GET', path)).status === 200);
+    return { invalid, unsafe, lost };
+  }
+
+  /** The stored texts of the present secret and the one before. */
+  async function sealedSecrets(): Promise<(string | null)[]> {
+    const { rows } = await withClient(service.databaseUrl, (client) =>
+      client.query<{ secret: string | null; previous_secret: string | null }>(
+        'select secret, previous_secret from webhooks where id = $1',
+        [endpoint.id],
+      ),
+    );
+    return rows.flatMap(({ secret, previous_secret: previous }) => [secret, previous]);
+  }
+
+  /** What is stored is the secret, under the key that the service was given. */
+  async function assertSealed(secret: string): Promise<void> {
+    const sealing = createSealing(parseKeyRing(`test:${service.secrets.sealingKey}`));
+    const [sealed] = await sealedSecrets();
+    assert.equal(sealing.open(sealed ?? '', webhookSecretPlace(endpoint.id)), secret);
+  }
+
+  /** Ids of all workflows of deliveries since the test began. */
+  async function workflowsSince(): Promise<string[]> {
+    const connection = await Connection.connect({ address: service.temporalAddress });
+    try {
+      const { workflow } = new Client({ connection, namespace: service.namespace });
+      const kinds = ['dispatchEvents', 'webhookDelivery', 'webhookAttempt'];
+      const query = `StartTime > "${began.toISOString()}" and WorkflowType in (${kinds.map((kind) => `"${kind}"`).join()})`;
+      return await eventually('all kinds of workflows are listed', async () => {
+        const found = await Array.fromAsync(workflow.list({ query }));
+        const isComplete = kinds.every((kind) => found.some(({ type }) => type === kind));
+        return isComplete && found.map(({ workflowId }) => workflowId);
+      });
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** What must be found is found by the same means, or finding nothing would prove nothing. */
+  function assertLooksEverywhere(places: readonly Place[], deliveryId: string): void {
+    const found = placesHolding(places, deliveryId);
+    for (const kind of ['history', 'answer', 'table', 'file'])
+      assert.ok(
+        found.some((name) => name.startsWith(kind)),
+        `the delivery in a ${kind}`,
+      );
+    for (const table of ['table deliveries', 'table delivery_attempts'])
+      assert.ok(found.includes(table), table);
+    assert.ok(placesHolding(places, endpoint.id).includes('table webhooks'));
+    for (const log of ['api.log', 'delivery-worker.log', 'worker.log', 'postgres.log', 'temporal.db'])
+      assert.ok(
+        places.some(({ name, content }) => name.endsWith(join('/', log)) && content.length > 0),
+        log,
+      );
+  }
+});

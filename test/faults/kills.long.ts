@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isTerminal } from '../../src/domain/task-states.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Part, Service } from '../support/service.ts';
+import { services } from '../support/services.ts';
+import { sayFigures, seconds } from './figures.ts';
+import { mixedScripts, SHORT } from './mixed-tasks.ts';
+import {
+  allRuns,
+  assertDelivered,
+  assertEach,
+  assertRanOnce,
+  longestSilence,
+  submitAll,
+  untilInTheMiddle,
+  untilSettled,
+  type Taken,
+} from './runs-of-service.ts';
+import { submitSteadily, type Submitted } from './steady-submitter.ts';
+import { wholeService } from './whole-service.ts';
+
+const TASKS = 20;
+const AWAY_MS = 2_000;
+
+describe('a kill -9 in the middle of twenty runs changes nothing of what becomes of them', function () {
+  this.timeout(300_000);
+  let service: Service;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    service = await wholeService();
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+  });
+  afterEach(() => receiver.close());
+
+  it('of the API and the task worker', async () => {
+    const { api, worker } = service;
+    await killInTheMiddle([api, worker]);
+  });
+
+  it('of the Temporal server', async () => {
+    const { api, worker, temporal } = service;
+    const before = [api.pid(), worker.pid()];
+    await killInTheMiddle([temporal]);
+    assert.ok(api.isRunning() && worker.isRunning(), 'the other processes live on');
+    assert.deepEqual([api.pid(), worker.pid()], before);
+  });
+
+  it('of PostgreSQL', async () => {
+    const { api, worker, postgres } = service;
+    await killInTheMiddle([postgres]);
+    assert.ok(api.isRunning() && worker.isRunning(), 'the other processes live on');
+  });
+
+  /** The whole course: twenty runs, others submitted on the way, the kill, the restart, and every promise. */
+  async function killInTheMiddle(parts: readonly Part[]): Promise<void> {
+    const earlier = new Set((await allRuns(service)).map((run) => run.execution_id));
+    const taken = await submitAll(service, receiver, mixedScripts(TASKS));
+    const steady = submitSteadily(service, receiver);
+    const running = await untilInTheMiddle(service, taken);
+    const killedAt = Date.now();
+    await Promise.all(parts.map((part) => part.kill()));
+    await wait(AWAY_MS);
+    const restartedAt = Date.now();
+    await Promise.all(parts.map((part) => part.start()));
+    const readyAt = Date.now();
+    await untilTakenAgain(steady, readyAt);
+    const submitted = await steady.stop();
+    const others = await takenInTruth(earlier, taken, submitted, parts.includes(service.postgres));
+    const all = [...taken, ...others];
+    await untilSettled(
+      service,
+      all.map(({ id }) => id),
+    );
+    const settledAt = Date.now();
+
+    await assertEach(all, async (task) => {
+      await assertRanOnce(service, task);
+      if (task.secret !== '') await assertDelivered(service, receiver, task);
+    });
+    const silence = await longestSilence(
+      service,
+      running.map((run) => run.execution_id),
+      restartedAt,
+    );
+    const count = (outcome: string) => submitted.filter((one) => one.outcome === outcome).length;
+    sayFigures({
+      'under way at the kill': running.filter((run) => !isTerminal(run.state)).length,
+      'ready after the restart': seconds(readyAt - restartedAt),
+      'slowest run goes on after the restart': seconds(silence),
+      'all settled after the kill': seconds(settledAt - killedAt),
+      'submitted meanwhile': `${count('taken')} taken, ${count('refused')} refused, ${count('cut')} cut off`,
+      'of those without 201, ran': others.filter(({ secret }) => secret === '').length,
+    });
+  }
+
+  /** Submissions are taken again by themselves once the part is back. */
+  async function untilTakenAgain(
+    steady: { outcomes(): readonly Submitted[] },
+    readyAt: number,
+  ): Promise<void> {
+    const before = steady.outcomes().length;
+    await eventually(
+      `submissions are taken again, after ${Date.now() - readyAt} ms`,
+      () =>
+        steady
+          .outcomes()
+          .slice(before)
+          .filter(({ outcome }) => outcome === 'taken').length >= 5,
+    );
+  }
+
+  /**
+   * All runs that the submissions on the way have led to. What was answered 201 must be there; what was refused
+   * must not; what was cut off may be. Only a database that dies between a commit and its answer leaves the API
+   * itself in the dark (`mayCommitUnheard`).
+   */
+  async function takenInTruth(
+    earlier: ReadonlySet<string>,
+    first: readonly Taken[],
+    submitted: readonly Submitted[],
+    mayCommitUnheard: boolean,
+  ): Promise<Taken[]> {
+    const known = new Set([...earlier, ...first.map(({ id }) => id)]);
+    const stored = (await allRuns(service)).filter((run) => !known.has(run.execution_id));
+    const ids = new Map(stored.map((run) => [String(run.metadata['mark']), run.execution_id]));
+    assert.equal(ids.size, stored.length, 'no submission is there twice');
+    const truth: Taken[] = [];
+    for (const one of submitted) {
+      const id = ids.get(one.mark);
+      if (one.outcome === 'taken') {
+        assert.equal(id, one.task.id, `${one.mark} was answered 201 and is lost`);
+        truth.push(one.task);
+      } else {
+        if (one.outcome === 'refused') {
+          assert.equal(one.status, 503);
+          assert.ok(Number(one.retryAfter) > 0, 'with Retry-After');
+          assert.ok(id === undefined || mayCommitUnheard, `${one.mark} was refused and is there`);
+        }
+        if (id !== undefined) truth.push({ id, secret: '', script: SHORT });
+      }
+    }
+    return truth;
+  }
+});

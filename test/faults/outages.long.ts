@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { withClient } from '../../dev/postgres.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Answered, Part, Service } from '../support/service.ts';
+import { services } from '../support/services.ts';
+import { sayFigures, seconds } from './figures.ts';
+import { SHORT } from './mixed-tasks.ts';
+import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './runs-of-service.ts';
+import { wholeService } from './whole-service.ts';
+
+const AT_ONCE = 10;
+
+describe('a service whose', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    service = await wholeService();
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+  });
+  afterEach(() => receiver.close());
+
+  it('Temporal is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
+    await refusesWithout(service.temporal, 'temporal');
+  });
+
+  it('PostgreSQL is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
+    await refusesWithout(service.postgres, 'postgres');
+  });
+
+  async function refusesWithout(part: Part, name: 'temporal' | 'postgres'): Promise<void> {
+    const [running] = await submitAll(service, receiver, [
+      { ...SHORT, rehearsal: { ...SHORT.rehearsal, step_ms: 4_000 } },
+    ]);
+    assert.ok(running);
+    await isReady(service);
+    const before = await storedRuns();
+    await part.kill();
+
+    const retryKey = randomUUID();
+    const began = Date.now();
+    const refused = await Promise.all([
+      submit({ 'Idempotency-Key': retryKey }),
+      ...Array.from({ length: AT_ONCE - 1 }, () => submit()),
+    ]);
+    const tookMs = Date.now() - began;
+    for (const answered of refused) assertUnavailable(answered);
+    await assertNotReady(name);
+    assert.equal((await service.send('GET', '/health/live')).status, 200);
+
+    const backAt = Date.now();
+    await part.start();
+    await isReady(service);
+    const readyAt = Date.now();
+    assert.deepEqual(await storedRuns(), before, 'nothing of what was refused is stored');
+    const again = await eventually('the same submission is taken', async () => {
+      const answered = await submit({ 'Idempotency-Key': retryKey });
+      return answered.status === 201 && answered;
+    });
+    const later = { id: again.json.execution_id, secret: again.json.callback_secret, script: SHORT };
+    await untilSettled(service, [running.id, later.id]);
+    for (const task of [running, later]) {
+      await assertRanOnce(service, task);
+      await assertDelivered(service, receiver, task);
+    }
+    assert.deepEqual(await storedRuns(), [...before, later.id].toSorted(), 'and nothing came up later');
+    sayFigures({
+      'refused after': seconds(tookMs),
+      'ready again after the restart': seconds(readyAt - backAt),
+    });
+  }
+
+  const submit = (headers: Record<string, string> = {}) =>
+    service.submit({ callback_url: receiver.url, metadata: { rehearsal: SHORT.rehearsal } }, headers);
+
+  /** Ids of all runs, from the table itself. */
+  async function storedRuns(): Promise<string[]> {
+    const { rows } = await withClient(service.databaseUrl, (client) =>
+      client.query<{ id: string }>('select id from task_runs'),
+    );
+    return rows.map(({ id }) => id).toSorted();
+  }
+
+  async function assertNotReady(name: 'temporal' | 'postgres'): Promise<void> {
+    const { status, json } = await service.send('GET', '/health/ready');
+    assert.equal(status, 503);
+    assert.equal(json.status, 'not_ready');
+    const other = name === 'temporal' ? 'postgres' : 'temporal';
+    assert.equal(json.checks[name].status, 'failing');
+    assert.match(json.checks[name].reason, name === 'temporal' ? /^Temporal / : /^PostgreSQL /);
+    assert.deepEqual(json.checks[other], { status: 'ok', reason: null });
+  }
+});
+
+function isReady(service: Service): Promise<true> {
+  return eventually(
+    'the service is ready',
+    async () => (await service.send('GET', '/health/ready')).status === 200,
+  );
+}
+
+function assertUnavailable({ status, json, headers, text }: Answered): void {
+  assert.equal(status, 503, text);
+  assert.equal(json.code, 'unavailable');
+  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
+  assert.ok(Number(headers.get('retry-after')) > 0, 'with Retry-After');
+}

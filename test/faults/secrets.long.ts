@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import type { Service } from '../support/service.ts';
+import { services } from '../support/services.ts';
+import { formsOf, isHeldBy, placesHolding, type Place } from './search-by-value.ts';
+import { answersAbout, databaseDump, filesBelow, historiesOf } from './places.ts';
+import { mixedScripts, SHORT } from './mixed-tasks.ts';
+import { submitAll, untilSettled } from './runs-of-service.ts';
+import { wholeService } from './whole-service.ts';
+
+describe('a secret', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    service = await wholeService();
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+  });
+  afterEach(() => receiver.close());
+
+  it('is in no history, log, answer, table or file', async () => {
+    const { installation, secrets } = service;
+    const [completed, escalated] = [SHORT, mixedScripts(4)[3] ?? SHORT];
+    const repeatKey = { 'X-API-Key': installation.api_key, 'Idempotency-Key': 'a-key-for-repeats' };
+    const taken = await submitAll(service, receiver, [completed, escalated]);
+    const body = { title: 'Again', project_id: installation.project_id, callback_url: receiver.url };
+    const first = await service.send('POST', '/api/v1/tasks', { body, headers: repeatKey });
+    const repeated = await service.send('POST', '/api/v1/tasks', { body, headers: repeatKey });
+    assert.equal(
+      repeated.json.callback_secret,
+      first.json.callback_secret,
+      'the repeat is answered the same',
+    );
+    const credentials = await useEveryCredential();
+    await troubleOfEveryKind();
+    const ids = [...taken.map(({ id }) => id), String(first.json.execution_id)];
+    await untilSettled(service, ids);
+
+    const places = [
+      ...(await historiesOf(service, ids)),
+      ...(await answersAbout(service, ids)),
+      ...(await databaseDump(service.databaseUrl)),
+      ...filesBelow(service.folder),
+    ];
+    assertLooksEverywhere(places, ids);
+    const given: Record<string, string> = {
+      'the API key': installation.api_key,
+      'the password': installation.admin_password,
+      'a sealing key': secrets.sealingKey,
+      'a token key': secrets.tokenKey,
+      "the database's password": secrets.databasePassword,
+      'the callback secret of a repeat': first.json.callback_secret,
+      ...credentials,
+    };
+    taken.forEach(({ secret }, index) => {
+      given[`the callback secret of run ${index + 1}`] = secret;
+    });
+    for (const [name, secret] of Object.entries(given)) {
+      assert.ok(secret.length >= 8, name);
+      assert.deepEqual(placesHolding(places, secret), [], `${name} is there`);
+    }
+  });
+
+  /** A session and a token, and refusals of things that are nearly right. */
+  async function useEveryCredential(): Promise<Record<string, string>> {
+    const { admin_email: email, admin_password: password, api_key } = service.installation;
+    const signIn = (given: string) =>
+      service.send('POST', '/api/v1/session', { body: { email, password: given }, headers: {} });
+    const session = await signIn(password);
+    const cookie = session.headers.get('set-cookie')?.split(';')[0] ?? '';
+    assert.equal((await service.send('GET', '/api/v1/me', { headers: { Cookie: cookie } })).status, 200);
+    const wrongPassword = `${password}-wrong`;
+    assert.equal((await signIn(wrongPassword)).status, 401);
+    const token = (await service.send('POST', '/api/v1/tokens', { body: {} })).json.token as string;
+    const bearer = { Authorization: `Bearer ${token}` };
+    assert.equal((await service.send('GET', '/api/v1/tasks', { headers: bearer })).status, 200);
+    assert.equal(
+      (await service.send('GET', '/api/v1/tasks', { headers: { Authorization: `Bearer ${api_key}` } }))
+        .status,
+      401,
+    );
+    const made = await service.send('POST', '/api/v1/keys', {
+      body: { name: 'second', scopes: ['tasks:read'], project_id: service.installation.project_id },
+      headers: { Cookie: cookie, Origin: service.url },
+    });
+    assert.equal(made.status, 201, made.text);
+    return {
+      'the session': cookie.split('=')[1] ?? '',
+      'a token': token,
+      'a second key': made.json.key,
+    };
+  }
+
+  /** Requests that end in errors, whose log lines and problems must not repeat what they were given. */
+  async function troubleOfEveryKind(): Promise<void> {
+    const headers = { 'X-API-Key': service.installation.api_key };
+    const broken = await fetch(`${service.url}/api/v1/tasks`, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: '{"title": ',
+    });
+    assert.equal(broken.status, 400);
+    await service.postgres.kill();
+    assert.equal((await service.submit({})).status, 503);
+    await service.postgres.start();
+  }
+
+  /** What must be found is found by the same means, or finding nothing would prove nothing. */
+  function assertLooksEverywhere(places: readonly Place[], ids: readonly string[]): void {
+    const kinds = ['history', 'answer', 'table', 'file'] as const;
+    for (const id of ids) {
+      const found = placesHolding(places, id);
+      for (const kind of kinds)
+        assert.ok(
+          found.some((name) => name.startsWith(kind)),
+          `${id} in a ${kind}`,
+        );
+    }
+    const logs = ['api.log', 'worker.log', 'temporal.log', 'postgres.log', 'temporal.db'];
+    for (const log of logs) {
+      assert.ok(
+        places.some(({ name, content }) => name.endsWith(join('/', log)) && content.length > 0),
+        log,
+      );
+    }
+    assert.ok(placesHolding(places, service.installation.project_id).includes('table task_runs'));
+  }
+});
+
+describe('the search for a secret by its value', () => {
+  const secret = 'a secret that is long enough';
+  const hides = (content: string | Buffer) => isHeldBy(Buffer.from(content), formsOf(secret));
+
+  it('finds it as it is, in base64 at any place, in hex and percent-encoded', () => {
+    assert.ok(hides(`before ${secret} after`));
+    for (const before of ['', 'x', 'xy', 'xyz']) {
+      assert.ok(hides(Buffer.from(`${before}${secret}and after`).toString('base64')), `behind "${before}"`);
+      assert.ok(hides(Buffer.from(`${before}${secret}and after`).toString('base64url')));
+    }
+    assert.ok(hides(Buffer.from(secret).toString('hex')));
+    assert.ok(hides(encodeURIComponent(secret)));
+  });
+
+  it('finds the bytes that a text of hex digits stands for', () => {
+    const hex = 'a1b2c3d4'.repeat(8);
+    assert.ok(isHeldBy(Buffer.from(hex, 'hex'), formsOf(hex)));
+    assert.ok(isHeldBy(Buffer.from(Buffer.from(hex, 'hex').toString('base64')), formsOf(hex)));
+  });
+
+  it('finds nothing where there is nothing', () => {
+    assert.ok(!hides('a secret that is long'));
+  });
+});

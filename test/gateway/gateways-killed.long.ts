@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { withClient } from '../../dev/postgres.ts';
+import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { untilEach } from '../faults/runs-of-service.ts';
+import { wholeService } from '../faults/whole-service.ts';
+import { isTerminal } from '../../src/domain/task-states.ts';
+import { NODE_CLIENTS } from '../support/channel-clients.ts';
+import { announcedSeed, createRandom } from '../support/random.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Service } from '../support/service.ts';
+import { startViewer, type Viewer } from '../support/viewer.ts';
+
+const RUNS = 6;
+/** About eight seconds each, so that a run is under way while a gateway or PostgreSQL is stopped. */
+const REHEARSAL = { steps: 8, step_ms: 1_000, progress_events: 6 };
+const AWAY_MS = 1_500;
+const NO_BREAKS = { most: 0, likely: 0 };
+
+describe('viewers of two gateways', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let token: string;
+  beforeEach(async () => {
+    service = await wholeService();
+    for (const part of [service.gateway, service.secondGateway]) if (!part.isRunning()) await part.start();
+    token = (await service.send('POST', '/api/v1/tokens')).json.token;
+  });
+  after(async () => {
+    for (const part of [service.gateway, service.secondGateway]) await part.stop();
+  });
+
+  it('have every event once when one of them is killed in the middle', async () => {
+    const { ids, atFirst, atSecond } = await lookAtRuns();
+    await service.gateway.kill();
+    await wait(AWAY_MS);
+    await service.gateway.start();
+    await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
+    for (const viewer of atFirst) assert.ok(viewer.connections() > 1, `${viewer.client} came back`);
+    for (const viewer of atSecond)
+      assert.equal(viewer.connections(), 1, `${viewer.client} was not disturbed`);
+  });
+
+  it('are told when one of them stops, and have every event once', async () => {
+    const { ids, atFirst, atSecond } = await lookAtRuns();
+    const told = await Promise.all(
+      NODE_CLIENTS.map(async (client) => {
+        const following = await client.follow(service.gatewayUrls[0], token, ids[0] ?? '');
+        return { client, following };
+      }),
+    );
+    const stopping = service.gateway.stop();
+    for (const { client, following } of told) {
+      const code = await following.ended;
+      // Who happens to be between two polls has no way to be told, and finds nobody at the next one.
+      const isBetweenPolls = code === null && client.name.endsWith('polling alone');
+      assert.ok(code === 'server_stopping' || isBetweenPolls, `${client.name} is told ${code}`);
+      await following.disconnect();
+    }
+    await stopping;
+    await service.gateway.start();
+    await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
+  });
+
+  it('stay and have every event once when the connections that listen to PostgreSQL break', async () => {
+    const { ids, atFirst, atSecond } = await lookAtRuns();
+    const broken = await withClient(service.databaseUrl, (client) =>
+      client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'baton listener'`,
+      ),
+    );
+    assert.ok((broken.rowCount ?? 0) >= 3, 'the API and both gateways were listening');
+    await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
+    for (const viewer of [...atFirst, ...atSecond]) assert.equal(viewer.connections(), 1, viewer.client);
+  });
+
+  it('stay and have every event once when PostgreSQL is killed and comes back', async () => {
+    const { gateway, secondGateway, postgres } = service;
+    const pids = [gateway.pid(), secondGateway.pid()];
+    const { ids, atFirst, atSecond } = await lookAtRuns();
+    await postgres.kill();
+    await wait(AWAY_MS);
+    await postgres.start();
+    await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
+    assert.ok(gateway.isRunning() && secondGateway.isRunning(), 'the gateways live on');
+    assert.deepEqual([gateway.pid(), secondGateway.pid()], pids);
+    for (const viewer of [...atFirst, ...atSecond]) assert.equal(viewer.connections(), 1, viewer.client);
+  });
+
+  it('see what is stored while Temporal is away', async () => {
+    const { json } = await service.submit({ metadata: { rehearsal: { ...REHEARSAL, step_ms: 1_500 } } });
+    const id = json.execution_id as string;
+    await eventually('the run has begun', async () => (await feedOf(id)).length > 4);
+    await service.temporal.kill();
+    const feed = await feedOf(id);
+    for (const client of NODE_CLIENTS) {
+      const following = await client.follow(service.gatewayUrls[0], token, id, { after: 0 });
+      await eventually(`${client.name} has what is there`, () => following.events.length >= feed.length);
+      assert.deepEqual(following.events.slice(0, feed.length), feed);
+      assert.equal(following.joined.snapshot['state'], 'executing');
+      await following.disconnect();
+    }
+    await service.temporal.start();
+  });
+
+  /** Runs in the middle, each looked at by all kinds of clients, half of them at each gateway. */
+  async function lookAtRuns(): Promise<{ ids: string[]; atFirst: Viewer[]; atSecond: Viewer[] }> {
+    const random = createRandom(announcedSeed());
+    const submitted = await Promise.all(
+      Array.from({ length: RUNS }, () => service.submit({ metadata: { rehearsal: REHEARSAL } })),
+    );
+    const ids = submitted.map(({ json }) => json.execution_id as string);
+    const lookAt = (urls: readonly string[], share: number) =>
+      ids.flatMap((executionId, index) =>
+        NODE_CLIENTS.filter((_, number) => (number + index) % 2 === share).map((client) =>
+          startViewer({
+            client,
+            urls,
+            token,
+            executionId,
+            random: random.fork(),
+            breaks: NO_BREAKS,
+            startsAtFirstUrl: true,
+          }),
+        ),
+      );
+    const atFirst = lookAt(service.gatewayUrls, 0);
+    const atSecond = lookAt(service.gatewayUrls.toReversed(), 1);
+    await Promise.all([...atFirst, ...atSecond].map((viewer) => viewer.reaches(10)));
+    return { ids, atFirst, atSecond };
+  }
+
+  async function assertAllHaveAll(ids: readonly string[], viewers: readonly Viewer[]): Promise<void> {
+    try {
+      await untilEach(service, ids, 'all runs have ended', (run) => isTerminal(run.state), 120_000);
+      for (const id of ids) {
+        const feed = await feedOf(id);
+        assert.equal(feed.at(-1)?.type, 'run.ended');
+        for (const viewer of viewers.filter(({ executionId }) => executionId === id)) {
+          await viewer.reaches(feed.length);
+          assert.deepEqual(viewer.events, feed, `${viewer.client} has another sequence of ${id}`);
+        }
+      }
+    } finally {
+      await Promise.all(viewers.map((viewer) => viewer.close()));
+    }
+  }
+
+  async function feedOf(id: string): Promise<FeedEvent[]> {
+    const { status, json, text } = await service.send('GET', `/api/v1/tasks/${id}/events`);
+    assert.equal(status, 200, text);
+    return json.data;
+  }
+});

@@ -1,0 +1,239 @@
+import { randomBytes } from 'node:crypto';
+import { Runtime } from '@temporalio/worker';
+import { pino } from 'pino';
+import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
+import type { Answer, Route } from '../../src/api/http/route.ts';
+import { readConfiguration, type Configuration } from '../../src/configuration.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { createWorkspace, setUpInstallation, type Installation } from '../../src/installation.ts';
+import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
+import { startTaskWorker } from '../../workers/task-worker.ts';
+import { installRuntime } from '../../workers/temporal.ts';
+import { eventually } from './eventually.ts';
+import { SHARED_RINGS } from './gateways.ts';
+import { freshDatabase, services, type FreshDatabase } from './services.ts';
+import { settingsOn } from './settings.ts';
+import { sharedInLane } from './shared.ts';
+
+export const PASSWORD = 'a good long password';
+
+/** A response as a test reads it; `json` is the parsed body, loosely typed on purpose. */
+export type Received = {
+  status: number;
+  headers: Headers;
+  text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
+  json: any;
+};
+
+export type Sent = {
+  key?: string | null;
+  token?: string;
+  cookie?: string;
+  /** Sent as JSON; `raw` is sent unchanged. */
+  body?: unknown;
+  raw?: string | Uint8Array<ArrayBuffer> | ReadableStream;
+  headers?: Record<string, string>;
+};
+
+/** The API over real HTTP, with a workspace, its project, its owner and a key. */
+export type World = {
+  api: ApiProcess;
+  configuration: Configuration;
+  database: Database;
+  installation: Installation;
+  /** What the service has logged since this world was opened. */
+  logged(): string;
+  send(method: string, path: string, sent?: Sent): Promise<Received>;
+  /** Submits a task of the workspace's project. */
+  submit(members?: Record<string, unknown>, sent?: Sent): Promise<Received>;
+  /** Polls until the run is in the state. */
+  reaches(id: string, state: string): Promise<Received>;
+  /** Signs in, as the owner by default, and returns the cookie. */
+  signIn(email?: string, password?: string): Promise<string>;
+  /** As a signed-in person, with our Origin. */
+  as(cookie: string): Sent;
+  close(): Promise<void>;
+};
+
+/** What a world of its own can differ in. */
+export type WorldOptions = {
+  environment?: Record<string, string>;
+  /** False leaves the task worker out. */
+  worker?: boolean;
+  /** True starts a delivery worker. */
+  deliveryWorker?: boolean;
+  /** For tests that take the database or Temporal away. */
+  database?: FreshDatabase;
+  temporalAddress?: string;
+};
+
+type Service = Pick<World, 'api' | 'configuration' | 'database'> & {
+  url: string;
+  lines: string[];
+  /** Responses that differ from what their routes declare. */
+  strays: string[];
+  close(): Promise<void>;
+};
+
+/** One service for all tests of a lane that need no settings of their own, with every worker and no rate limit on sign-ins. */
+const sharedService = sharedInLane(
+  async () => {
+    const service = await startProcesses({
+      deliveryWorker: true,
+      environment: { ...SHARED_RINGS, SIGN_INS_PER_MINUTE: '1000000' },
+    });
+    await setUpInstallation(service.url, ownerOf('nobody@example.com'));
+    return service;
+  },
+  (service) => service.close(),
+);
+
+/**
+ * Registers hooks that give the tests of a `describe` a workspace of their own in the lane's service, which has an API,
+ * a task worker and a delivery worker. The returned world is usable from the first `before` that follows.
+ */
+export function useWorld(): World {
+  return heldBetweenHooks(async () => {
+    const service = await sharedService();
+    const email = `owner-${randomBytes(4).toString('hex')}@example.com`;
+    const installation = await createWorkspace(service.database.em.fork(), ownerOf(email));
+    return worldIn(service, installation, () => endWorkspace(service.database, installation.workspace_id));
+  });
+}
+
+/** Registers hooks that start a service of its own for the tests of a `describe`, and close it. */
+export function useOwnWorld(options: WorldOptions = {}): World {
+  return heldBetweenHooks(() => startWorld(options));
+}
+
+function heldBetweenHooks(open: () => Promise<World>): World {
+  const held = {} as World;
+  before(async () => void Object.assign(held, await open()));
+  after(async () => await held.close?.());
+  return held;
+}
+
+/** Starts a service of its own with an installation; the caller closes it. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const service = await startProcesses(options);
+  const installation = await setUpInstallation(service.url, ownerOf('owner@example.com'));
+  return worldIn(service, installation, service.close);
+}
+
+function ownerOf(adminEmail: string) {
+  return { workspaceName: 'Test', projectName: 'First', adminEmail, adminPassword: PASSWORD };
+}
+
+async function startProcesses(options: WorldOptions): Promise<Service> {
+  const fresh = options.database ?? (await freshDatabase());
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  process.env['TEMPORAL_ADDRESS'] = options.temporalAddress ?? services().temporalAddress;
+  // oxlint-disable-next-line no-underscore-dangle -- the only way to ask whether there is one
+  if (Runtime._instance === undefined) installRuntime(log);
+  const configuration = readConfiguration({ PORT: '0', ...settingsOn(fresh.url), ...options.environment });
+  const database = await connectDatabase(fresh.url);
+  const strays: string[] = [];
+  const api = await bootstrap(configuration, log, {
+    onAnswer: (route, answer) => strays.push(...strayOf(route, answer)),
+  });
+  const worker = options.worker === false ? null : await startTaskWorker(configuration, log);
+  const deliveryWorker = options.deliveryWorker ? await startDeliveryWorker(configuration, log) : null;
+  return {
+    url: fresh.url,
+    api,
+    configuration,
+    database,
+    lines,
+    strays,
+    async close() {
+      await api.close();
+      await Promise.all([worker?.close(), deliveryWorker?.close()]);
+      await database.close();
+      await fresh.drop();
+    },
+  };
+}
+
+function worldIn(
+  { api, configuration, database, lines, strays }: Service,
+  installation: Installation,
+  close: () => Promise<void>,
+): World {
+  const firstLine = lines.length;
+  const world: World = {
+    api,
+    configuration,
+    database,
+    installation,
+    close,
+    logged: () => lines.slice(firstLine).join(''),
+    async send(method, path, sent = {}) {
+      const { body, raw } = sent;
+      const response = await fetch(`${api.url}${path}`, {
+        method,
+        redirect: 'manual',
+        headers: headersOf(sent, installation.api_key),
+        ...(raw !== undefined ? { body: raw } : body !== undefined ? { body: JSON.stringify(body) } : {}),
+      });
+      const text = await response.text();
+      const isJson = (response.headers.get('content-type') ?? '').includes('json');
+      const received = {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: isJson && text !== '' ? JSON.parse(text) : null,
+      };
+      if (strays.length > 0) throw new Error(`an answer is not as declared: ${strays.splice(0).join('; ')}`);
+      return received;
+    },
+    submit: (members = {}, sent = {}) =>
+      world.send('POST', '/api/v1/tasks', {
+        body: { title: 'A task', project_id: installation.project_id, ...members },
+        ...sent,
+      }),
+    async reaches(id, state) {
+      return await eventually(`${id} is ${state}`, async () => {
+        const received = await world.send('GET', `/api/v1/tasks/${id}`);
+        return received.json.state === state && received;
+      });
+    },
+    async signIn(email = installation.admin_email, password = PASSWORD) {
+      const received = await world.send('POST', '/api/v1/session', { key: null, body: { email, password } });
+      const cookie = received.headers.get('set-cookie')?.split(';')[0];
+      if (!cookie) throw new Error(`not signed in: ${received.text}`);
+      return cookie;
+    },
+    as: (cookie) => ({ key: null, cookie, headers: { Origin: api.url } }),
+  };
+  return world;
+}
+
+function headersOf({ key, token, cookie, body, headers }: Sent, ownKey: string): Record<string, string> {
+  const credential = cookie
+    ? { Cookie: cookie }
+    : token
+      ? { Authorization: `Bearer ${token}` }
+      : key === null
+        ? {}
+        : { 'X-API-Key': key ?? ownKey };
+  const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  return { ...content, ...credential, ...headers };
+}
+
+/** What is wrong with an answer when it is held against its route's declaration. */
+function strayOf(route: Route, answer: Answer): string[] {
+  const declared = route.answers[answer.status];
+  if (!declared) return [`${route.operationId} does not declare ${answer.status}`];
+  if (answer.stream || !declared.schema) return [];
+  const checked = declared.schema.safeParse(JSON.parse(JSON.stringify(answer.body)));
+  return checked.success ? [] : [`${route.operationId} ${answer.status}: ${checked.error.message}`];
+}
+
+/** Nothing more is sent for a workspace whose tests are over; another test may get the port of its receiver. */
+async function endWorkspace(database: Database, workspaceId: string): Promise<void> {
+  await database.em
+    .fork()
+    .execute('update webhooks set active = false, deleted_at = now() where workspace_id = ?', [workspaceId]);
+}

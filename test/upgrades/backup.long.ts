@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withClient, type RunningPostgres } from '../../dev/postgres.ts';
+import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { setUpInstallation } from '../../src/installation.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import { services } from '../support/services.ts';
+import { startFleet, type Fleet, type Process } from './fleet.ts';
+import { archiveAll, restore, startArchived, takeBaseBackup, type Archived } from './physical-backup.ts';
+
+const STEPS = { steps: 3, step_ms: 300 };
+
+describe('a backup', function () {
+  this.timeout(300_000);
+  let folder: string;
+  let archived: Archived;
+  let temporal: RunningTemporal;
+  let fleet: Fleet;
+  let receiver: Receiver;
+  let processes: Process[];
+  let api: Process;
+  let restored: RunningPostgres | null;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'baton-backup-'));
+    chmodSync(folder, 0o711); // PostgreSQL may run as another user
+    restored = null;
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    [archived, temporal] = await Promise.all([
+      startArchived(folder, 'a password'),
+      startTemporal({ dbFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') }),
+    ]);
+    const databaseUrl = archived.server.url();
+    await migrate(databaseUrl);
+    const installation = await setUpInstallation(databaseUrl, {
+      workspaceName: 'Test',
+      projectName: 'First',
+      adminEmail: 'owner@example.com',
+    });
+    fleet = await startFleet({}, { databaseUrl, temporalAddress: temporal.address, installation });
+    processes = await Promise.all(
+      (['api', 'worker', 'deliveryWorker'] as const).map((kind) => fleet.start({ kind, build: null })),
+    );
+    api = processes[0] as Process;
+    const webhook = { name: 'Issues', url: receiver.url, events: [{ event: 'issue.created' }] };
+    assert.equal((await fleet.send(api, 'POST', '/api/v1/webhooks', { body: webhook })).status, 201);
+  });
+  afterEach(async () => {
+    await fleet.close();
+    await receiver.close();
+    await Promise.all([archived.server.stop(), restored?.stop(), temporal.stop()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('of PostgreSQL, restored on another server, has everything up to the last archived moment', async () => {
+    const ended = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
+    await fleet.reaches(api, ended, 'completed');
+    const paused = await submitPaused();
+    const base = await takeBaseBackup(archived);
+    const later = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
+    await fleet.reaches(api, later, 'completed');
+    const before = await Promise.all([ended, later].map(detailOf));
+    await archiveAll(archived);
+    await archived.server.kill();
+
+    await moveTo(await restore(archived, base, { name: 'whole', until: null }));
+    assert.deepEqual(await Promise.all([ended, later].map(detailOf)), before);
+    await fleet.send(api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    await fleet.reaches(api, paused, 'completed');
+    await publish('after');
+    await receiver.receives(1, 60_000);
+    const { stdout } = await fleet.cli.run(['admin', 'after-restore']);
+    assert.match(stdout, /Runs that only Temporal knows, left as they are: 0/);
+  });
+
+  it('of PostgreSQL from before what Temporal knows is brought together with it', async () => {
+    receiver.answering(500);
+    await publish('retried');
+    await receiver.receives(1, 60_000);
+    await eventually('it waits for its retry', async () => (await statusOfDelivery()) === 'retrying', 60_000);
+    const [ends, goesOn] = [await submitPaused(), await submitPaused()];
+    const base = await takeBaseBackup(archived);
+    const until = await nowOf();
+
+    await fleet.send(api, 'POST', `/api/v1/tasks/${ends}/continue`, { body: {} });
+    await fleet.reaches(api, ends, 'completed');
+    const end = await detailOf(ends);
+    const lost = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
+    await fleet.reaches(api, lost, 'completed');
+    const orphan = await submitPaused();
+    await archiveAll(archived);
+    await archived.server.kill();
+
+    await moveTo(await restore(archived, base, { name: 'earlier', until }));
+    const done = await fleet.cli.json(['admin', 'after-restore', '--end-orphans']);
+    assert.deepEqual(done, { groups: 0, retries: 1, orphans: [orphan] });
+    assert.equal((await fleet.client.workflow.getHandle(orphan).describe()).status.name, 'TERMINATED');
+    for (const id of [lost, orphan]) {
+      assert.equal((await fleet.send(api, 'GET', `/api/v1/tasks/${id}`)).status, 404);
+    }
+
+    // The workflow of this one has ended, and says how.
+    await fleet.reaches(api, ends, 'completed', 120_000);
+    const { steps, output, errors, completed_at } = await detailOf(ends);
+    assert.deepEqual(
+      { steps, output, errors, completed_at },
+      { steps: end.steps, output: end.output, errors: end.errors, completed_at: end.completed_at },
+    );
+    await fleet.send(api, 'POST', `/api/v1/tasks/${goesOn}/continue`, { body: {} });
+    await fleet.reaches(api, goesOn, 'completed');
+    receiver.answering(204);
+    await eventually('the retry is made', async () => (await statusOfDelivery()) === 'succeeded', 120_000);
+  });
+
+  it('of PostgreSQL alone, when Temporal is lost, starts deliveries again and ends runs as cancelled', async () => {
+    receiver.answering(500);
+    await publish('retried');
+    await receiver.receives(1, 60_000);
+    await eventually('it waits for its retry', async () => (await statusOfDelivery()) === 'retrying', 60_000);
+    const paused = await submitPaused();
+    await temporal.kill();
+    temporal = await startTemporal({ logFile: join(folder, 'new-temporal.log') });
+    await restartWith({ TEMPORAL_ADDRESS: temporal.address });
+
+    receiver.answering(204);
+    const { retries, orphans } = await fleet.cli.json(['admin', 'after-restore']);
+    assert.deepEqual([retries, orphans], [1, []]);
+    await fleet.reaches(api, paused, 'cancelled', 120_000);
+    await eventually('the retry is made', async () => (await statusOfDelivery()) === 'succeeded', 120_000);
+    const again = await fleet.send(api, 'POST', `/api/v1/tasks/${paused}/rerun`, { body: {} });
+    assert.equal(again.status, 201, again.text);
+    await fleet.reaches(api, again.json.execution_id, 'completed');
+  });
+
+  async function moveTo(server: RunningPostgres): Promise<void> {
+    restored = server;
+    await restartWith({ DATABASE_URL: server.url() });
+  }
+
+  /** A process that has lost its database or Temporal is ended, not asked to close. */
+  async function restartWith(variables: Record<string, string>): Promise<void> {
+    Object.assign(fleet.environment, variables);
+    await Promise.all(processes.map((one) => one.kill()));
+    await Promise.all(processes.map((one) => one.start()));
+  }
+
+  async function submitPaused(): Promise<string> {
+    const id = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
+    await fleet.send(api, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} });
+    await fleet.reaches(api, id, 'paused');
+    return id;
+  }
+
+  const detailOf = async (id: string) => (await fleet.send(api, 'GET', `/api/v1/tasks/${id}`)).json;
+
+  async function publish(id: string): Promise<void> {
+    const body = { id, event: 'issue.created', data: { issue: { id, title: 'One' } } };
+    assert.equal((await fleet.send(api, 'POST', '/api/v1/events', { body })).status, 202);
+  }
+
+  async function statusOfDelivery(): Promise<string | undefined> {
+    const { rows } = await inDatabase<{ status: string }>(
+      'select status from deliveries order by id limit 1',
+    );
+    return rows[0]?.status;
+  }
+
+  async function nowOf(): Promise<string> {
+    const { rows } = await inDatabase<{ now: string }>('select clock_timestamp()::text as now');
+    return rows[0]?.now ?? '';
+  }
+
+  const inDatabase = <Row extends object>(statement: string) =>
+    withClient(fleet.environment['DATABASE_URL'] ?? '', (client) => client.query<Row>(statement));
+});

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { DefaultLogger, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { startMailServer } from '../support/mail-server.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import { useRuntime } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { freePort } from '../../dev/free-port.ts';
+import type * as bundles from '../../workers/bundle.ts';
+import { startFleet, type Fleet, type Process } from './fleet.ts';
+import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
+
+/** A run that is still under way when the version has been switched and the old workers have been stopped. */
+const UNDER_WAY = { steps: 4, step_ms: 3_000, progress_events: 2 };
+
+describe('an upgrade', function () {
+  this.timeout(240_000);
+  let next: NextVersion;
+  let fleet: Fleet;
+  let receiver: Receiver;
+
+  before(() => (next = makeNextVersion()));
+  after(() => next.remove());
+  beforeEach(async () => {
+    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+  });
+  afterEach(async () => {
+    await fleet.close();
+    await receiver.close();
+  });
+
+  /** API, task worker and delivery worker of a version; `2` is the one that runs differ in. */
+  async function startAll(build: '1' | '2'): Promise<{ api: Process; all: Process[] }> {
+    const place = { build, ...(build === '2' ? { folder: next.folder } : {}) };
+    const all = await Promise.all(
+      (['api', 'worker', 'deliveryWorker'] as const).map((kind) => fleet.start({ kind, ...place })),
+    );
+    const [api] = all;
+    assert.ok(api);
+    return { api, all };
+  }
+
+  it('lets runs end on the version that began them, while new ones use the next', async () => {
+    fleet = await startFleet();
+    const first = await startAll('1');
+    await fleet.use('1');
+    const second = await startAll('2');
+    const begun = await Promise.all([
+      submitUnderWay(first.api),
+      submitPaused(first.api),
+      fleet.submit(first.api, { metadata: { rehearsal: { start_ms: 8_000, steps: 1 } } }),
+      fleet.submit(first.api, { metadata: { rehearsal: { plan_ms: 8_000, steps: 1 } } }),
+      fleet.submit(first.api, {
+        metadata: { rehearsal: { steps: 2, step_ms: 3_000, fail: { step: 1, times: 2 } } },
+      }),
+    ]);
+
+    const before = await fleet.submit(second.api, quick());
+    await fleet.reaches(second.api, before, 'completed');
+    assert.equal(await fleet.versionOf(before), '1', 'until it is chosen, nothing goes to the next version');
+
+    const none = await fleet.cli.run(['admin', 'use-version', '2', '--percent', '0']);
+    assert.equal(none.code, 0, none.stderr);
+    const shares = (await fleet.cli.json(['admin', 'versions'])).data.map(
+      ({ build, status, share }: Record<string, unknown>) => [build, status, share],
+    );
+    assert.deepEqual(shares, [
+      ['2', 'ramping', 0],
+      ['1', 'current', 100],
+    ]);
+
+    await fleet.use('2');
+    const after = await Promise.all([
+      fleet.submit(first.api, quick()),
+      fleet.submit(second.api, quick()),
+      submitUnderWay(second.api),
+    ]);
+    const [, paused] = begun;
+    await fleet.send(second.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    for (const id of [...begun, ...after]) await fleet.reaches(first.api, id, 'completed');
+
+    for (const id of begun)
+      assert.deepEqual([await fleet.versionOf(id), await hasAddedStep(id)], ['1', false]);
+    for (const id of after)
+      assert.deepEqual([await fleet.versionOf(id), await hasAddedStep(id)], ['2', true]);
+    await assert.rejects(replayByNext(begun[0]), /[Nn]ondeterminism|[Dd]eterminism/);
+    await eventually('all callbacks are there', () => receiver.requests.length === 5);
+
+    const { data } = await fleet.cli.json(['admin', 'versions']);
+    const seen = data.map(({ build, status, share, open }: Record<string, unknown>) => [
+      build,
+      status,
+      share,
+      open,
+    ]);
+    assert.deepEqual(seen, [
+      ['2', 'current', 100, 0],
+      ['1', 'draining', 0, 0],
+    ]);
+  });
+
+  it('whose old workers are stopped too early lets their runs wait, and go on when they are back', async () => {
+    fleet = await startFleet();
+    const first = await startAll('1');
+    await fleet.use('1');
+    const second = await startAll('2');
+    const [paused, underWay] = [await submitPaused(first.api), await submitUnderWay(first.api)];
+    await fleet.use('2');
+    await Promise.all(first.all.map((one) => one.stop()));
+    await fleet.send(second.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+
+    // The runs of the next version take as long as these two would have needed.
+    const others = await Promise.all(Array.from({ length: 3 }, () => submitUnderWay(second.api)));
+    for (const id of others) await fleet.reaches(second.api, id, 'completed');
+    for (const id of [underWay, paused]) {
+      const { status } = await fleet.client.workflow.getHandle(id).describe();
+      assert.equal(status.name, 'RUNNING');
+    }
+    const waiting = async () => {
+      const { data } = await fleet.cli.json(['admin', 'versions']);
+      return data.find(({ build }: { build: string }) => build === '1').open;
+    };
+    assert.equal(await waiting(), 2);
+
+    await fleet.start({ kind: 'worker', build: '1' });
+    for (const id of [underWay, paused]) {
+      await fleet.reaches(second.api, id, 'completed');
+      assert.equal(await fleet.versionOf(id), '1');
+    }
+    assert.equal(await waiting(), 0);
+  });
+
+  it('takes mails and retries of deliveries along, so that nobody keeps old workers for them', async () => {
+    const port = await freePort();
+    fleet = await startFleet({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'baton@example.com' });
+    const first = await startAll('1');
+    await fleet.use('1');
+    receiver.answering(500);
+    const webhook = { name: 'Issues', url: receiver.url, events: [{ event: 'issue.created' }] };
+    const { json: made } = await fleet.send(first.api, 'POST', '/api/v1/webhooks', { body: webhook });
+    const event = { id: 'retried', event: 'issue.created', data: { issue: { id: 'i1', title: 'One' } } };
+    assert.equal((await fleet.send(first.api, 'POST', '/api/v1/events', { body: event })).status, 202);
+    await receiver.receives(1);
+    const escalated = await fleet.submit(first.api, {
+      metadata: { rehearsal: { steps: 1, escalate: { step: 1, reason: 'A person must decide.' } } },
+    });
+    await fleet.reaches(first.api, escalated, 'escalated');
+    const notice = await eventually('the mail is being tried', () => workflowOf('notifyAdmins'), 60_000);
+    assert.equal(await eventually('it has a version', () => fleet.versionOf(notice)), '1');
+
+    const second = await startAll('2');
+    await fleet.use('2');
+    await Promise.all(first.all.map((one) => one.stop()));
+    receiver.answering(204);
+    const mails = await startMailServer({ port });
+    try {
+      await mails.receives(1, 120_000);
+      await receiver.receives(2, 120_000);
+      assert.equal(await fleet.versionOf(notice), '2');
+      const retries = await workflowOf('webhookDelivery');
+      assert.equal(retries && (await fleet.versionOf(retries)), '2');
+      const { json } = await fleet.send(second.api, 'GET', `/api/v1/webhooks/${made.id}/deliveries`);
+      assert.equal(json.data[0].status, 'succeeded');
+    } finally {
+      await mails.close();
+    }
+  });
+
+  it('from workers without a version gives their runs to the first one', async () => {
+    fleet = await startFleet();
+    const plain = await fleet.start({ kind: 'worker', build: null });
+    const api = await fleet.start({ kind: 'api', build: null });
+    const paused = await submitPaused(api);
+    assert.equal(await fleet.versionOf(paused), null);
+    const first = await startAll('1');
+    await fleet.use('1');
+    await plain.stop();
+    await api.stop();
+    await fleet.send(first.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    await fleet.reaches(first.api, paused, 'completed');
+    assert.equal(await fleet.versionOf(paused), '1');
+  });
+
+  it('to a version whose workers never came is refused with a sentence', async () => {
+    fleet = await startFleet();
+    const refused = await fleet.cli.run(['admin', 'use-version', 'nowhere', '--wait', '1']);
+    assert.equal(refused.code, 5);
+    assert.match(refused.stderr, /Temporal refused: .+/);
+    assert.deepEqual(await fleet.cli.json(['admin', 'versions']), { data: [] });
+    const wrong = await fleet.cli.run(['admin', 'use-version', '1', '--percent', '100']);
+    assert.deepEqual([wrong.code, wrong.stderr.includes('--percent must be')], [2, true]);
+    const away = await fleet.cli.run(['admin', 'versions'], { env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+    assert.equal(away.code, 6, away.stderr);
+  });
+
+  const quick = () => ({ callback_url: receiver.url, metadata: { rehearsal: { steps: 2 } } });
+
+  async function submitUnderWay(api: Process): Promise<string> {
+    const id = await fleet.submit(api, { callback_url: receiver.url, metadata: { rehearsal: UNDER_WAY } });
+    await fleet.reaches(api, id, 'executing');
+    return id;
+  }
+
+  async function submitPaused(api: Process): Promise<string> {
+    const id = await fleet.submit(api, { metadata: { rehearsal: UNDER_WAY } });
+    await fleet.reaches(api, id, 'executing');
+    await fleet.send(api, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} });
+    await fleet.reaches(api, id, 'paused');
+    return id;
+  }
+
+  /** The id of the newest workflow of a type on the fleet's queues. */
+  async function workflowOf(type: string): Promise<string | null> {
+    const query = `WorkflowType = '${type}' and TaskQueue = '${fleet.environment['BATON_TASK_QUEUE']}-deliveries'`;
+    for await (const { workflowId } of fleet.client.workflow.list({ query })) return workflowId;
+    return null;
+  }
+
+  /** Whether the first thing that the run waited for is what the next version has added. */
+  async function hasAddedStep(id: string): Promise<boolean> {
+    const { events } = await fleet.client.workflow.getHandle(id).fetchHistory();
+    const timer = (events ?? []).find((event) => event.timerStartedEventAttributes);
+    const { seconds, nanos } = timer?.timerStartedEventAttributes?.startToFireTimeout ?? {};
+    return Number(seconds ?? 0) === 0 && (nanos ?? 0) === ADDED_STEP_MS * 1e6;
+  }
+
+  /** @throws where the next version can not replay what this run has recorded */
+  async function replayByNext(id: string): Promise<void> {
+    useRuntime(pino({ level: 'silent' }));
+    const history = await fleet.client.workflow.getHandle(id).fetchHistory();
+    const file = pathToFileURL(join(next.folder, 'workers', 'bundle.ts')).href;
+    const { workflowBundle } = (await import(file)) as typeof bundles;
+    const bundle = await workflowBundle(new DefaultLogger('ERROR'));
+    await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history, id);
+  }
+});
