@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Client as PostgresClient } from 'pg';
 import { dropOldRequests, removeAbandoned } from './abandoned-listeners.ts';
 import {
@@ -88,16 +89,7 @@ export function startReconciler(needs: ReconcilerNeeds): Reconciler {
   };
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
+/** Waits, or ends at once when the signal has aborted or aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }
