@@ -12,7 +12,7 @@ import { runWithServices } from './with-services.ts';
  * under production's settings. `npm run bench report -- <json> …` draws and writes what was measured before.
  */
 const WITHOUT_SERVICES = ['report'];
-const ALL = ['tasks', 'webhooks', 'channel', 'sender', 'growth'];
+const ALL = ['tasks', 'webhooks', 'channel', 'sender', 'reactions', 'growth'];
 const INTERRUPTED = 130;
 
 async function run(name: string, words: string[]): Promise<number> {
