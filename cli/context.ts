@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { usageError } from './exit-codes.ts';
 import { type Api, createApi, type Credential } from './http.ts';
+import { ioOf } from './io.ts';
 import { createOutput, type Output } from './output.ts';
 import { signIn } from './sign-in.ts';
 import { CHECKOUT, keepSession, keptSession, type LocalCredentials, readSettings } from './settings.ts';
@@ -26,9 +27,9 @@ export type Context = {
  * is not what the command will use.
  */
 export function contextOf(command: Command, { quiet = false } = {}): Context {
-  const { env } = process;
-  const { json, url, verbose } = command.optsWithGlobals<GlobalOptions>();
-  const output = createOutput(json === true, verbose === true);
+  const { env } = ioOf(command);
+  const { url } = command.optsWithGlobals<GlobalOptions>();
+  const output = outputOf(command);
   const { baseUrl, credential, local } = readSettings(env, url);
   if (local !== null && !quiet) output.note(`Using .local/credentials.json of this checkout (${baseUrl})`);
   return {
@@ -39,6 +40,12 @@ export function contextOf(command: Command, { quiet = false } = {}): Context {
     apiForPeople: async () =>
       createApi(baseUrl, local === null ? known(credential) : await asLocalAdmin(baseUrl, local)),
   };
+}
+
+/** Where a command writes, without reading any settings. */
+export function outputOf(command: Command): Output {
+  const { json, verbose } = command.optsWithGlobals<GlobalOptions>();
+  return createOutput(json === true, verbose === true, ioOf(command));
 }
 
 function known(credential: Credential): Credential {

@@ -1,6 +1,7 @@
 import { contentOf } from './ask.ts';
 import { usageError } from './exit-codes.ts';
 import type { Api } from './http.ts';
+import type { Io } from './io.ts';
 import type { EventType, Whole } from './shapes.ts';
 
 /** The options of `event send`. */
@@ -18,16 +19,16 @@ export type SendOptions = {
  * text of `data` to the byte, and so must what hands it over. The server judges its contents; it is asked only for a
  * sample.
  */
-export async function eventBodyOf(options: SendOptions, api: () => Api): Promise<string> {
+export async function eventBodyOf(options: SendOptions, api: () => Api, io: Io): Promise<string> {
   const { event, data, sample, id, timestamp, file } = options;
   if (file !== undefined) {
     if ([event, data, sample, id, timestamp].some((other) => other !== undefined))
       throw usageError('--file holds whole events: give nothing beside it');
-    return batchOf(await contentOf(file));
+    return batchOf(await contentOf(file, io));
   }
   if (event === undefined) throw usageError('Give --event, or --file');
   if ((data === undefined) === (sample === undefined)) throw usageError('Give either --data or --sample');
-  const content = data === undefined ? JSON.stringify(await sampleOf(api(), event)) : await jsonOf(data);
+  const content = data === undefined ? JSON.stringify(await sampleOf(api(), event)) : await jsonOf(data, io);
   const members = Object.entries({ id, event, timestamp }).filter(([, value]) => value !== undefined);
   const written = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   return `{${written.join(',')},"data":${content}}`;
@@ -51,8 +52,8 @@ async function sampleOf(api: Api, kind: string): Promise<unknown> {
 }
 
 /** JSON as text: as it is, from a file with `@` before its path, or from stdin with `-`. */
-async function jsonOf(given: string): Promise<string> {
-  const text = given === '-' || given.startsWith('@') ? await contentOf(given.replace(/^@/, '')) : given;
+async function jsonOf(given: string, io: Io): Promise<string> {
+  const text = given === '-' || given.startsWith('@') ? await contentOf(given.replace(/^@/, ''), io) : given;
   if (!isJson(text)) throw usageError('--data is no JSON');
   return text.trim();
 }

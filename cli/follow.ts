@@ -4,10 +4,14 @@ import { ChannelError } from './channel-error.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 import { type Followed, isOver, WAYS, type Way } from './follow-ways.ts';
 
-/** Between two looks, and before a server is tried again that is out of reach. */
-const AGAIN_MS = 1_000;
-/** Before a way is tried again that gave out while the service is there. */
-const SOON_MS = 250;
+/** In milliseconds. */
+type Pauses = {
+  /** Between two polls, and before a server that is out of reach is tried again. */
+  again: number;
+  /** Before a way is tried again that failed while the service is there. */
+  soon: number;
+};
+const PAUSES: Pauses = { again: 1_000, soon: 250 };
 
 export type FollowOptions = {
   /** Only events behind this `seq`. */
@@ -18,6 +22,7 @@ export type FollowOptions = {
   onLost: (reason: string) => void;
   /** Told when a way is given up for good, and by which one it goes on. */
   onOtherWay?: (reason: string, way: string) => void;
+  pauses?: Pauses;
 };
 
 /**
@@ -26,7 +31,7 @@ export type FollowOptions = {
  * breaks. Rejects with the CliError of a refusal, or with that of the server's absence once patience is over.
  */
 export async function* followFeed(run: Followed, options: FollowOptions): AsyncGenerator<FeedEvent> {
-  const { patienceMs, onLost, onOtherWay } = options;
+  const { patienceMs, onLost, onOtherWay, pauses = PAUSES } = options;
   const [first, ...others] = WAYS;
   let way: Way = first;
   let seq = options.after;
@@ -43,7 +48,7 @@ export async function* followFeed(run: Followed, options: FollowOptions): AsyncG
       }
       lastHeard = Date.now();
       if (await isOver(run, seq)) return;
-      if (others.length === 0) await sleep(AGAIN_MS);
+      if (others.length === 0) await sleep(pauses.again);
     } catch (error) {
       const isThere = error instanceof ChannelError;
       if (!isThere && !isAbsence(error)) throw error;
@@ -51,7 +56,7 @@ export async function* followFeed(run: Followed, options: FollowOptions): AsyncG
       if (!isThere && Date.now() - lastHeard >= patienceMs) throw error;
       trouble = error.message;
       if (!isThere) onLost(trouble);
-      await sleep(isThere ? SOON_MS : AGAIN_MS);
+      await sleep(isThere ? pauses.soon : pauses.again);
       if (!isThere) continue;
     }
     barren = seq > before ? 0 : barren + 1;

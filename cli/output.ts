@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import type { Io } from './io.ts';
 
 /** Where a command writes. With `json` people's text is left out and documents are printed. */
 export type Output = {
@@ -21,11 +22,11 @@ export type Output = {
   note(text: string): void;
 };
 
-export function createOutput(json: boolean, verbose = false, { stdout, stderr } = process): Output {
+export function createOutput(json: boolean, verbose: boolean, { stdout, stderr, env }: Io): Output {
   return {
     json,
-    talkative: verbose || stderr.isTTY,
-    live: stdout.isTTY && !json && process.env.TERM !== 'dumb',
+    talkative: verbose || stderr.isTTY === true,
+    live: stdout.isTTY === true && !json && env.TERM !== 'dumb',
     get columns() {
       return stdout.columns ?? 80;
     },

@@ -13,6 +13,7 @@ import { addSessionCommands } from './commands/session.ts';
 import { addTaskCommands } from './commands/task.ts';
 import { addWebhookCommands } from './commands/webhook.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
+import { connectIo, type Io, processIo } from './io.ts';
 
 const ENVIRONMENT_HELP = `
 Environment:
@@ -22,7 +23,7 @@ Environment:
   NO_COLOR         no colours`;
 
 /** Every command of `baton`, with its options. */
-export function createProgram(): Command {
+export function createProgram(io: Io = processIo()): Command {
   const program = new Command('baton')
     .description(
       'Submit tasks to Baton and follow their runs, send events and manage webhooks, say who may do so',
@@ -32,7 +33,12 @@ export function createProgram(): Command {
     .option('--url <address>', 'address of the service, instead of BATON_URL')
     .addHelpText('after', `${ENVIRONMENT_HELP}\n${EXIT_CODES_HELP}`)
     .showHelpAfterError('(see --help)')
-    .exitOverride();
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+    });
+  connectIo(program, io);
   addTaskCommands(program);
   addAgentCommands(program);
   addEventCommands(program);

@@ -1,6 +1,7 @@
 import { contentOf } from './ask.ts';
 import { usageError } from './exit-codes.ts';
 import type { Api } from './http.ts';
+import type { Io } from './io.ts';
 
 /** The options of `task submit`. */
 export type SubmitOptions = {
@@ -17,13 +18,19 @@ export type SubmitOptions = {
 };
 
 /** The submission that the options describe (docs/http-api.md). The server judges its contents. */
-export async function submissionOf(options: SubmitOptions, api: Api): Promise<Record<string, unknown>> {
+export async function submissionOf(
+  options: SubmitOptions,
+  api: Api,
+  io: Io,
+): Promise<Record<string, unknown>> {
   if (options.description !== undefined && options.descriptionFile !== undefined) {
     throw usageError('Give either --description or --description-file');
   }
   const metadata = options.metadata === undefined ? undefined : parsed(options.metadata);
   const description =
-    options.descriptionFile === undefined ? options.description : await contentOf(options.descriptionFile);
+    options.descriptionFile === undefined
+      ? options.description
+      : await contentOf(options.descriptionFile, io);
   return {
     title: options.title,
     description,

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { EVENT_KINDS } from '../src/domain/event-kinds.ts';
 import { contentOf, readSecret } from './ask.ts';
 import { usageError } from './exit-codes.ts';
+import type { Io } from './io.ts';
 
 /** Options that say what a webhook is sent. */
 export type EventOptions = { event?: string[]; filter?: string[]; events?: string };
@@ -29,12 +30,15 @@ export function addEventOptions(command: Command): Command {
 }
 
 /** The `events` that the options describe; undefined where they say nothing. */
-export async function subscriptionsOf({ event, filter = [], events }: EventOptions): Promise<unknown> {
+export async function subscriptionsOf(
+  { event, filter = [], events }: EventOptions,
+  io: Io,
+): Promise<unknown> {
   if (events !== undefined) {
     if (event !== undefined || filter.length > 0) throw usageError('Give --events, or --event and --filter');
     return parsedJson(
       '--events',
-      /^(@|-$)/.test(events) ? await contentOf(events.replace(/^@/, '')) : events,
+      /^(@|-$)/.test(events) ? await contentOf(events.replace(/^@/, ''), io) : events,
     );
   }
   if (event === undefined) {
@@ -85,14 +89,17 @@ function parsedJson(option: string, text: string): unknown {
 }
 
 /** What a new webhook signs with: a secret from a file, none, or one made here of 32 random bytes. */
-export async function newSecret(options: {
-  /** False with `--no-secret`. */
-  secret: boolean;
-  secretFile?: string;
-}): Promise<{ secret: string | undefined; madeHere: boolean }> {
+export async function newSecret(
+  options: {
+    /** False with `--no-secret`. */
+    secret: boolean;
+    secretFile?: string;
+  },
+  io: Io,
+): Promise<{ secret: string | undefined; madeHere: boolean }> {
   const { secret, secretFile } = options;
   if (!secret && secretFile !== undefined) throw usageError('Give either --secret-file or --no-secret');
-  if (secretFile !== undefined) return { secret: await readSecret(secretFile), madeHere: false };
+  if (secretFile !== undefined) return { secret: await readSecret(secretFile, io), madeHere: false };
   return secret
     ? { secret: randomBytes(32).toString('hex'), madeHere: true }
     : { secret: undefined, madeHere: false };

@@ -3,6 +3,7 @@ import { ask, readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { createApi } from '../http.ts';
+import { ioOf } from '../io.ts';
 import { fields } from '../output.ts';
 import { keepSession, keptSession, sessionsPath } from '../settings.ts';
 import { signIn } from '../sign-in.ts';
@@ -25,8 +26,8 @@ export function addAccountCommands(program: Command): void {
     .option('--password-stdin', 'read the password from stdin')
     .action(async (options: { email?: string; passwordStdin?: true }, command: Command) => {
       const { env, output, baseUrl } = contextOf(command, { quiet: true });
-      const email = options.email ?? (await ask('E-mail: ', { instead: '--email' }));
-      const password = await readPassword(options.passwordStdin, 'Password: ');
+      const email = options.email ?? (await ask(ioOf(command), 'E-mail: ', { instead: '--email' }));
+      const password = await readPassword(options.passwordStdin, 'Password: ', ioOf(command));
       const cookie = await signIn(baseUrl, email, password);
       keepSession(sessionsPath(env), baseUrl, { cookie, email });
       output.document({ base_url: baseUrl, email });

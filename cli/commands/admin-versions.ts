@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { VersionControl, VersionView } from '../../src/workflows/control-versions.ts';
+import { outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
-import { createOutput, table } from '../output.ts';
+import { ioOf } from '../io.ts';
+import { table } from '../output.ts';
 
 const WAIT_SECONDS = 60;
 
@@ -11,7 +13,7 @@ export function addVersionCommands(admin: Command): void {
     .command('versions')
     .description("List the workers' versions that Temporal knows, and how much of each has not ended")
     .action(async (_options: object, command: Command) => {
-      const versions = await withVersions((control) => control.list());
+      const versions = await withVersions(command, (control) => control.list());
       const output = outputOf(command);
       output.document({ data: versions });
       output.line(table(['BUILD', 'STATUS', 'NEW WORK', 'NOT ENDED'], versions.map(rowOf)));
@@ -25,7 +27,7 @@ export function addVersionCommands(admin: Command): void {
     .action(async (build: string, options: { percent?: string; wait: string }, command: Command) => {
       const percent = options.percent === undefined ? 100 : numberOf('--percent', options.percent, 99);
       const waitMs = numberOf('--wait', options.wait, 3_600) * 1_000;
-      await withVersions((control) => control.use(build, percent, waitMs));
+      await withVersions(command, (control) => control.use(build, percent, waitMs));
       const output = outputOf(command);
       output.document({ build, percent });
       output.line(
@@ -40,14 +42,15 @@ function rowOf({ build, status, share, open }: VersionView) {
   return [build, status, `${share} %`, open];
 }
 
-async function withVersions<T>(work: (control: VersionControl) => Promise<T>): Promise<T> {
+async function withVersions<T>(command: Command, work: (control: VersionControl) => Promise<T>): Promise<T> {
+  const { env } = ioOf(command);
   // What only these commands need is loaded with them.
   const { Client, Connection } = await import('@temporalio/client');
   const { readDeployment } = await import('../../src/configuration.ts');
   const { temporalPlace } = await import('../../src/temporal-place.ts');
   const { createVersionControl } = await import('../../src/workflows/control-versions.ts');
-  const deployment = readingEnvironment(() => readDeployment(process.env));
-  const { connectionOptions, namespace } = temporalPlace();
+  const deployment = readingEnvironment(() => readDeployment(env));
+  const { connectionOptions, namespace } = temporalPlace(env);
   const address = connectionOptions.address ?? 'localhost:7233';
   const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' }).catch(
     (error: unknown) => {
@@ -85,8 +88,4 @@ function numberOf(option: string, text: string, most: number): number {
   const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value <= most)) throw usageError(`${option} must be a whole number from 0 to ${most}`);
   return value;
-}
-
-function outputOf(command: Command) {
-  return createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
 }

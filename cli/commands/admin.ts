@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { readPassword } from '../ask.ts';
+import { outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
-import { createOutput, fields, table } from '../output.ts';
+import { ioOf } from '../io.ts';
+import { fields, table } from '../output.ts';
 import { addVersionCommands } from './admin-versions.ts';
 
 type SetupOptions = {
@@ -24,7 +26,7 @@ export function addAdminCommands(program: Command): void {
     .description('Bring the database to the newest schema')
     .action(async (_options: object, command: Command) => {
       const { migrate } = await import('../../src/database/migrate.ts');
-      const url = databaseUrl();
+      const url = databaseUrl(command);
       await inDatabase(() => migrate(url));
       const output = outputOf(command);
       output.document({ migrated: true });
@@ -36,7 +38,7 @@ export function addAdminCommands(program: Command): void {
     .addHelpText('after', '\nSafe while the service runs; begin it again where it was broken off.')
     .action(async (_options: object, command: Command) => {
       const { resealDatabase } = await import('../../workers/reseal.ts');
-      const done = await inDatabase(() => resealDatabase(process.env));
+      const done = await inDatabase(() => resealDatabase(ioOf(command).env));
       const output = outputOf(command);
       output.document({ data: done });
       const rows = done.map(({ column, resealed, unopened }) => [column, resealed, unopened]);
@@ -53,7 +55,7 @@ export function addAdminCommands(program: Command): void {
     .action(async (options: { endOrphans?: true }, command: Command) => {
       const endOrphans = options.endOrphans === true;
       const { afterRestore } = await import('../../workers/after-restore.ts');
-      const done = await inDatabase(() => afterRestore(process.env, { endOrphans }));
+      const done = await inDatabase(() => afterRestore(ioOf(command).env, { endOrphans }));
       const output = outputOf(command);
       output.document(done);
       output.line(`Groups of events taken up again: ${done.groups}`);
@@ -72,8 +74,8 @@ export function addAdminCommands(program: Command): void {
     .option('--name <text>', 'of the owner')
     .option('--password-stdin', "read the owner's password from stdin; one is made unless given")
     .action(async (options: SetupOptions, command: Command) => {
-      const url = databaseUrl();
-      const password = options.passwordStdin ? await readPassword(true, '') : undefined;
+      const url = databaseUrl(command);
+      const password = options.passwordStdin ? await readPassword(true, '', ioOf(command)) : undefined;
       const made = await inDatabase(() => setUp(url, options, password));
       const output = outputOf(command);
       output.document(made);
@@ -104,12 +106,8 @@ async function setUp(url: string, options: SetupOptions, password: string | unde
   });
 }
 
-function outputOf(command: Command) {
-  return createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
-}
-
-function databaseUrl(): string {
-  const url = process.env.DATABASE_URL;
+function databaseUrl(command: Command): string {
+  const url = ioOf(command).env.DATABASE_URL;
   if (!url) throw usageError('Set DATABASE_URL to the database of the installation');
   return url;
 }

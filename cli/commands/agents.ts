@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { AgentCheck, Trial } from '../../src/agents/check.ts';
-import { contextOf } from '../context.ts';
+import { contextOf, outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
-import { createOutput, duration, styled, table, type Cell } from '../output.ts';
+import { ioOf } from '../io.ts';
+import { duration, styled, table, type Cell } from '../output.ts';
 import type { Whole } from '../shapes.ts';
 
 /** An agent as the service lists it. */
@@ -40,8 +41,11 @@ export function addAgentCommands(program: Command): void {
     .option('--file <path>', 'another catalogue than AGENTS_FILE says')
     .addHelpText('after', '\nReads the same environment as a task worker. Each model is asked for one word.')
     .action(async ({ file }: { file?: string }, command: Command) => {
-      const output = createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
-      const checks = await check({ ...process.env, ...(file === undefined ? {} : { AGENTS_FILE: file }) });
+      const output = outputOf(command);
+      const checks = await check({
+        ...ioOf(command).env,
+        ...(file === undefined ? {} : { AGENTS_FILE: file }),
+      });
       output.document({ data: checks });
       output.line(table(['AGENT', 'BACKEND', 'BY', 'ANSWERS', 'TOOLS'], checks.map(rowOf)));
       for (const line of checks.flatMap(faultsOf)) output.line(`\n${line}`);

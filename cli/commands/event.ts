@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { contextOf } from '../context.ts';
 import { eventBodyOf, eventTypeOf, eventTypes, type SendOptions } from '../event-options.ts';
+import { ioOf } from '../io.ts';
 import { styled, table } from '../output.ts';
 import type { Accepted, Whole } from '../shapes.ts';
 
@@ -21,7 +22,7 @@ export function addEventCommands(program: Command): void {
     .option('--file <path>', FILE_HELP)
     .action(async (options: SendOptions, command: Command) => {
       const { api, output } = contextOf(command);
-      const text = await eventBodyOf(options, api);
+      const text = await eventBodyOf(options, api, ioOf(command));
       const answer = await api().call<Accepted | Whole<Accepted>>('POST', '/api/v1/events', { text });
       output.document(answer);
       for (const { id, duplicate } of 'data' in answer ? answer.data : [answer]) {

@@ -7,6 +7,7 @@ import { CliError, EXIT } from '../exit-codes.ts';
 import { forwardAddress } from '../forward-address.ts';
 import { createForwarder, type Forwarded } from '../forwarder.ts';
 import type { Api } from '../http.ts';
+import { ioOf } from '../io.ts';
 import { listen } from '../listen.ts';
 import { duration, fields, type Output, printable, styled } from '../output.ts';
 import type { Webhook } from '../shapes.ts';
@@ -16,8 +17,9 @@ type Options = { forward: string; events: string; filter?: string[]; name?: stri
 type Made = Webhook & { secret: string };
 
 const LISTENERS = '/api/v1/listeners';
-/** By then what was answered is in the log, in milliseconds. */
+/** How soon an answer is usually recorded, in milliseconds; and how often that is looked for. */
 const RECORDED_MS = 1_000;
+const LOOKS = 30;
 const HELP = `
 The address may be written as 4000, localhost:4000/hook or https://localhost:8443/.
 Filters are written as for \`baton webhook create\`.
@@ -35,15 +37,16 @@ export function addListenCommand(program: Command): void {
     .addHelpText('after', HELP)
     .action(async (options: Options, command: Command) => {
       const address = forwardAddress(options.forward);
-      const events = await subscriptionsOf(eventsOf(options));
+      const events = await subscriptionsOf(eventsOf(options), ioOf(command));
       const context = contextOf(command);
       const api = context.api();
-      const stopping = stopOnSignals();
+      // Ctrl-C removes the webhook; a second one ends the command at once.
+      const signal = ioOf(command).abortedBy(['SIGINT', 'SIGTERM', 'SIGHUP']);
       const projectId = await projectForToken(api);
       const body = { name: options.name, events, forward_to: address };
       const made = await api.call<Made>('POST', LISTENERS, { body });
       try {
-        await forwardAll(api, context.output, { made, address, projectId, signal: stopping });
+        await forwardAll(api, context.output, { made, address, projectId, signal });
       } finally {
         await remove(api, context.output, made.id);
       }
@@ -52,14 +55,6 @@ export function addListenCommand(program: Command): void {
 
 function eventsOf({ events, filter }: Options): EventOptions {
   return { event: [events], ...(filter === undefined ? {} : { filter }) };
-}
-
-/** Aborted by the first Ctrl-C, which `main` would else end everything at; the second one does. */
-function stopOnSignals(): AbortSignal {
-  const stopping = new AbortController();
-  process.removeAllListeners('SIGINT');
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopping.abort());
-  return stopping.signal;
 }
 
 /** Tokens are for one project, though listening needs none: a key has its own, for people any will do. */
@@ -124,21 +119,24 @@ function show(
 /** Says so when failures in a row have disabled the webhook: nothing comes any more then. */
 function createDisablingWatch(api: Api, output: Output, id: string): (succeeded: boolean) => void {
   let failures = 0;
-  let look: NodeJS.Timeout | undefined;
-  const say = async () => {
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (looksLeft: number) => {
     const { status } = await api.call<Webhook>('GET', `/api/v1/webhooks/${id}`);
-    if (status !== 'disabled') return;
+    if (failures < FAILURES_TO_DISABLE) return;
+    if (status !== 'disabled') return lookSoon(looksLeft - 1);
     failures = 0;
     output.note(
       `${FAILURES_TO_DISABLE} failures in a row have disabled the webhook; \`baton webhook edit ${id} --active\` enables it`,
     );
   };
+  /** Later, when the last answer has arrived and is recorded. */
+  const lookSoon = (looks: number) => {
+    clearTimeout(timer);
+    if (looks > 0) timer = setTimeout(() => void look(looks).catch(() => {}), RECORDED_MS).unref();
+  };
   return (succeeded) => {
     failures = succeeded ? 0 : failures + 1;
-    clearTimeout(look);
-    // A moment later, when the last answer has arrived and is written down.
-    if (failures >= FAILURES_TO_DISABLE)
-      look = setTimeout(() => void say().catch(() => {}), RECORDED_MS).unref();
+    lookSoon(failures >= FAILURES_TO_DISABLE ? LOOKS : 0);
   };
 }
 

@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import { ROLES } from '../../src/domain/access.ts';
 import { readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
+import { ioOf } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { addInvitationCommands } from './invitation.ts';
@@ -24,7 +25,7 @@ export function addMemberCommands(program: Command): void {
     .option('--password-stdin', 'read the first password from stdin')
     .action(async ({ email, name, role, passwordStdin }: CreateOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
-      const password = passwordStdin ? await readPassword(true, '') : undefined;
+      const password = passwordStdin ? await readPassword(true, '', ioOf(command)) : undefined;
       const api = await apiForPeople();
       const body = { email, name, role, password };
       const made = await api.call<Member & { initial_password: string | null }>('POST', MEMBERS, { body });

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { callbackSecretOf } from '../callback-secrets.ts';
+import { outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
-import { createOutput } from '../output.ts';
+import { type Io, ioOf } from '../io.ts';
 import { describeCallback, startReceiver } from '../receiver.ts';
 import { CHECKOUT } from '../settings.ts';
 
@@ -31,27 +33,30 @@ export function addReceiverCommand(program: Command): void {
       'secrets of webhooks (also BATON_WEBHOOK_SECRET) and callbacks; tasks submitted here with `baton` are known',
     )
     .action(async (options: Options, command: Command) => {
-      const output = createOutput(command.optsWithGlobals<{ json?: true }>().json === true);
+      const output = outputOf(command);
+      const io = ioOf(command);
       const receiver = await startReceiver({
         host: options.host,
         port: portOf(options.port),
         ...(options.http ? {} : certificateOf(options)),
-        secrets: [...(options.secret ?? []), process.env.BATON_WEBHOOK_SECRET ?? ''].filter(Boolean),
-        secretFor: (executionId) => secretFor(executionId),
+        secrets: [...(options.secret ?? []), io.env.BATON_WEBHOOK_SECRET ?? ''].filter(Boolean),
+        secretFor: (executionId) => secretFor(executionId, io),
         onCallback(callback) {
           output.line(describeCallback(callback));
           output.jsonLine(callback);
         },
       }).catch((error: unknown) => Promise.reject(cannotStart(error, options)));
       output.note(`Receiving callbacks and deliveries at ${receiver.url}/ (Ctrl-C ends)`);
-      process.once('SIGTERM', () => void receiver.close());
+      const ended = io.abortedBy(['SIGTERM']);
+      if (!ended.aborted) await once(ended, 'abort');
+      await receiver.close();
     });
 }
 
-async function secretFor(executionId: string): Promise<string | undefined> {
+async function secretFor(executionId: string, { env }: Io): Promise<string | undefined> {
   const until = Date.now() + SECRET_WAIT_MS;
   for (;;) {
-    const secret = callbackSecretOf(process.env, executionId);
+    const secret = callbackSecretOf(env, executionId);
     if (secret !== undefined || Date.now() >= until) return secret;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

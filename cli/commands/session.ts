@@ -3,6 +3,7 @@ import { ask, readStdin } from '../ask.ts';
 import { contextOf, type Context } from '../context.ts';
 import { usageError } from '../exit-codes.ts';
 import { createApi } from '../http.ts';
+import { type Io, ioOf } from '../io.ts';
 import { table } from '../output.ts';
 import { keepSession, keptSession, sessionsPath } from '../settings.ts';
 import type { Page } from '../shapes.ts';
@@ -63,7 +64,7 @@ export function addSessionCommands(program: Command): void {
 
 async function changePassword(options: { passwordStdin?: true }, command: Command): Promise<void> {
   const { env, output, baseUrl, api, email } = signedIn(command);
-  const [current_password, new_password] = await passwords(options.passwordStdin);
+  const [current_password, new_password] = await passwords(options.passwordStdin, ioOf(command));
   const body = { current_password, new_password };
   const response = await api.open('PUT', '/api/v1/me/password', { body });
   // The session goes on under another cookie.
@@ -73,15 +74,15 @@ async function changePassword(options: { passwordStdin?: true }, command: Comman
   output.line(`The password of ${email} is changed; all other sessions have ended`);
 }
 
-async function passwords(fromStdin: boolean | undefined): Promise<[string, string]> {
+async function passwords(fromStdin: boolean | undefined, io: Io): Promise<[string, string]> {
   if (fromStdin) {
-    const [current = '', wanted = ''] = (await readStdin()).split(/\r?\n/);
+    const [current = '', wanted = ''] = (await readStdin(io)).split(/\r?\n/);
     return [current, wanted];
   }
   const instead = '--password-stdin';
-  const current = await ask('Present password: ', { secret: true, instead });
-  const wanted = await ask('New password: ', { secret: true, instead });
-  if ((await ask('New password again: ', { secret: true, instead })) === wanted) return [current, wanted];
+  const current = await ask(io, 'Present password: ', { secret: true, instead });
+  const wanted = await ask(io, 'New password: ', { secret: true, instead });
+  if ((await ask(io, 'New password again: ', { secret: true, instead })) === wanted) return [current, wanted];
   throw usageError('The two new passwords differ');
 }
 

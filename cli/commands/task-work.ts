@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { contextOf } from '../context.ts';
 import { EXIT, CliError } from '../exit-codes.ts';
+import { ioOf } from '../io.ts';
 import { duration, table } from '../output.ts';
 import type { AgentCall, Artifact, Page, Usage, Whole } from '../shapes.ts';
 import { taskPath } from '../task-path.ts';
@@ -30,7 +31,7 @@ export function addWorkCommands(task: Command): void {
       // The name is the service's word for it: it has no path in it, but this is what would be written to.
       const target = options.output ?? download.replaceAll(/[/\\]/g, '_');
       if (target === '-') {
-        process.stdout.write(bytes);
+        ioOf(command).stdout.write(bytes);
         return;
       }
       await write(target, bytes);

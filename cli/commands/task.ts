@@ -4,8 +4,9 @@ import { TASK_TYPES } from '../../src/domain/task-run.ts';
 import { TASK_STATES } from '../../src/domain/task-states.ts';
 import { keepCallbackSecret } from '../callback-secrets.ts';
 import { type Context, contextOf } from '../context.ts';
-import { exitCodeOf, usageError } from '../exit-codes.ts';
+import { EXIT, exitCodeOf, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
+import { type Io, ioOf } from '../io.ts';
 import { printable, table } from '../output.ts';
 import { noteOf } from '../run-picture.ts';
 import type { CallbackAttempt, Detail, Listed, Page, Rerun, Submitted, Whole } from '../shapes.ts';
@@ -43,9 +44,9 @@ function addSubmit(task: Command): void {
     .action(async (options: SubmitOptions, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
-      const submitted = await submit(api, options);
+      const submitted = await submit(api, options, ioOf(command));
       if (options.callbackUrl !== undefined) keepSecret(context, submitted);
-      await afterSubmission(context, api, submitted, options);
+      ioOf(command).exitCode = await afterSubmission(context, api, submitted, options);
     });
 }
 
@@ -66,7 +67,7 @@ function addRerun(task: Command): void {
       });
       const { callback } = await api.call<Detail>('GET', taskPath(again.execution_id));
       if (callback.url !== null) keepSecret(context, again);
-      await afterSubmission(context, api, again, options);
+      ioOf(command).exitCode = await afterSubmission(context, api, again, options);
     });
 }
 
@@ -77,8 +78,8 @@ function repeatable(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { 'idempotency-key': key };
 }
 
-async function submit(api: Api, options: SubmitOptions): Promise<Submitted> {
-  const body = await submissionOf(options, api);
+async function submit(api: Api, options: SubmitOptions, io: Io): Promise<Submitted> {
+  const body = await submissionOf(options, api, io);
   return await api.call<Submitted>('POST', TASKS, { body, headers: repeatable(options.idempotencyKey) });
 }
 
@@ -87,25 +88,27 @@ function keepSecret({ env, output }: Context, { execution_id, callback_secret }:
   output.note('The callback secret is kept, so that `baton receiver` can check the callback');
 }
 
+/** Returns the exit code. */
 async function afterSubmission(
   { output }: Context,
   api: Api,
   submitted: Submitted,
   options: Pick<SubmitOptions, 'wait' | 'watch'>,
-): Promise<void> {
+): Promise<number> {
   if (options.watch) {
     output.jsonLine(submitted);
     output.line(`${describeSubmitted(submitted)}\n`);
-    process.exitCode = exitCodeOf(await watchRun(api, output, submitted.execution_id));
-  } else if (options.wait) {
+    return exitCodeOf(await watchRun(api, output, submitted.execution_id));
+  }
+  if (options.wait) {
     const run = await waitForEnd(api, output, submitted.execution_id);
     output.document({ ...run, callback_secret: submitted.callback_secret });
     output.line(describeRun(run));
-    process.exitCode = exitCodeOf(run.state);
-  } else {
-    output.document(submitted);
-    output.line(describeSubmitted(submitted));
+    return exitCodeOf(run.state);
   }
+  output.document(submitted);
+  output.line(describeSubmitted(submitted));
+  return EXIT.ok;
 }
 
 type ListOptions = {
@@ -154,7 +157,7 @@ function addReading(task: Command): void {
     .action(async (id: string, { after }: { after: string }, command: Command) => {
       const { api, output } = contextOf(command);
       taskPath(id);
-      process.exitCode = exitCodeOf(await watchRun(api(), output, id, { after: seqOf(after) }));
+      ioOf(command).exitCode = exitCodeOf(await watchRun(api(), output, id, { after: seqOf(after) }));
     });
   task
     .command('events <execution-id>')

@@ -5,6 +5,7 @@ import { describeAttempt } from '../describe-delivery.ts';
 import { describeWebhook, describeWebhooks } from '../describe-webhook.ts';
 import { EXIT, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
+import { ioOf } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { DeliveryAttempt, Page, Stats, Verdict, Webhook, Whole } from '../shapes.ts';
 import { addEventOptions, type EventOptions, newSecret, subscriptionsOf } from '../webhook-options.ts';
@@ -58,9 +59,9 @@ function addCreate(webhook: Command): void {
     .option('--standard-webhooks', 'send the headers of Standard Webhooks, too')
     .option('--inactive', 'send nothing yet');
   addEventOptions(create).action(async (options: ChangeOptions & SecretOptions, command: Command) => {
-    const events = await subscriptionsOf(options);
+    const events = await subscriptionsOf(options, ioOf(command));
     if (events === undefined) throw usageError('Say what is sent, with --event or --events');
-    const { secret, madeHere } = await newSecret(options);
+    const { secret, madeHere } = await newSecret(options, ioOf(command));
     const { api, output } = contextOf(command);
     const body = { ...membersOf(options), events, secret };
     const made = await api().call<Webhook>('POST', WEBHOOKS, { body });
@@ -124,18 +125,20 @@ function addEdit(webhook: Command): void {
     .option('--no-secret', 'remove the secret: deliveries are not signed any more')
     .option('--active', 'switch it on; also after it was disabled by failures')
     .option('--inactive', 'switch it off: events are skipped');
-  addEventOptions(edit).action(async (id: string, options: ChangeOptions & SecretOptions, command) => {
-    const body = {
-      ...membersOf(options),
-      events: await subscriptionsOf(options),
-      ...(options.secret ? {} : { secret: null }),
-    };
-    if (Object.values(body).every((value) => value === undefined)) throw usageError('Say what to change');
-    const { api, output } = contextOf(command);
-    const changed = await api().call<Webhook>('PATCH', pathOf(id), { body });
-    output.document(changed);
-    output.line(describeWebhook(changed));
-  });
+  addEventOptions(edit).action(
+    async (id: string, options: ChangeOptions & SecretOptions, command: Command) => {
+      const body = {
+        ...membersOf(options),
+        events: await subscriptionsOf(options, ioOf(command)),
+        ...(options.secret ? {} : { secret: null }),
+      };
+      if (Object.values(body).every((value) => value === undefined)) throw usageError('Say what to change');
+      const { api, output } = contextOf(command);
+      const changed = await api().call<Webhook>('PATCH', pathOf(id), { body });
+      output.document(changed);
+      output.line(describeWebhook(changed));
+    },
+  );
 }
 
 function membersOf(options: ChangeOptions): Record<string, string | boolean | undefined> {
@@ -162,7 +165,7 @@ function addTest(webhook: Command): void {
       context.output.document(attempt);
       context.output.line(fields([['Delivery', attempt.delivery_id]]));
       context.output.line(describeAttempt(attempt));
-      process.exitCode = attempt.failure === null ? EXIT.ok : EXIT.failed;
+      ioOf(command).exitCode = attempt.failure === null ? EXIT.ok : EXIT.failed;
     });
 }
 
@@ -173,7 +176,7 @@ function addPreview(webhook: Command): void {
     .option('--limit <n>', 'how many events, 1 to 100');
   addEventOptions(preview).action(
     async (id: string | undefined, options: EventOptions & { limit?: string }, command: Command) => {
-      const events = await subscriptionsOf(options);
+      const events = await subscriptionsOf(options, ioOf(command));
       if (id === undefined && events === undefined) throw usageError('Give a webhook, or --event');
       const path = id === undefined ? `${WEBHOOKS}/preview` : `${pathOf(id)}/preview`;
       const limit = options.limit === undefined ? undefined : Number(options.limit);
@@ -200,7 +203,8 @@ function addRotateSecret(webhook: Command): void {
     .option('--secret-file <path>', 'the new one, - for stdin; made by the service unless given')
     .option('--overlap-hours <n>', 'how long the old one signs, too; 24 unless given')
     .action(async (id: string, options: { secretFile?: string; overlapHours?: string }, command: Command) => {
-      const secret = options.secretFile === undefined ? undefined : await readSecret(options.secretFile);
+      const secret =
+        options.secretFile === undefined ? undefined : await readSecret(options.secretFile, ioOf(command));
       const body = { secret, overlap_hours: hoursOf(options.overlapHours) };
       const { api, output } = contextOf(command);
       const path = `${pathOf(id)}/rotate-secret`;

@@ -29,7 +29,7 @@ describe('`baton agents check`', function () {
     });
   });
   after(async () => {
-    cli.cleanUp();
+    await cli.cleanUp();
     await Promise.all([model.close(), scout.close()]);
     rmSync(folder, { recursive: true });
   });

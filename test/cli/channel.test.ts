@@ -156,8 +156,8 @@ describe("the command line's end of the live channel", () => {
   });
 
   it('keeps a quiet connection that lives', async () => {
-    const opened = await open({ silence: 20 });
-    await once(AbortSignal.timeout(200), 'abort');
+    const opened = await open({ silence: 250 });
+    await eventually('it is asked for signs of life', () => server.pings() >= 2);
     server.onMessage = ({ id }, peer) => peer.say({ type: 'left', id });
     assert.equal((await opened.ask('leave', { room: ROOM }))['type'], 'left');
   });

@@ -3,88 +3,129 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { run } from '../../cli/run.ts';
+import { eventually } from '../support/eventually.ts';
 
 const ENTRY = fileURLToPath(new URL('../../cli/baton.mjs', import.meta.url));
+/** styleText asks the lane's own stdout whether it shows colours. */
+// oxlint-disable-next-line no-control-regex -- matches what colours are made of, and nothing else that steers a terminal
+const COLOURS = /\u001B\[\d+m/g;
 
-/** What a command left behind. */
+const END_LIMIT_MS = 5_000;
+
+/** The exit code and the output of a command. */
 export type Done = { code: number | null; stdout: string; stderr: string };
 
-/** The command line as a person runs it, in a home folder of its own. */
+export type RunOptions = {
+  /** What stdin holds; empty unless given. */
+  input?: string;
+  env?: Record<string, string>;
+};
+
+/** The command line with a home folder of its own. */
 export type Cli = {
   home: string;
   /** Variables of every command; a test may change them. */
   env: Record<string, string>;
-  run(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Done>;
-  /** The same with `--json`, and the document it printed. Throws where it did not end with 0. */
+  /** Runs a command to its end in this process, which saves the second that a process takes to start. */
+  run(args: readonly string[], options?: RunOptions): Promise<Done>;
+  /** Runs a command with `--json` and returns the document it printed. @throws when it did not end with 0 */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read documents of every shape
-  json(args: readonly string[], options?: { input?: string }): Promise<any>;
-  /** Starts one that goes on. */
-  start(args: readonly string[]): Running;
-  cleanUp(): void;
+  json(args: readonly string[], options?: RunOptions): Promise<any>;
+  /** Starts a command in this process. `stop` ends one that waits for signals; it can't end any other. */
+  start(args: readonly string[], options?: RunOptions): Running & { stop(): void };
+  /** Starts a command as people do: in a process of its own, which gets signals. */
+  spawn(args: readonly string[], options?: RunOptions): Running & { child: ChildProcess };
+  /** Ends what still runs and removes the home folder. */
+  cleanUp(): Promise<void>;
 };
 
 export type Running = {
-  child: ChildProcess;
-  /** Waits for text on stdout or stderr and gives the match. */
-  says(pattern: RegExp, withinMs?: number): Promise<RegExpExecArray>;
+  /** Waits for text on stdout or stderr and returns the match. @throws when the command ends without it */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<Done>;
 };
 
 export function cliWith(env: Record<string, string>): Cli {
   const home = mkdtempSync(join(tmpdir(), 'baton-cli-'));
-  const children = new Set<ChildProcess>();
+  /** Those that still run, each with the way to end it. */
+  const under = new Map<Promise<unknown>, () => void>();
 
-  const start = (args: readonly string[], more: Record<string, string> = {}): Running => {
+  const environmentOf = (more: Record<string, string> = {}) => {
     const { PATH = '' } = process.env;
-    const child = spawn(process.execPath, [ENTRY, ...args], {
-      env: { PATH, HOME: home, ...cli.env, ...more },
+    return { PATH, HOME: home, ...cli.env, ...more };
+  };
+  const following = (result: Done, ending: Promise<number | null>, end: () => void): Running => {
+    let isOver = false;
+    const ended = ending.then((code) => {
+      isOver = true;
+      under.delete(ended);
+      return Object.assign(result, { code });
     });
-    children.add(child);
-    const done: Done = { code: null, stdout: '', stderr: '' };
-    child.stdout.setEncoding('utf8').on('data', (text) => (done.stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text) => (done.stderr += text));
-    const ended = once(child, 'close').then(([code]) => {
-      children.delete(child);
-      return { ...done, code };
-    });
-    const says = async (pattern: RegExp, withinMs = 10_000): Promise<RegExpExecArray> => {
-      const signal = AbortSignal.timeout(withinMs);
-      for (;;) {
-        const match = pattern.exec(done.stdout) ?? pattern.exec(done.stderr);
-        if (match !== null) return match;
-        const heard = new AbortController();
-        const either = AbortSignal.any([signal, heard.signal]);
-        const news = [child.stdout, child.stderr, child].map((source) =>
-          once(source, source === child ? 'close' : 'data', { signal: either }),
-        );
-        await Promise.race(news).catch(() => {});
-        for (const one of news) one.catch(() => {});
-        heard.abort();
-        if (signal.aborted) throw new Error(`not said: ${pattern}\n${done.stdout}${done.stderr}`);
-      }
-    };
-    return { child, says, ended };
+    under.set(ended, end);
+    const says = (pattern: RegExp) =>
+      eventually(`${pattern} is printed`, () => {
+        const wasOver = isOver;
+        const match = pattern.exec(result.stdout) ?? pattern.exec(result.stderr);
+        if (match === null && wasOver)
+          throw new Error(`ended without ${pattern}:\n${result.stdout}${result.stderr}`);
+        return match;
+      });
+    return { says, ended };
   };
 
   const cli: Cli = {
     home,
     env,
-    start,
-    async run(args, { input, env: more } = {}) {
-      const { child, ended } = start(args, more);
-      child.stdin?.end(input ?? '');
-      return await ended;
+    start(args, { input = '', env: more } = {}) {
+      const done: Done = { code: null, stdout: '', stderr: '' };
+      const aborting = new AbortController();
+      const io = {
+        env: environmentOf(more),
+        stdin: Readable.from([Buffer.from(input)]),
+        stdout: collecting((text) => (done.stdout += text)),
+        stderr: collecting((text) => (done.stderr += text)),
+        exitCode: 0,
+        abortedBy: () => aborting.signal,
+      };
+      const stop = () => aborting.abort();
+      return { ...following(done, run(args, io), stop), stop };
     },
+    spawn(args, { input = '', env: more } = {}) {
+      const done: Done = { code: null, stdout: '', stderr: '' };
+      const child = spawn(process.execPath, [ENTRY, ...args], { env: environmentOf(more) });
+      child.stdout.setEncoding('utf8').on('data', (text) => (done.stdout += text));
+      child.stderr.setEncoding('utf8').on('data', (text) => (done.stderr += text));
+      // A command that reads nothing may end before it gets its input.
+      child.stdin.on('error', () => {}).end(input);
+      const ending = once(child, 'close').then(([code]) => code as number | null);
+      return { ...following(done, ending, () => child.kill('SIGKILL')), child };
+    },
+    run: (args, options) => cli.start(args, options).ended,
     async json(args, options) {
       const { code, stdout, stderr } = await cli.run([...args, '--json'], options);
       if (code !== 0) throw new Error(`baton ${args.join(' ')} ended with ${code}: ${stderr}`);
       return JSON.parse(stdout);
     },
-    cleanUp() {
-      for (const child of children) child.kill('SIGKILL');
+    async cleanUp() {
+      for (const end of under.values()) end();
+      // One that can't be ended fails its test by itself; the next one must not wait for it.
+      await Promise.race([Promise.all(under.keys()), wait(END_LIMIT_MS, undefined, { ref: false })]);
       rmSync(home, { recursive: true, force: true });
     },
   };
   return cli;
+}
+
+function collecting(take: (text: string) => void): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(chunk: string | Buffer, _encoding, written) {
+      take(String(chunk).replaceAll(COLOURS, ''));
+      written();
+    },
+  });
 }

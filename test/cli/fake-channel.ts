@@ -34,12 +34,15 @@ export type FakeChannel = {
   tokenSeconds: number;
   tokenStatus: number;
   tokensMade(): number;
+  /** Pings of all connections so far. */
+  pings(): number;
   close(): Promise<void>;
 };
 
 export async function startFakeChannel(): Promise<FakeChannel> {
   const sockets = new WebSocketServer({ noServer: true });
   let made = 0;
+  let pings = 0;
   const server = createServer((request, response) => {
     request.resume();
     if (request.url !== '/api/v1/tokens') return fake.onRequest(request, response);
@@ -54,6 +57,7 @@ export async function startFakeChannel(): Promise<FakeChannel> {
       return socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     }
     return sockets.handleUpgrade(request, socket, head, (client) => {
+      client.on('ping', () => (pings += 1));
       client.on('message', (data) => {
         const message: Said = JSON.parse((data as Buffer).toString());
         fake.said.push(message);
@@ -72,6 +76,7 @@ export async function startFakeChannel(): Promise<FakeChannel> {
     tokenSeconds: 900,
     tokenStatus: 201,
     tokensMade: () => made,
+    pings: () => pings,
     async close() {
       for (const client of sockets.clients) client.terminate();
       server.closeAllConnections();

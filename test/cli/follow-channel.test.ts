@@ -56,7 +56,8 @@ describe('following the events of a run by the live channel', () => {
     const ways: string[] = [];
     const options = {
       after,
-      patienceMs: 5_000,
+      patienceMs: 60_000,
+      pauses: { again: 20, soon: 20 },
       onLost: (reason: string) => assert.fail(reason),
       onOtherWay: (reason: string, way: string) => ways.push(`${way}: ${reason}`),
     };

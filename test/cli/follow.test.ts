@@ -39,13 +39,14 @@ describe('following the events of a run where there is no channel', () => {
       );
       return undefined;
     };
-  const follow = async (after = 0, patienceMs = 5_000) => {
+  const follow = async (after = 0, patienceMs = 60_000) => {
     const lost: string[] = [];
     const ways: string[] = [];
     const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
     const options = {
       after,
       patienceMs,
+      pauses: { again: 20, soon: 20 },
       onLost: (reason: string) => lost.push(reason),
       onOtherWay: (_reason: string, way: string) => ways.push(way),
     };

@@ -2,31 +2,31 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { startWorld, type World } from '../support/world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PASSWORD, useOwnWorld } from '../support/world.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type Cli, cliWith, type Running } from './cli-process.ts';
 
-/** What a command that listens said when it was ready. */
-type Listening = Running & { id: string; secret: string };
+type InProcess = ReturnType<Cli['start']>;
+/** A command that listens, with what it printed when it was ready. */
+type Listening = InProcess & { id: string; secret: string };
 
 describe('baton listen', function () {
-  let world: World;
+  // The service may not reach any address of this machine.
+  const world = useOwnWorld({ deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
   let cli: Cli;
   let local: Receiver;
+  let way: Awaited<ReturnType<typeof startWay>> | null = null;
 
-  before(async () => {
-    // Only addresses that the service may reach are allowed: none of this machine's.
-    world = await startWorld({ deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
-  });
-  after(() => world.close());
   beforeEach(async () => {
     cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
     local = await startReceiver();
   });
   afterEach(async () => {
-    cli.cleanUp();
+    await cli.cleanUp();
     await local.close();
+    await way?.close();
+    way = null;
     for (const { id } of await webhooks()) await world.send('DELETE', `/api/v1/webhooks/${id}`);
   });
 
@@ -36,30 +36,32 @@ describe('baton listen', function () {
   const begin = async (...more: string[]): Promise<Listening> => {
     const args = more.includes('--forward') ? more : ['--forward', `${local.url}/hook`, ...more];
     const running = cli.start(['listen', ...args]);
+    return { ...running, ...(await readiness(running)) };
+  };
+  const readiness = async (running: Running): Promise<{ id: string; secret: string }> => {
     await running.says(/Ready: forwarding to/);
     const [, id = ''] = await running.says(/Webhook +([0-9a-f-]{36})/);
     const [, secret = ''] = await running.says(/Secret +([0-9a-f]{64})/);
-    return { ...running, id, secret };
+    return { id, secret };
   };
-  const stop = async (running: Running): Promise<void> => {
-    running.child.kill('SIGINT');
+  const stop = async (running: InProcess): Promise<void> => {
+    running.stop();
     assert.equal((await running.ended).code, 0);
   };
   const publish = async (title = 'A title', event = 'issue.created'): Promise<void> => {
-    const data = { issue: { id: 'i-1', key: 'SHOP-1', title } };
+    const [object = ''] = event.split('.');
+    const data = { [object]: { id: 'i-1', key: 'SHOP-1', title } };
     const { status } = await world.send('POST', '/api/v1/events', { body: { event, data } });
     assert.equal(status, 202);
   };
   /** The only delivery of a webhook with its attempts, once it is in the state. */
-  const delivery = async (webhookId: string, state: string) => {
-    for (const until = Date.now() + 15_000; ; await sleep(30)) {
+  const delivery = (webhookId: string, state: string) =>
+    eventually(`the delivery is ${state}`, async () => {
       const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);
       const [found, ...others] = json.data;
       assert.equal(others.length, 0);
-      if (found?.status === state) return (await world.send('GET', `/api/v1/deliveries/${found.id}`)).json;
-      if (Date.now() > until) throw new Error(`the delivery is ${found?.status}, not ${state}`);
-    }
-  };
+      return found?.status === state && (await world.send('GET', `/api/v1/deliveries/${found.id}`)).json;
+    });
   const signed = (secret: string, { body }: ReceivedRequest) =>
     `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
@@ -101,8 +103,13 @@ describe('baton listen', function () {
     );
     assert.ok(!text.includes(listening.secret) && !world.logged().includes(listening.secret));
     await publish();
-    await local.staysQuiet(500);
+    await publish('A sprint', 'sprint.started');
+    await local.receives(1);
     await stop(listening);
+    assert.deepEqual(
+      local.requests.map(({ headers }) => headers['x-service-event']),
+      ['sprint.started'],
+    );
   });
 
   it('has what fails retried', async () => {
@@ -165,24 +172,20 @@ describe('baton listen', function () {
     const requests = await local.receives(120);
     const ids = new Set(requests.map(({ headers }) => headers['x-service-delivery']));
     assert.equal(ids.size, 120);
-    for (const until = Date.now() + 15_000; ; await sleep(50)) {
-      const { json } = await world.send(
-        'GET',
-        `/api/v1/webhooks/${listening.id}/deliveries?status=succeeded&limit=200`,
-      );
-      if (json.data.length === 120) break;
-      if (Date.now() > until) throw new Error(`${json.data.length} of 120 succeeded`);
-    }
-    await local.staysQuiet(300);
+    await eventually('all 120 have succeeded', async () => {
+      const path = `/api/v1/webhooks/${listening.id}/deliveries?status=succeeded&limit=200`;
+      return (await world.send('GET', path)).json.data.length === 120;
+    });
     await stop(listening);
+    assert.equal(local.requests.length, 120);
   });
 
   it('prints JSON lines for scripts', async () => {
-    const running = cli.start(['--json', 'listen', '--forward', `${local.port}/hook`]);
+    const running = cli.spawn(['--json', 'listen', '--forward', `${local.port}/hook`]);
     await running.says(/\n/);
     await publish();
     await running.says(/"type":"request"/);
-    running.child.kill('SIGTERM');
+    running.child.kill('SIGINT');
     const { code, stdout } = await running.ended;
     assert.equal(code, 0);
     const [ready, request] = stdout
@@ -195,19 +198,18 @@ describe('baton listen', function () {
   });
 
   it('works for people who are signed in', async () => {
-    const login = ['login', '--email', 'owner@example.com', '--password-stdin'];
-    const person = cliWith({ BATON_URL: world.api.url });
-    assert.equal((await person.run(login, { input: 'a good long password\n' })).code, 0);
-    const running = person.start(['listen', '--forward', local.url]);
+    const login = ['login', '--email', world.installation.admin_email, '--password-stdin'];
+    delete cli.env['BATON_API_KEY'];
+    assert.equal((await cli.run(login, { input: `${PASSWORD}\n` })).code, 0);
+    const running = cli.start(['listen', '--forward', local.url]);
     await running.says(/Ready/);
     await publish();
     await local.receives(1);
     await stop(running);
-    person.cleanUp();
   });
 
   it('listens again when the connection was lost, and posts nothing twice', async () => {
-    const way = await startWay(Number(new URL(world.api.url).port));
+    way = await startWay(Number(new URL(world.api.url).port));
     cli.env.BATON_URL = way.url;
     let answerNow = () => {};
     local.answering((_request, response) => {
@@ -228,7 +230,6 @@ describe('baton listen', function () {
     await publish();
     await local.receives(2);
     await stop(listening);
-    await way.close();
   });
 
   it('says so when failures have disabled the webhook', async () => {
@@ -244,9 +245,10 @@ describe('baton listen', function () {
   });
 
   it('leaves nothing behind when it is killed', async () => {
-    const listening = await begin();
-    listening.child.kill('SIGKILL');
-    await once(listening.child, 'close');
+    const killed = cli.spawn(['listen', '--forward', local.url]);
+    const listening = await readiness(killed);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
     assert.equal((await webhooks()).length, 1);
     // It waits for a moment, since a listener may come back.
     await publish();
@@ -259,9 +261,7 @@ describe('baton listen', function () {
     await world.database.em
       .fork()
       .execute(`update webhooks set listening_until = now() - interval '61 s' where id = ?`, [listening.id]);
-    for (const until = Date.now() + 10_000; (await webhooks()).length > 0; await sleep(50)) {
-      if (Date.now() > until) throw new Error('the webhook is still there');
-    }
+    await eventually('the webhook is gone', async () => (await webhooks()).length === 0);
     await delivery(listening.id, 'cancelled');
   });
 

@@ -1,30 +1,38 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { PASSWORD, startWorld, type World } from '../support/world.ts';
+import { PASSWORD, useWorld } from '../support/world.ts';
 import { type FreshDatabase, freshDatabase } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 
 describe('baton for people', () => {
-  let world: World;
+  const world = useWorld();
   let cli: Cli;
 
-  before(async () => {
-    world = await startWorld({ worker: false, environment: { SIGN_INS_PER_MINUTE: '1000' } });
-  });
-  after(() => world.close());
-  beforeEach(() => {
-    cli = cliWith({ BATON_URL: world.api.url });
-  });
-  afterEach(() => cli.cleanUp());
+  const opened: Cli[] = [];
 
-  const login = (email = 'owner@example.com', password = PASSWORD) =>
+  beforeEach(() => {
+    cli = anotherCli();
+  });
+  afterEach(() => Promise.all(opened.splice(0).map((one) => one.cleanUp())));
+
+  const anotherCli = (): Cli => {
+    const made = cliWith({ BATON_URL: world.api.url });
+    opened.push(made);
+    return made;
+  };
+
+  /** An address that nobody in the shared service has. */
+  const addressOf = (name: string) => `${name}-${randomBytes(4).toString('hex')}@example.com`;
+  const login = (email = world.installation.admin_email, password = PASSWORD) =>
     cli.run(['login', '--email', email, '--password-stdin'], { input: `${password}\n` });
 
   it('signs in, says who one is, and signs out', async () => {
-    assert.equal((await cli.run(['whoami'])).code, 2);
+    assert.equal((await cli.spawn(['whoami']).ended).code, 2);
     const { code, stdout } = await login();
-    assert.deepEqual([code, stdout], [0, `Signed in at ${world.api.url} as owner@example.com\n`]);
+    const { admin_email: email } = world.installation;
+    assert.deepEqual([code, stdout], [0, `Signed in at ${world.api.url} as ${email}\n`]);
     const path = join(cli.home, '.config', 'baton', 'session.json');
     assert.equal(statSync(path).mode & 0o777, 0o600);
     assert.doesNotMatch(readFileSync(path, 'utf8'), new RegExp(PASSWORD));
@@ -37,10 +45,11 @@ describe('baton for people', () => {
   });
 
   it('refuses a wrong password with 5, and asks nobody where there is no terminal', async () => {
-    const { code, stderr } = await login('owner@example.com', 'wrong');
+    const { admin_email: email } = world.installation;
+    const { code, stderr } = await login(email, 'wrong');
     assert.equal(code, 5);
     assert.match(stderr, /E-mail or password is wrong/);
-    assert.equal((await cli.run(['login', '--email', 'owner@example.com'])).code, 2);
+    assert.equal((await cli.run(['login', '--email', email])).code, 2);
   });
 
   it('makes, lists, rotates and revokes keys', async () => {
@@ -78,47 +87,44 @@ describe('baton for people', () => {
 
   it('adds members, changes their roles and removes them', async () => {
     await login();
-    const args = ['member', 'create', '--email', 'ada@example.com', '--role', 'viewer'];
+    const email = addressOf('ada');
+    const args = ['member', 'create', '--email', email, '--role', 'viewer'];
     const made = await cli.json(args);
     assert.ok(made.initial_password.length >= 12);
     assert.equal((await cli.json(['member', 'set-role', made.id, 'admin'])).role, 'admin');
-    assert.match((await cli.run(['member', 'list'])).stdout, /ada@example\.com +ada +admin/);
+    assert.match((await cli.run(['member', 'list'])).stdout, new RegExp(`${email} +ada-\\w+ +admin`));
     assert.equal((await cli.run(args)).code, 5);
-    const ada = cliWith({ BATON_URL: world.api.url });
+    const ada = anotherCli();
     const input = made.initial_password;
-    assert.equal(
-      (await ada.run(['login', '--email', 'ada@example.com', '--password-stdin'], { input })).code,
-      0,
-    );
+    assert.equal((await ada.run(['login', '--email', email, '--password-stdin'], { input })).code, 0);
     assert.equal((await cli.run(['member', 'remove', made.id])).code, 0);
     assert.equal((await ada.run(['whoami'])).code, 5);
-    ada.cleanUp();
   });
 
   it('invites, lists and takes back', async () => {
     await login();
-    const made = await cli.json(['member', 'invite', '--email', 'eve@example.com', '--role', 'member']);
+    const [eve, mel] = [addressOf('eve'), addressOf('mel')];
+    const made = await cli.json(['member', 'invite', '--email', eve, '--role', 'member']);
     assert.match(made.url, /\/invitation#[\w-]{43}$/);
-    const { stdout } = await cli.run(['member', 'invite', '--email', 'mel@example.com', '--role', 'viewer']);
+    const { stdout } = await cli.run(['member', 'invite', '--email', mel, '--role', 'viewer']);
     assert.match(stdout, /Link +http\S+#/);
     assert.match(stdout, /Mail +is not set up: pass the link on yourself/);
     assert.match((await cli.run(['member', 'uninvite', made.id])).stdout, /is revoked/);
     const { data } = await cli.json(['member', 'invitations', '--status', 'open']);
     assert.deepEqual(
       data.map(({ email }: { email: string }) => email),
-      ['mel@example.com'],
+      [mel],
     );
-    assert.match((await cli.run(['member', 'invitations'])).stdout, /eve@example\.com +member +revoked/);
+    assert.match((await cli.run(['member', 'invitations'])).stdout, new RegExp(`${eve} +member +revoked`));
   });
 
   it('changes the password and stays signed in, here alone', async () => {
     await login();
-    const made = await cli.json(['member', 'create', '--email', 'bea@example.com', '--role', 'viewer']);
-    const there = cliWith({ BATON_URL: world.api.url });
-    await there.run(['login', '--email', 'bea@example.com', '--password-stdin'], {
-      input: made.initial_password,
-    });
-    assert.equal((await login('bea@example.com', made.initial_password)).code, 0);
+    const bea = addressOf('bea');
+    const made = await cli.json(['member', 'create', '--email', bea, '--role', 'viewer']);
+    const there = anotherCli();
+    await there.run(['login', '--email', bea, '--password-stdin'], { input: made.initial_password });
+    assert.equal((await login(bea, made.initial_password)).code, 0);
     const { data } = await cli.json(['session', 'list']);
     assert.equal(data.length, 2);
     const change = (lines: string) => cli.run(['password', '--password-stdin'], { input: lines });
@@ -127,10 +133,9 @@ describe('baton for people', () => {
     assert.deepEqual([changed.code, changed.stderr], [0, '']);
     assert.equal((await cli.run(['whoami'])).code, 0);
     assert.equal((await there.run(['whoami'])).code, 5);
-    assert.equal((await login('bea@example.com', 'a good new password')).code, 0);
+    assert.equal((await login(bea, 'a good new password')).code, 0);
     assert.match((await cli.run(['session', 'end-others'])).stdout, /1 session has ended/);
     assert.equal((await there.run(['session', 'list'])).code, 5);
-    there.cleanUp();
   });
 
   describe('setting up an installation', () => {

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startWorld, type World } from '../support/world.ts';
+import { eventually } from '../support/eventually.ts';
+import { useWorld } from '../support/world.ts';
 import { services } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
 describe('baton task', () => {
-  let world: World;
+  const world = useWorld();
   let cli: Cli;
 
-  before(async () => {
-    world = await startWorld();
-  });
-  after(() => world.close());
   beforeEach(() => {
     cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
   });
@@ -41,7 +38,9 @@ describe('baton task', () => {
     it('takes every member, the description from stdin', async () => {
       const args = ['task', 'submit', '--title', 'Größe', '--type', 'bug', '--description-file', '-'];
       const more = ['--metadata', '{"ticket":"T-1"}', '--project', world.installation.project_id];
-      const made = await cli.json([...args, ...more], { input: 'Two\nlines\n' });
+      // In a process of its own, with a real pipe.
+      const { stdout } = await cli.spawn([...args, ...more, '--json'], { input: 'Two\nlines\n' }).ended;
+      const made = JSON.parse(stdout);
       assert.deepEqual(Object.keys(made), [
         'execution_id',
         'status_url',
@@ -61,7 +60,7 @@ describe('baton task', () => {
     });
 
     it('waits for the end with --wait, and prints one document', async () => {
-      const { code, stdout } = await submit({ step_ms: 100 }, '--wait', '--json');
+      const { code, stdout } = await submit({ step_ms: 20 }, '--wait', '--json');
       const run = JSON.parse(stdout);
       assert.deepEqual([code, run.state], [0, 'completed']);
       assert.match(run.callback_secret, /^[0-9a-f]{64}$/);
@@ -85,7 +84,7 @@ describe('baton task', () => {
 
   describe('watch', () => {
     it('prints one event a line with --json, in order and to the last', async () => {
-      const id = await submitted({ steps: 3, step_ms: 100, progress_events: 3 });
+      const id = await submitted({ steps: 3, step_ms: 50, progress_events: 3 });
       const { code, stdout } = await cli.run(['task', 'watch', id, '--json']);
       const events = stdout
         .trim()
@@ -120,7 +119,7 @@ describe('baton task', () => {
 
     it('ends quietly with 130 on Ctrl-C', async () => {
       const id = await submitted({ step_ms: 60_000 });
-      const watching = cli.start(['task', 'watch', id]);
+      const watching = cli.spawn(['task', 'watch', id]);
       await watching.says(/step .+ started/);
       watching.child.kill('SIGINT');
       const { code, stderr } = await watching.ended;
@@ -130,14 +129,14 @@ describe('baton task', () => {
   });
 
   it('pauses and continues', async () => {
-    const id = await submitted({ steps: 2, step_ms: 2_000 });
+    const id = await submitted({ step_ms: 60_000 });
     assert.equal((await cli.json(['task', 'pause', id])).state, 'paused');
     const { stdout } = await cli.run(['task', 'get', id]);
     assert.match(stdout, /State +paused\n/);
     assert.match(stdout, /Paused +\S+ by key:/);
     const continued = await cli.run(['task', 'continue', id]);
     assert.match(continued.stdout + continued.stderr, /is (initializing|planning|executing)\n/);
-    await world.reaches(id, 'completed');
+    assert.equal((await cli.run(['task', 'cancel', id])).code, 0);
     const refused = await cli.run(['task', 'pause', id]);
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /^baton: .+\(invalid_state, request \S+\)\n$/);
@@ -184,10 +183,17 @@ describe('baton task', () => {
   });
 
   it('runs an ended run again, from where it stopped or from a step that is named', async () => {
-    const id = await submitted({ steps: 2, step_ms: 3_000 });
-    await world.reaches(id, 'executing');
+    const id = await submitted({ steps: 2, ask: { step: 1, question: 'Now?' } });
+    await world.reaches(id, 'paused');
     await cli.run(['task', 'cancel', id]);
-    const again = await cli.run(['task', 'rerun', id, '--wait']);
+    const rerunning = cli.start(['task', 'rerun', id, '--wait']);
+    const rerun = await eventually(
+      'it runs again',
+      async () => (await cli.json(['task', 'get', id])).reruns[0] ?? null,
+    );
+    await world.reaches(rerun.execution_id, 'paused');
+    await cli.run(['task', 'continue', rerun.execution_id]);
+    const again = await rerunning.ended;
     assert.equal(again.code, 0, again.stderr);
     assert.match(again.stdout, new RegExp(`Takes up +${id}, from step-1\n`));
     const other = await cli.json([
@@ -225,11 +231,16 @@ describe('baton task', () => {
 
   it('has its callback checked by `baton receiver`', async () => {
     const { cert, key } = services().tlsFiles;
-    const receiver = cli.start(['receiver', '--port', '0', '--cert', cert, '--key', key]);
+    const receiver = cli.spawn(['receiver', '--port', '0', '--cert', cert, '--key', key]);
     const [, url = ''] = await receiver.says(
       /Receiving callbacks and deliveries at (https:\/\/localhost:\d+\/)/,
     );
-    const { code, stdout } = await submit({ steps: 1 }, '--watch', '--callback-url', `${url}hook`);
+    const { code, stdout } = await submit(
+      { steps: 1, start_ms: 300 },
+      '--watch',
+      '--callback-url',
+      `${url}hook`,
+    );
     assert.equal(code, 0);
     assert.match(stdout, /callback attempt 1 delivered \(204\)\n$/);
     const [id] = UUID.exec(stdout) ?? [];

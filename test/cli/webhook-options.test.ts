@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { filtersOf } from '../../cli/describe-webhook.ts';
 import { eventBodyOf, type SendOptions } from '../../cli/event-options.ts';
+import { processIo } from '../../cli/io.ts';
 import { table } from '../../cli/output.ts';
 import { sparkline } from '../../cli/sparkline.ts';
 import { timeOf } from '../../cli/times.ts';
 import { type EventOptions, newSecret, subscriptionsOf } from '../../cli/webhook-options.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 
+const io = processIo();
 const usage = (message: RegExp) => ({ exitCode: 2, message });
 
 describe('what a webhook is sent, on the command line', () => {
@@ -71,7 +73,7 @@ describe('what a webhook is sent, on the command line', () => {
   ];
   for (const [what, options, expected] of right) {
     it(`can be ${what}`, async () => {
-      assert.deepEqual(await subscriptionsOf(options), expected);
+      assert.deepEqual(await subscriptionsOf(options, io), expected);
     });
   }
 
@@ -86,13 +88,13 @@ describe('what a webhook is sent, on the command line', () => {
   ];
   for (const [what, options, message] of wrong) {
     it(`can't be ${what}`, async () => {
-      await assert.rejects(subscriptionsOf(options), usage(message));
+      await assert.rejects(subscriptionsOf(options, io), usage(message));
     });
   }
 
   it('is shown as it may be written', async () => {
     const filter = ['status->Done', 'project="A, B",C'];
-    const [subscription] = (await subscriptionsOf({ event: [created], filter })) as [
+    const [subscription] = (await subscriptionsOf({ event: [created], filter }, io)) as [
       { filters: Parameters<typeof filtersOf>[0] },
     ];
     assert.equal(filtersOf(subscription.filters), filter.join(' and '));
@@ -102,12 +104,12 @@ describe('what a webhook is sent, on the command line', () => {
 
 describe('the secret of a new webhook', () => {
   it('is 32 random bytes in hex unless there is to be none', async () => {
-    const { secret, madeHere } = await newSecret({ secret: true });
+    const { secret, madeHere } = await newSecret({ secret: true }, io);
     assert.match(secret ?? '', /^[0-9a-f]{64}$/);
     assert.equal(madeHere, true);
-    assert.notEqual((await newSecret({ secret: true })).secret, secret);
-    assert.equal((await newSecret({ secret: false })).secret, undefined);
-    await assert.rejects(newSecret({ secret: false, secretFile: 'x' }), usage(/either/));
+    assert.notEqual((await newSecret({ secret: true }, io)).secret, secret);
+    assert.equal((await newSecret({ secret: false }, io)).secret, undefined);
+    await assert.rejects(newSecret({ secret: false, secretFile: 'x' }, io), usage(/either/));
   });
 });
 
@@ -121,7 +123,7 @@ describe('the body of an event, on the command line', () => {
   const nobody = () => {
     throw new Error('the service was asked');
   };
-  const bodyOf = (options: SendOptions) => eventBodyOf(options, nobody);
+  const bodyOf = (options: SendOptions) => eventBodyOf(options, nobody, io);
   const fileWith = (content: string) => {
     const path = join(folder, 'events');
     writeFileSync(path, content);

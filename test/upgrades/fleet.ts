@@ -147,7 +147,7 @@ export async function startFleet(
     async close() {
       await Promise.all(processes.map((one) => one.stop()));
       await connection.close();
-      cli.cleanUp();
+      await cli.cleanUp();
       rmSync(folder, { recursive: true, force: true });
       await fresh?.drop();
     },

@@ -129,7 +129,7 @@ describe('the rotation', function () {
       ),
     );
     const environment = { DATABASE_URL: fleet.databaseUrl, BATON_SEALING_KEYS: `${fresh},${old}` };
-    const broken = fleet.cli.start(['admin', 'reseal']);
+    const broken = fleet.cli.spawn(['admin', 'reseal']);
     broken.child.kill('SIGKILL');
     await broken.ended;
     const both = await Promise.all([resealDatabase(environment), resealDatabase(environment)]);
