@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { Migration } from '@mikro-orm/migrations';
 import { Client } from 'pg';
 import { withClient } from '../../dev/postgres.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { MIGRATIONS } from '../../src/database/migrations/all.ts';
 import { checkSchema } from '../../src/database/schema.ts';
-import { cliWith } from '../cli/cli-process.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
+import { freshDatabase } from '../support/services.ts';
 import { harmsOf, readCatalog } from './catalog.ts';
-import { startFleet } from './fleet.ts';
+import { emptyDatabase, planted } from './planted.ts';
 
 /** What is not safe beside the version before, and why it is there nevertheless. */
 const ALLOWED: Record<string, { harms: string[]; because: string }> = {
@@ -31,47 +28,35 @@ const ALLOWED: Record<string, { harms: string[]; because: string }> = {
   },
 };
 
-/** How often every table is added to. */
-const ROUNDS = 5;
-
-function planted(name: string, statement: string) {
-  const Planted = class extends Migration {
-    override up(): void {
-      this.addSql(statement);
-    }
+describe('migrations', () => {
+  let drop: () => Promise<void> = async () => {};
+  const onEmptyDatabase = async (): Promise<string> => {
+    const database = await emptyDatabase();
+    ({ drop } = database);
+    return database.url;
   };
-  return { name, class: Planted };
-}
+  afterEach(() => drop());
 
-async function asOwner(statement: string): Promise<void> {
-  await withClient(services().databaseUrl('postgres'), (client) => client.query(statement));
-}
-
-describe('migrations', function () {
-  this.timeout(120_000);
-  let url: string;
-  let name: string;
-  beforeEach(async () => {
-    name = `test_${randomBytes(6).toString('hex')}`;
-    await asOwner(`create database ${name}`);
-    url = services().databaseUrl(name);
-  });
-  afterEach(() => asOwner(`drop database if exists ${name} with (force)`));
-
-  /** What the last of these migrations does to the version before. */
-  async function harmsOfLast(migrations: typeof MIGRATIONS): Promise<string[]> {
-    const catalog = () => withClient(url, readCatalog);
-    await migrate(url, migrations.slice(0, -1));
+  /** Returns what one more migration does to the version before. */
+  async function harmsOfOneMore(statement: string): Promise<string[]> {
+    const database = await freshDatabase();
+    ({ drop } = database);
+    const catalog = () => withClient(database.url, readCatalog);
     const before = await catalog();
-    await migrate(url, migrations);
+    await migrate(database.url, [...MIGRATIONS, planted('M9999Planted', statement)]);
     return harmsOf(before, await catalog());
   }
 
   it('only add to what the version before works with, apart from what is listed with its reason', async () => {
+    const url = await onEmptyDatabase();
     const found: Record<string, string[]> = {};
+    let before = await withClient(url, readCatalog);
     for (const [index, { name: one }] of MIGRATIONS.entries()) {
-      const harms = await harmsOfLast(MIGRATIONS.slice(0, index + 1));
+      await migrate(url, MIGRATIONS.slice(0, index + 1));
+      const after = await withClient(url, readCatalog);
+      const harms = harmsOf(before, after);
       if (harms.length > 0 && !one.includes('Contract')) found[one] = harms;
+      before = after;
     }
     const allowed = Object.entries(ALLOWED).map(([one, { harms }]) => [one, harms]);
     assert.deepEqual(found, Object.fromEntries(allowed));
@@ -109,7 +94,7 @@ describe('migrations', function () {
     ],
   ] as const) {
     it(`are found to do harm by: ${statement.slice(0, 70)}`, async () => {
-      const harms = await harmsOfLast([...MIGRATIONS, planted('M9999Planted', statement)]);
+      const harms = await harmsOfOneMore(statement);
       assert.ok(
         harms.some((one) => harm.test(one)),
         `${statement}: ${JSON.stringify(harms)}`,
@@ -118,37 +103,16 @@ describe('migrations', function () {
   }
 
   it('may add tables, columns and indexes', async () => {
-    const harms = await harmsOfLast([
-      ...MIGRATIONS,
-      planted(
-        'M9999Planted',
-        `create table more (id uuid primary key, webhook_id uuid references webhooks);
-         alter table webhooks add column note text, add column weight integer not null default 0;
-         create index webhooks_by_note on webhooks (note);`,
-      ),
-    ]);
+    const harms = await harmsOfOneMore(
+      `create table more (id uuid primary key, webhook_id uuid references webhooks);
+       alter table webhooks add column note text, add column weight integer not null default 0;
+       create index webhooks_by_note on webhooks (note);`,
+    );
     assert.deepEqual(harms, []);
   });
 
-  it('are made once where several processes begin together', async () => {
-    const cli = cliWith({ DATABASE_URL: url });
-    const done = await Promise.all(Array.from({ length: 3 }, () => cli.run(['admin', 'migrate'])));
-    assert.deepEqual(
-      done.map(({ code }) => code),
-      [0, 0, 0],
-      JSON.stringify(done),
-    );
-    const { rows } = await withClient(url, (client) =>
-      client.query('select name from migrations order by id'),
-    );
-    assert.deepEqual(
-      rows.map((row: { name: string }) => row.name),
-      MIGRATIONS.map((one) => one.name),
-    );
-    cli.cleanUp();
-  });
-
   it('that a process needs and does not find are named, and what to do', async () => {
+    const url = await onEmptyDatabase();
     const database = await connectDatabase(url, 1);
     try {
       await assert.rejects(checkSchema(database), /the database lacks its schema: run `baton admin migrate`/);
@@ -175,27 +139,10 @@ describe('migrations', function () {
     }
   });
 
-  it('of which one is missing keep every kind of process from starting', async () => {
-    await migrate(url, MIGRATIONS.slice(0, -1));
-    const nobody = { workspace_id: '', project_id: '', api_key: '', admin_email: '', admin_password: '' };
-    const fleet = await startFleet(
-      {},
-      { databaseUrl: url, temporalAddress: services().temporalAddress, installation: nobody },
-    );
-    try {
-      const sentence = new RegExp(`the database lacks ${MIGRATIONS.at(-1)?.name}: run`);
-      await Promise.all(
-        (['api', 'gateway', 'worker', 'deliveryWorker'] as const).map((kind) =>
-          assert.rejects(fleet.start({ kind, build: null }), sentence, kind),
-        ),
-      );
-    } finally {
-      await fleet.close();
-    }
-  });
-
   it('that do not get hold of a table let others pass, and try again', async () => {
-    await migrate(url);
+    const fresh = await freshDatabase();
+    ({ drop } = fresh);
+    const { url } = fresh;
     const [holder, reader] = [new Client({ connectionString: url }), new Client({ connectionString: url })];
     await Promise.all([holder.connect(), reader.connect()]);
     for (const client of [holder, reader]) client.on('error', () => {}); // said by the query that notices
@@ -222,61 +169,6 @@ describe('migrations', function () {
       await reader.query('select more from webhooks');
     } finally {
       await Promise.allSettled([holder.end(), reader.end()]);
-    }
-  });
-
-  it('that only add go by unnoticed under a service at work', async () => {
-    const fleet = await startFleet();
-    try {
-      const [api] = await Promise.all([
-        fleet.start({ kind: 'api', build: null }),
-        fleet.start({ kind: 'worker', build: null }),
-        fleet.start({ kind: 'deliveryWorker', build: null }),
-      ]);
-      // By now each connection has its statements prepared.
-      const begun = await submitMany(30);
-      const { rows } = await withClient(fleet.databaseUrl, (client) =>
-        client.query<{ name: string }>(
-          `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
-           and relname <> 'migrations' order by 1`,
-        ),
-      );
-      const additions = Array.from({ length: ROUNDS }, (_, round) =>
-        rows.map(({ name: table }, index) =>
-          planted(
-            `M9${round}${String(index).padStart(2, '0')}More`,
-            `alter table ${table} add column added_${round} integer not null default 0`,
-          ),
-        ),
-      );
-      assert.ok(rows.length >= 20, `${rows.length} tables`);
-      const migrating = async () => {
-        for (let round = 1; round <= ROUNDS; round += 1) {
-          await migrate(fleet.databaseUrl, [...MIGRATIONS, ...additions.slice(0, round).flat()]);
-        }
-      };
-      const [meanwhile] = await Promise.all([submitMany(100), migrating()]);
-      const after = await submitMany(30);
-      for (const id of [...begun, ...meanwhile, ...after]) await fleet.reaches(api, id, 'completed');
-      for (const path of ['/api/v1/tasks', '/api/v1/webhooks', `/api/v1/tasks/${begun[0]}/events`]) {
-        assert.equal((await fleet.send(api, 'GET', path)).status, 200, path);
-      }
-      const again = await fleet.start({ kind: 'api', build: null });
-      await fleet.reaches(again, await fleet.submit(again), 'completed');
-
-      /** By several at once, so that their transactions meet. */
-      async function submitMany(count: number): Promise<string[]> {
-        const ids: string[] = [];
-        const submitOn = async () => {
-          while (ids.length < count) {
-            ids.push(await fleet.submit(api, { metadata: { rehearsal: { steps: 2, step_ms: 50 } } }));
-          }
-        };
-        await Promise.all(Array.from({ length: 6 }, submitOn));
-        return ids;
-      }
-    } finally {
-      await fleet.close();
     }
   });
 });
