@@ -11,10 +11,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { commandLine } from '../../dev/processes.ts';
 import { checkout } from '../../dev/paths.ts';
 import type { Credentials } from '../../dev/credentials.ts';
+import { eventually } from '../support/eventually.ts';
 
+/** A start may build the screens first, on a machine that does other things as well. */
+const START_LIMIT_MS = 120_000;
+const STOP_LIMIT_MS = 30_000;
 const LEFT_OUT = /^(node_modules|\.local|\.git)(\/|$)/;
 
 /** A checkout of its own with the same files and dependencies, and nothing that a start makes. */
@@ -42,12 +47,14 @@ export function freshCheckout(): { folder: string; remove(): void } {
 export type Launched = {
   npm: ChildProcess;
   output(): string;
-  /** Resolves when the output holds the words. @throws with the output when npm ends before or 60 s pass */
+  /** Resolves when the output holds the words. @throws with the output when npm ends before */
   says(words: string | RegExp): Promise<void>;
   /** Resolves when all is ready. */
   credentials(): Promise<Credentials>;
   ended: Promise<number | null>;
 };
+
+const running = new Set<Launched>();
 
 export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: string[] = []): Launched {
   const npm = spawn('npm', ['start', '--', ...words], {
@@ -59,16 +66,18 @@ export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: 
   let output = '';
   for (const stream of [npm.stdout, npm.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const ended = new Promise<number | null>((resolve) => npm.once('close', resolve));
   const until = async (holds: () => boolean, what: string) => {
-    const limit = Date.now() + 60_000;
-    while (!holds()) {
-      if (npm.exitCode !== null || Date.now() > limit) throw new Error(`not seen: ${what}\n${output}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const probe = () => {
+      const hasEnded = npm.exitCode !== null || npm.signalCode !== null;
+      if (!holds() && hasEnded) throw new Error(`npm start has ended without ${what}`);
+      return holds();
+    };
+    await eventually(what, probe, START_LIMIT_MS).catch((error: Error) => {
+      throw new Error(`${error.message}\n${output}`);
+    });
   };
   const file = join(folder, '.local', 'credentials.json');
-  return {
+  const launched: Launched = {
     npm,
     output: () => output,
     says: (sought) => until(() => output.search(sought) >= 0, String(sought)),
@@ -76,8 +85,30 @@ export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: 
       await until(() => existsSync(file), 'credentials.json');
       return JSON.parse(readFileSync(file, 'utf8')) as Credentials;
     },
-    ended,
+    ended: new Promise((resolve) =>
+      npm.once('close', (code) => {
+        running.delete(launched);
+        resolve(code);
+      }),
+    ),
   };
+  running.add(launched);
+  return launched;
+}
+
+/** Sends SIGINT to npm and the launcher, as Ctrl-C in a terminal does, and waits for the end. */
+export async function pressCtrlC({ npm, ended }: Launched): Promise<void> {
+  process.kill(-Number(npm.pid), 'SIGINT');
+  await ended;
+}
+
+/** Ends what {@link npmStart} has started and what still runs, also after a failed test. */
+export async function endLaunched(): Promise<void> {
+  for (const launched of running) {
+    await Promise.race([pressCtrlC(launched), wait(STOP_LIMIT_MS, undefined, { ref: false })]);
+    // The launcher's children end with it.
+    if (running.has(launched)) process.kill(-Number(launched.npm.pid), 'SIGKILL');
+  }
 }
 
 /** Command lines of all processes that have to do with a folder. */

@@ -3,17 +3,27 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { placeFor } from '../../dev/postgres-place.ts';
-import { startPostgres, withClient } from '../../dev/postgres.ts';
+import { type RunningPostgres, startPostgres, withClient } from '../../dev/postgres.ts';
 
 describe('the embedded PostgreSQL', function () {
   let folder: string;
+  const started: RunningPostgres[] = [];
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'baton-postgres-'));
     chmodSync(folder, 0o711);
   });
 
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((one) => one.kill()));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const start = async (plan: Parameters<typeof startPostgres>[0]): Promise<RunningPostgres> => {
+    const running = await startPostgres(plan);
+    started.push(running);
+    return running;
+  };
 
   const plan = () => ({
     dataDir: join(folder, 'postgres'),
@@ -22,10 +32,10 @@ describe('the embedded PostgreSQL', function () {
   });
 
   it('keeps its data and port through a sudden end', async () => {
-    const first = await startPostgres(plan());
+    const first = await start(plan());
     await withClient(first.url(), (client) => client.query('create table kept (id int)'));
     await first.kill();
-    const second = await startPostgres({ ...plan(), port: first.port, samePort: true });
+    const second = await start({ ...plan(), port: first.port, samePort: true });
     assert.equal(second.url(), first.url());
     const kept = await withClient(second.url(), (client) => client.query('select * from kept'));
     assert.equal(kept.rowCount, 0);
@@ -33,20 +43,20 @@ describe('the embedded PostgreSQL', function () {
   });
 
   it('ends a server that an earlier launcher left on the same data, and goes on', async () => {
-    const left = await startPostgres(plan());
+    const left = await start(plan());
     const said: string[] = [];
-    const next = await startPostgres({ ...plan(), say: (sentence) => said.push(sentence) });
+    const next = await start({ ...plan(), say: (sentence) => said.push(sentence) });
     assert.deepEqual(said, [`ended PostgreSQL (process ${left.pid}) left by an earlier start`]);
     assert.deepEqual(await left.ended, { code: 0, signal: null });
     await next.stop();
   });
 
   it('leaves a process alone that has the number of an earlier server', async () => {
-    await (await startPostgres(plan())).stop();
+    await (await start(plan())).stop();
     const { home } = placeFor(plan().dataDir);
     const stale = join(home, 'data', 'postmaster.pid');
     writeFileSync(stale, `${process.pid}\n${join(home, 'data')}\n`); // this very process, which is no PostgreSQL
-    const next = await startPostgres(plan());
+    const next = await start(plan());
     assert.equal(Number(readFileSync(stale, 'utf8').split('\n')[0]), next.pid);
     await next.stop();
   });
@@ -55,7 +65,7 @@ describe('the embedded PostgreSQL', function () {
     if (process.getuid?.() !== 0) this.skip(); // only root needs another user
     chmodSync(folder, 0o700);
     const said: string[] = [];
-    const running = await startPostgres({ ...plan(), say: (sentence) => said.push(sentence) });
+    const running = await start({ ...plan(), say: (sentence) => said.push(sentence) });
     await running.stop();
     const { home } = placeFor(plan().dataDir);
     try {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { allPages } from '../../dev/docs/markdown.ts';
 import { followPage, type PageReport } from '../../dev/docs/run-page.ts';
-import { REASONS, stepsOf } from '../../dev/docs/steps.ts';
+import { stepsOf } from '../../dev/docs/steps.ts';
 import { findTemporalProgram } from '../../dev/temporal-binary.ts';
 import { readTemporalPlan } from '../../dev/temporal-plan.ts';
 import { temporalCli } from '../../dev/temporal-programs.ts';
-import { freshCheckout, npmStart, type Launched } from '../dev/launched.ts';
+import { endLaunched, freshCheckout, npmStart } from '../dev/launched.ts';
+import { pages } from './steps.ts';
 
 /** Pages that are followed at once: each mostly waits. */
 const AT_ONCE = 3;
@@ -16,26 +16,21 @@ const LIMIT_MS = 600_000;
 /** Pages to follow alone, by parts of their paths, while one writes at them: `BATON_PAGES=tutorial,events`. */
 const CHOSEN = (process.env['BATON_PAGES'] ?? '').split(',');
 
-/** What packages of their own tell their users is tried by their own tests, as installed. */
-const ELSEWHERE = /^clients\//;
-
-const pages = allPages().filter(
+const runnable = pages.filter(
   (page) =>
-    !ELSEWHERE.test(page.path) && stepsOf(page).length > 0 && CHOSEN.some((part) => page.path.includes(part)),
+    CHOSEN.some((part) => page.path.includes(part)) &&
+    stepsOf(page).some(({ kind }) => kind === 'run' || kind === 'other'),
 );
-const runnable = pages.filter((page) => stepsOf(page).some(({ kind }) => kind === 'run' || kind === 'other'));
 
 describe('what readers are told to type', function () {
   this.timeout(LIMIT_MS);
   let checkout: ReturnType<typeof freshCheckout>;
-  let service: Launched;
   const reports = new Map(runnable.map((page) => [page, Promise.withResolvers<PageReport>()]));
 
   before(async () => {
     checkout = freshCheckout();
-    service = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
-    // A start may have to build the screens first, on a machine that does other things as well.
-    const { base_url: baseUrl } = await service.credentials().catch(() => service.credentials());
+    const service = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
+    const { base_url: baseUrl } = await service.credentials();
     const temporal = await findTemporalProgram(temporalCli(readTemporalPlan().version));
     const waiting = [...runnable];
     const reader = async () => {
@@ -49,8 +44,7 @@ describe('what readers are told to type', function () {
   });
 
   after(async () => {
-    process.kill(-Number(service.npm.pid), 'SIGINT');
-    await service.ended;
+    await endLaunched();
     checkout.remove();
   });
 
@@ -61,18 +55,4 @@ describe('what readers are told to type', function () {
       assert.ok(Number(report?.ran) > 0);
     });
   }
-});
-
-describe('what readers are told to type and no test runs', () => {
-  it('has a reason that is one of the known ones', () => {
-    const reasons: readonly string[] = REASONS;
-    const unfounded = pages.flatMap(({ path, parts }) =>
-      stepsOf({ path, parts }).flatMap((step) =>
-        step.kind === 'skipped' && !reasons.includes(step.reason)
-          ? [`${path}:${step.line}: ${step.reason}`]
-          : [],
-      ),
-    );
-    assert.deepEqual(unfounded, []);
-  });
 });

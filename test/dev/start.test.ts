@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { endLaunched, freshCheckout, npmStart, pressCtrlC, processesOf } from './launched.ts';
+
+describe('npm start in a fresh checkout', function () {
+  this.timeout(180_000);
+  let checkout: ReturnType<typeof freshCheckout>;
+  before(() => {
+    checkout = freshCheckout();
+  });
+  afterEach(endLaunched);
+  after(() => checkout.remove());
+
+  it('brings up everything, keeps the credentials to their owner, and leaves nothing running after Ctrl-C', async () => {
+    const launched = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
+    const credentials = await launched.credentials();
+    assert.equal((await fetch(`${credentials.base_url}/health/ready`)).status, 200);
+    assert.equal(statSync(join(checkout.folder, '.local', 'credentials.json')).mode & 0o777, 0o600);
+    const headers = { 'x-api-key': String(credentials.api_key) };
+    assert.equal((await fetch(`${credentials.base_url}/api/v1/tasks`, { headers })).status, 200);
+    await pressCtrlC(launched);
+    assert.deepEqual(processesOf(checkout.folder), []);
+  });
+});
