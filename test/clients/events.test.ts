@@ -3,25 +3,23 @@ import { randomBytes } from 'node:crypto';
 import type { Baton, BatonOptions, OutgoingEvent } from '../../clients/typescript/src/index.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 
 const SECRET = randomBytes(32).toString('hex');
 
 describe('events and webhooks by the client package', function () {
-  let world: World;
+  const world = useWorld();
   let client: Awaited<ReturnType<InstalledClient['load']>>;
   let baton: Baton;
   let receiver: Receiver;
 
   before(async () => {
     client = await (await installedClient()).load();
-    world = await startWorld({ worker: false, deliveryWorker: true });
     receiver = await startReceiver();
     baton = connect();
   });
   after(async () => {
-    await world?.close();
     await receiver?.close();
   });
 

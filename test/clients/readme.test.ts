@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ModuleKind, ScriptTarget, transpile } from 'typescript';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
@@ -18,7 +18,8 @@ describe("the client package's readme", function () {
   this.timeout(90_000);
   let client: InstalledClient;
   let blocks: Record<string, string>;
-  let world: World;
+  const world = useWorld();
+  const children = new Set<ChildProcess>();
   let receiver: Receiver;
 
   before(async () => {
@@ -32,13 +33,12 @@ describe("the client package's readme", function () {
       writeFileSync(join(client.project, 'readme', name), text);
       writeFileSync(join(client.project, 'readme', name.replace(/ts$/, 'js')), asJavaScript(text));
     }
-    world = await startWorld({ deliveryWorker: true });
     receiver = await startReceiver();
   });
-  after(async () => {
-    await world?.close();
-    await receiver?.close();
+  afterEach(() => {
+    for (const child of children) child.kill('SIGKILL');
   });
+  after(() => receiver?.close());
 
   /** Runs a block to its end, by this Node or another one. */
   async function printed(file: string, node = process.execPath): Promise<string> {
@@ -52,7 +52,7 @@ describe("the client package's readme", function () {
   }
 
   function start(file: string, node: string, more: Record<string, string> = {}): ChildProcess {
-    return spawn(node, [join('readme', file)], {
+    const child = spawn(node, [join('readme', file)], {
       cwd: client.project,
       env: {
         PATH: process.env['PATH'],
@@ -64,6 +64,9 @@ describe("the client package's readme", function () {
         ...more,
       },
     });
+    children.add(child);
+    child.once('close', () => children.delete(child));
+    return child;
   }
 
   it('has programs that hold with strict types', () => {

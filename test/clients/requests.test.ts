@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 
 describe('requests of the client package', function () {
-  let world: World;
+  const world = useWorld();
   let client: Awaited<ReturnType<InstalledClient['load']>>;
   let baton: Baton;
 
   before(async () => {
     client = await (await installedClient()).load();
-    world = await startWorld();
     baton = connect();
   });
-  after(async () => await world?.close());
 
   const connect = (options: Partial<BatonOptions> = {}): Baton =>
     client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
@@ -86,7 +84,7 @@ describe('requests of the client package', function () {
 
   it('are not steered twice where nobody knows what became of the first time', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
-    await baton.tasks.waitFor(id, { until: 'executing', timeoutMs: 20_000 });
+    await baton.tasks.waitFor(id, { until: 'executing' });
     const { fetch: losingOnce, sent } = disturbed(losing);
     await assert.rejects(connect({ fetch: losingOnce }).tasks.pause(id), client.BatonUnreachable);
     assert.equal(sent.length, 1);

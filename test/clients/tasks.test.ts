@@ -2,20 +2,18 @@ import assert from 'node:assert/strict';
 import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 
 describe('tasks by the client package', function () {
-  let world: World;
+  const world = useWorld();
   let client: Awaited<ReturnType<InstalledClient['load']>>;
   let baton: Baton;
 
   before(async () => {
     client = await (await installedClient()).load();
-    world = await startWorld();
     baton = connect();
   });
-  after(async () => await world?.close());
 
   const connect = (options: Partial<BatonOptions> = {}): Baton =>
     client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
@@ -36,7 +34,7 @@ describe('tasks by the client package', function () {
     const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
     try {
       const submitted = await baton.tasks.submit(plan({ callback_url: receiver.url }));
-      const task = await baton.tasks.waitFor(submitted.execution_id, { until: 'settled', timeoutMs: 30_000 });
+      const task = await baton.tasks.waitFor(submitted.execution_id, { until: 'settled' });
       assert.deepEqual([task.state, task.callback.status], ['completed', 'delivered']);
       const [request] = await receiver.receives(1);
       assert.ok(request);
@@ -57,7 +55,7 @@ describe('tasks by the client package', function () {
 
   it('are paused, continued, cancelled and run again', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
-    await baton.tasks.waitFor(id, { until: 'executing', timeoutMs: 20_000 });
+    await baton.tasks.waitFor(id, { until: 'executing' });
     assert.equal((await baton.tasks.pause(id, { reason: 'lunch' })).state, 'paused');
     assert.equal((await baton.tasks.continue(id)).state, 'executing');
     assert.equal((await baton.tasks.cancel(id)).state, 'cancelled');
@@ -74,7 +72,7 @@ describe('tasks by the client package', function () {
 
   it('show what their agents have done', async () => {
     const { execution_id: id } = await baton.tasks.submit(plan());
-    await baton.tasks.waitFor(id, { timeoutMs: 30_000 });
+    await baton.tasks.waitFor(id);
     assert.deepEqual(await baton.tasks.calls(id).take(10), []);
     assert.deepEqual(await baton.tasks.artifacts(id), []);
     await assert.rejects(baton.tasks.download(id, 'a/b.txt'), problem('not_found', 404));
@@ -124,7 +122,7 @@ describe('tasks by the client package', function () {
       problem('unauthenticated', 401),
     );
     const { execution_id: id } = await baton.tasks.submit(plan());
-    await baton.tasks.waitFor(id, { timeoutMs: 30_000 });
+    await baton.tasks.waitFor(id);
     await assert.rejects(baton.tasks.pause(id), problem('invalid_state', 409));
   });
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { inCheckout } from '../../dev/paths.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { withPage } from '../support/browser.ts';
 import { pythonWithClients } from '../support/python.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -14,17 +14,14 @@ import { services } from '../support/services.ts';
 import { type Line, lineTo } from './line.ts';
 
 const folder = inCheckout('examples', 'channel');
-const REHEARSAL = { steps: 4, step_ms: 600, progress_events: 3 };
+/** The run waits for the test before its third step. */
+const REHEARSAL = { steps: 4, step_ms: 50, progress_events: 3, ask: { step: 3, question: 'Now?' } };
 
 describe('the examples of the live channel', function () {
   this.timeout(120_000);
-  let world: World;
+  const world = useWorld();
   let line: Line;
 
-  before(async () => {
-    world = await startWorld();
-  });
-  after(() => world.close());
   beforeEach(async () => {
     line = await lineTo(world.api.url);
   });
@@ -32,6 +29,7 @@ describe('the examples of the live channel', function () {
 
   const submitted = async (rehearsal: object = REHEARSAL, more: object = {}): Promise<string> =>
     (await world.submit({ metadata: { rehearsal }, ...more })).json.execution_id;
+  const goOn = (id: string) => world.send('POST', `/api/v1/tasks/${id}/continue`);
   /** The numbers and types of all events of a run. */
   const recorded = async (id: string): Promise<string[]> => {
     const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
@@ -54,10 +52,11 @@ describe('the examples of the live channel', function () {
       it('shows every event once although its connection is cut, and ends', async () => {
         const id = await submitted();
         const watching = watch(id);
-        for (const step of ['step-1', 'step-3']) {
-          await watching.prints(new RegExp(`step\\.started .+"${step}"`));
-          line.cut();
-        }
+        await watching.prints(/step\.started .+"step-1"/);
+        await line.cut();
+        await watching.prints(/state\.changed .+"to":\s*"paused"/);
+        await line.cut();
+        await goOn(id);
         const { code, events, complaints } = await watching.ended;
         assert.equal(code, 0, complaints);
         assert.deepEqual(events, await recorded(id));
@@ -124,10 +123,11 @@ describe('the examples of the live channel', function () {
       await withPage(async (page, errors) => {
         const id = await submitted();
         await open(page, id);
-        for (const step of ['step-1', 'step-3']) {
-          await page.getByText(`step.started  ${step}`).waitFor();
-          line.cut();
-        }
+        await page.getByText('step.started  step-1').waitFor();
+        await line.cut();
+        await page.getByText('state.changed  paused').waitFor();
+        await line.cut();
+        await goOn(id);
         await page.getByText('The run has ended: completed').waitFor();
         assert.deepEqual(await shown(page), await recorded(id));
         assert.equal(await page.locator('#state').textContent(), 'completed');
@@ -147,10 +147,11 @@ describe('the examples of the live channel', function () {
 
     it('goes on behind the last event with another token', async () => {
       await withPage(async (page) => {
-        const id = await submitted({ steps: 3, step_ms: 800 });
+        const id = await submitted();
         await open(page, id);
-        await page.getByText('step.started  step-2').waitFor();
+        await page.getByText('state.changed  paused').waitFor();
         await enter(page, await newToken());
+        await goOn(id);
         await page.getByText('The run has ended: completed').waitFor();
         assert.deepEqual(await shown(page), await recorded(id));
       });

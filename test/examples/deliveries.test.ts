@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { startWorld, type World } from '../support/world.ts';
+import { eventually } from '../support/eventually.ts';
+import { useWorld } from '../support/world.ts';
 import { EXAMPLES, type RunningExample, startExample } from './receiver-process.ts';
 
 const SECRET = 'a-secret-between-us';
@@ -8,12 +8,7 @@ const DATA =
   '{ "issue": {"id":"i-1", "key":"SHOP-1", "title":"Größe 1.0e2 ✓"}, "actor": {"id":"u-1","name":"Ada"} }';
 
 describe('deliveries to the example receivers', function () {
-  let world: World;
-
-  before(async () => {
-    world = await startWorld({ worker: false, deliveryWorker: true });
-  });
-  after(() => world.close());
+  const world = useWorld();
 
   const webhook = async (url: string, secret: string): Promise<string> => {
     const events = [{ event: 'issue.created', filters: [] }];
@@ -32,15 +27,12 @@ describe('deliveries to the example receivers', function () {
     return json.id;
   };
   /** The delivery of an event, once an attempt is recorded. */
-  const attempted = async (webhookId: string, eventId: string) => {
-    for (const until = Date.now() + 10_000; ; ) {
+  const attempted = (webhookId: string, eventId: string) =>
+    eventually(`${eventId} is attempted`, async () => {
       const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);
       const found = json.data.find((one: { event_id: string }) => one.event_id === eventId);
-      if (found?.attempts_count > 0) return found;
-      if (Date.now() > until) throw new Error(`not attempted: ${eventId}`);
-      await sleep(20);
-    }
-  };
+      return found?.attempts_count > 0 && found;
+    });
 
   for (const example of EXAMPLES) {
     describe(`in ${example.language}`, () => {

@@ -1,10 +1,11 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { eventually } from '../support/eventually.ts';
 
 /** A line to a server that can be cut, again and again. */
 export type Line = {
   url: string;
-  /** Cuts every connection that is there. @throws where there is none */
-  cut(): void;
+  /** Cuts every connection, once there is one. */
+  cut(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -33,8 +34,8 @@ export async function lineTo(url: string): Promise<Line> {
   };
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cut() {
-      if (ends.size === 0) throw new Error('nobody is connected');
+    async cut() {
+      await eventually('somebody is connected', () => ends.size > 0);
       destroyAll();
     },
     async close() {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inCheckout } from '../../dev/paths.ts';
+import { eventually } from '../support/eventually.ts';
 
 const folder = inCheckout('examples', 'receivers');
 
@@ -55,7 +56,7 @@ export type RunningExample = {
   /** Everything it printed after its address, line by line. */
   lines(): string[];
   /** Waits until it printed a line of this form. */
-  prints(pattern: RegExp, withinMs?: number): Promise<string>;
+  prints(pattern: RegExp): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -71,16 +72,13 @@ export async function startExample(example: Example, secret: string): Promise<Ru
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complained += text));
   const ended = once(child, 'close');
   const lines = () => printed.split('\n').slice(0, -1);
-  const prints = async (pattern: RegExp, withinMs = 10_000): Promise<string> => {
-    const signal = AbortSignal.timeout(withinMs);
-    for (;;) {
+  const prints = (pattern: RegExp): Promise<string> =>
+    eventually(`it prints ${pattern}`, () => {
+      const { exitCode } = child;
       const line = lines().find((one) => pattern.test(one));
-      if (line !== undefined) return line;
-      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${complained}`);
-      if (signal.aborted) throw new Error(`not printed: ${pattern}\n${printed}${complained}`);
-      await Promise.race([once(child.stdout, 'data', { signal }), ended]).catch(() => {});
-    }
-  };
+      if (line === undefined && exitCode !== null) throw new Error(`ended with ${exitCode}: ${complained}`);
+      return line ?? null;
+    });
   const close = async () => {
     child.kill('SIGTERM');
     await ended;
