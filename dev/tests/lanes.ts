@@ -48,17 +48,20 @@ export async function runInLanes(files: readonly string[], options: LaneOptions)
     lane.status === 'rejected' ? [(lane.reason as Error).message] : [],
   );
   remember(run.results);
+  const isInterrupted = interrupted.signal.aborted;
   const passed = printSummary(run.results, {
-    problems: broken,
-    notRun: run.waiting.length,
+    problems: isInterrupted ? [] : broken,
+    notRun: [...run.cutOff, ...run.waiting],
     elapsedMs: performance.now() - began,
   });
-  if (interrupted.signal.aborted) return INTERRUPTED;
+  if (isInterrupted) return INTERRUPTED;
   return passed && run.waiting.length === 0 ? 0 : 1;
 }
 
 class Run {
   readonly results: FileResult[] = [];
+  /** Files that an interruption ended. */
+  readonly cutOff: string[] = [];
   readonly waiting: string[];
   readonly #count: number;
   readonly #options: LaneOptions;
@@ -83,9 +86,13 @@ class Run {
       for (let file = this.#next(); file !== undefined; file = this.#next()) {
         const began = performance.now();
         const result = await lane.run(file);
+        if ('broken' in result && this.#signal.aborted) {
+          this.cutOff.push(file);
+          break;
+        }
         const outcome = 'broken' in result ? brokenOutcome(file, result.broken) : result.outcome;
         this.#record({ file, ms: performance.now() - began, ...outcome }, result.output);
-        if ('broken' in result && !this.#signal.aborted) lane = await start();
+        if ('broken' in result) lane = await start();
       }
       const { how, output } = await lane.close();
       if (output !== '') console.log(output);

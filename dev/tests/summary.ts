@@ -8,11 +8,16 @@ const SLOWEST = 10;
 
 /**
  * Prints the slowest files, what failed, and a last line with counts: `12 passed, 0 failed`, then `, 1 skipped` where
- * tests are pending. `problems` are failures outside of any file, `notRun` counts files. Returns whether no test failed.
+ * tests are pending. `problems` are failures outside of any file; `notRun`: files that were not run to
+ * their end. Returns whether no test failed.
  */
 export function printSummary(
   results: readonly FileResult[],
-  { problems, notRun, elapsedMs }: { problems: readonly string[]; notRun: number; elapsedMs: number },
+  {
+    problems,
+    notRun,
+    elapsedMs,
+  }: { problems: readonly string[]; notRun: readonly string[]; elapsedMs: number },
 ): boolean {
   if (results.length > 1) console.log(slowestFiles(results));
   const failed = [...results.flatMap((result) => result.failed), ...problems];
@@ -20,7 +25,7 @@ export function printSummary(
   const sum = (member: 'passed' | 'skipped') => results.reduce((total, result) => total + result[member], 0);
   const skipped = sum('skipped');
   const files = `${results.length} ${results.length === 1 ? 'file' : 'files'}`;
-  const others = notRun > 0 ? `, ${notRun} not run` : '';
+  const others = notRun.length > 0 ? `, ${notRun.length} not run` : '';
   console.log(`\n${files} in ${(elapsedMs / 60_000).toFixed(1)} min${others}`);
   console.log(`${sum('passed')} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   return failed.length === 0;
