@@ -28,7 +28,7 @@ teams:
 `;
 
 describe('a kill -9 of the worker', function () {
-  this.timeout(240_000);
+  this.timeout(180_000);
   let model: ModelServer;
   let scout: A2aAgent;
   let service: Service;
@@ -50,6 +50,8 @@ describe('a kill -9 of the worker', function () {
     await Promise.all([model?.close(), scout?.close()]);
     rmSync(folder, { recursive: true, force: true });
   });
+
+  afterEach(() => service.restore());
 
   it('in a call of a tool that may not be repeated is an error to the agent, who goes on', async () => {
     model.answering((asked) => {
@@ -91,11 +93,14 @@ describe('a kill -9 of the worker', function () {
       say.ends(TaskState.TASK_STATE_COMPLETED, 'Found.');
     });
     const id = await submitted('spec');
-    await eventually('its word', async () => (await messagesOf(id)).length > 0);
-    // The id of the task goes with a heartbeat.
-    await eventually('a heartbeat', async () => (await heartbeatOf(id)).includes('contextId'));
-    await killAlone();
-    released.resolve();
+    try {
+      await eventually('its word', async () => (await messagesOf(id)).length > 0);
+      // The id of the task goes with a heartbeat.
+      await eventually('a heartbeat', async () => (await heartbeatOf(id)).includes('contextId'));
+      await killAlone();
+    } finally {
+      released.resolve();
+    }
     const { state, steps } = await ended(id);
     assert.deepEqual([state, steps[0].summary], ['completed', 'Found.']);
     assert.equal(scout.messages.length, 1);
@@ -132,7 +137,7 @@ describe('a kill -9 of the worker', function () {
         const { json } = await service.send('GET', `/api/v1/tasks/${id}`);
         return isTerminal(json.state) && json;
       },
-      60_000,
+      120_000,
     );
   }
   async function heartbeatOf(id: string): Promise<string> {

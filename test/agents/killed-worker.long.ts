@@ -12,7 +12,7 @@ const CALLS = 12;
 const KILLED_AT = 7;
 
 describe('a kill -9 of the worker during model call 7 of 12', function () {
-  this.timeout(240_000);
+  this.timeout(180_000);
   let server: ModelServer;
   let service: Service;
   let folder: string;
@@ -49,16 +49,14 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
     await service.worker.kill();
     isHanging = false;
     await service.worker.start();
-    const restartedAt = Date.now();
     const detail = await eventually(
       'the run ends',
       async () => {
         const answer = await service.send('GET', path);
         return isTerminal(answer.json.state) && answer.json;
       },
-      60_000,
+      120_000,
     );
-    console.log(`      ended ${Date.now() - restartedAt} ms after the restart`);
     assert.equal(detail.state, 'completed');
     assert.equal(detail.steps[0].summary, 'All twelve.');
     assert.equal(detail.steps[0].attempt, 1);

@@ -8,7 +8,7 @@ const CALLS = IS_WHOLE ? 2_000 : 150;
 const THRESHOLD = IS_WHOLE ? 4_000 : 300;
 
 describe('work of many model calls', function () {
-  this.timeout(IS_WHOLE ? 400_000 : 60_000);
+  this.timeout(IS_WHOLE ? 400_000 : 180_000);
   const world = useModels({
     agents: teamText({ limits: '{ model_calls: 2500 }' }).replaceAll(
       /(run|step)_time_limit: \d+ \w+/g,
@@ -20,14 +20,13 @@ describe('work of many model calls', function () {
   it(`goes on in new histories, none of them long, and nobody outside notices (${CALLS} calls)`, async () => {
     let made = 0;
     const before = { ...world.server.tokens };
-    const began = Date.now();
     const id = await world.play(() => {
       made += 1;
       return made < CALLS
         ? { calls: [{ name: 'report_progress', arguments: { text: `call ${made}` } }] }
         : { text: 'Done at last.' };
     });
-    const row = await world.runs.reaches(id, 'completed', IS_WHOLE ? 380_000 : 50_000);
+    const row = await world.runs.reaches(id, 'completed', IS_WHOLE ? 380_000 : 150_000);
     const [step] = row.steps;
     assert.equal(made, CALLS);
     assert.equal(step?.attempt, 1);
@@ -37,7 +36,7 @@ describe('work of many model calls', function () {
       [CALLS, world.server.tokens.input - before.input, world.server.tokens.output - before.output],
     );
     const lengths = await historyLengths(id);
-    if (IS_WHOLE) console.log(`      ${Date.now() - began} ms; events: ${lengths.join(', ')}`);
+    if (IS_WHOLE) console.log(`      events: ${lengths.join(', ')}`);
     assert.ok(lengths.length >= 4, `${lengths.length} histories`);
     assert.ok(Math.max(...lengths) <= THRESHOLD + 50, lengths.join(', '));
     const last = world.asked().at(-1);

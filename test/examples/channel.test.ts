@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -14,6 +14,8 @@ import { services } from '../support/services.ts';
 import { type Line, lineTo } from './line.ts';
 
 const folder = inCheckout('examples', 'channel');
+/** Scripts that still run. */
+const children = new Set<ChildProcess>();
 /** The run waits for the test before its third step. */
 const REHEARSAL = { steps: 4, step_ms: 50, progress_events: 3, ask: { step: 3, question: 'Now?' } };
 
@@ -25,7 +27,10 @@ describe('the examples of the live channel', function () {
   beforeEach(async () => {
     line = await lineTo(world.api.url);
   });
-  afterEach(() => line.close());
+  afterEach(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await line.close();
+  });
 
   const submitted = async (rehearsal: object = REHEARSAL, more: object = {}): Promise<string> =>
     (await world.submit({ metadata: { rehearsal }, ...more })).json.execution_id;
@@ -176,9 +181,9 @@ function run([command, ...args]: readonly [string, ...string[]], id: string, env
   let complaints = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
+  children.add(child);
   const ended = once(child, 'close').then(([code]) => {
-    clearTimeout(limit);
+    children.delete(child);
     const lines = printed.split('\n').slice(0, -1);
     const events = lines.map((text) => `${text.split(' ')[0]} ${text.split(' ')[2]}`);
     return { code: code as number | null, events, complaints };
