@@ -1,130 +1,152 @@
 import assert from 'node:assert/strict';
 import { turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { teamText, useModels } from './model-world.ts';
+import { useModels } from './model-world.ts';
 
-const reportAfter =
-  (afterMs: number) =>
-  (asked: AskedModel): Reply => ({
-    calls: [{ name: 'report_progress', arguments: { text: `turn ${turnOf(asked)}` } }],
-    tokens: [1_000, 100],
-    afterMs,
-  });
-const endless = reportAfter(0);
+const report = (asked: AskedModel): Reply => ({
+  calls: [{ name: 'report_progress', arguments: { text: `turn ${turnOf(asked)}` } }],
+  tokens: [1_000, 100],
+});
+const hang = (): Reply => ({ trouble: 'hang' });
 
-const LIMITS: [string, string, number, RegExp][] = [
-  ['model calls', 'model_calls: 3', 3, /eve reached its limit of 3 model calls before little was done/],
-  ['tokens', 'tokens: 3000', 3, /eve reached its limit of 3000 tokens/],
-  ['cost', 'cost_usd: 0.005', 2, /eve reached its limit of 0\.005 US dollars/],
-];
+/** The limit of each team's agent: calls, tokens and cost of endless reports, and the time of a call that hangs. */
+const LIMITS = {
+  feature: {
+    what: 'model calls',
+    limit: 'model_calls: 3',
+    calls: 3,
+    said: /reached its limit of 3 model calls before one was done/,
+  },
+  bug: { what: 'tokens', limit: 'tokens: 3000', calls: 3, said: /reached its limit of 3000 tokens/ },
+  spec: { what: 'cost', limit: 'cost_usd: 0.005', calls: 2, said: /reached its limit of 0\.005 US dollars/ },
+} as const;
+const TASK_TYPES = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
 
-for (const [what, limit, calls, sentence] of LIMITS) {
-  describe(`an agent at its limit of ${what}`, function () {
-    const prices = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
-    const world = useModels({
-      agents: teamText({ limits: `{ ${limit}, on_limit: escalate }`, chore: `{ ${limit} }`, more: prices }),
+const catalogue = (onLimit: 'fail' | 'escalate') => `
+agents:
+${TASK_TYPES.map((type) => `  ${type}-agent: { instructions: Work., limits: { ${LIMITS[type].limit}, on_limit: ${onLimit} } }`).join('\n')}
+  slow: { instructions: Work., limits: { on_limit: ${onLimit} } }
+defaults:
+  run_time_limit: 10 min
+  step_time_limit: 5 min
+  retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms }
+teams:
+${TASK_TYPES.map((type) => `  ${type}: [{ step: one, agent: ${type}-agent }]`).join('\n')}
+  chore: [{ step: one, agent: slow, time_limit: 1 s }]
+prices: { openai-compatible/test: { input: 2, output: 8 } }
+`;
+
+for (const [onLimit, state] of [
+  ['fail', 'failed'],
+  ['escalate', 'escalated'],
+] as const) {
+  describe(`an agent at a limit that is to ${onLimit}`, function () {
+    const world = useModels({ agents: catalogue(onLimit) });
+    const ids = new Map<string, string>();
+    before(async () => {
+      // Side by side: each waits for its own limit.
+      for (const taskType of TASK_TYPES) ids.set(taskType, await world.play(report, { taskType }));
+      ids.set('chore', await world.play(hang, { taskType: 'chore' }));
     });
+    const idOf = (taskType: string) => ids.get(taskType) ?? assert.fail(taskType);
 
-    it('ends the run, with an entry among its errors', async () => {
-      const id = await world.play(endless, { taskType: 'chore' });
-      const { errors, steps } = await world.runs.reaches(id, 'failed');
-      assert.match(errors[0]?.message ?? '', sentence);
-      assert.equal(world.asked().length, calls);
-      assert.deepEqual([steps[0]?.attempt, steps[0]?.usage?.model_calls], [1, calls]);
-    });
+    for (const taskType of TASK_TYPES) {
+      const { what, calls, said } = LIMITS[taskType];
+      it(`of ${what} ends the run ${state}, with a sentence that says why`, async () => {
+        const id = idOf(taskType);
+        const { errors, escalation, steps } = await world.runs.reaches(id, state);
+        assert.match(onLimit === 'fail' ? (errors[0]?.message ?? '') : (escalation?.reason ?? ''), said);
+        assert.equal(world.asked(id).length, calls);
+        assert.deepEqual([steps[0]?.attempt, steps[0]?.usage?.model_calls], [1, calls]);
+      });
+    }
 
-    it('hands the run to a person, where the catalogue says so', async () => {
-      const id = await world.play(endless, { taskType: 'bug' });
-      const { escalation } = await world.runs.reaches(id, 'escalated');
-      assert.match(escalation?.reason ?? '', /ada reached its limit/);
+    it(`of time ends the run ${state}, and the calls under way with it`, async () => {
+      const id = idOf('chore');
+      const { errors, escalation, steps } = await world.runs.reaches(id, state);
+      if (onLimit === 'fail') assert.equal(errors[0]?.code, 'step_timed_out');
+      else assert.equal(escalation?.reason, 'slow took longer than 1000 ms for one');
+      assert.equal(steps[0]?.attempt, onLimit === 'fail' ? 2 : 1);
+      await eventually('all calls are broken off', () => world.asked(id).every(({ abandoned }) => abandoned));
     });
   });
 }
 
-describe('the time of an agent', function () {
-  const text = teamText({ limits: '{ on_limit: escalate }' }).replace(
-    'step_time_limit: 40 s',
-    'step_time_limit: 2 s',
-  );
-  const world = useModels({ agents: text });
-
-  it('ends its attempt, and the call under way with it', async () => {
-    const { abandoned } = world.server;
-    const id = await world.play(() => ({ trouble: 'hang' }), { taskType: 'chore' });
-    const { errors, steps } = await world.runs.reaches(id, 'failed');
-    assert.equal(errors[0]?.code, 'step_timed_out');
-    assert.equal(steps[0]?.attempt, 2);
-    await eventually('both calls are broken off', () => world.server.abandoned === abandoned + 2);
-  });
-
-  it('hands the run to a person, where the catalogue says so', async () => {
-    const id = await world.play(() => ({ trouble: 'hang' }), { taskType: 'bug' });
-    const { escalation } = await world.runs.reaches(id, 'escalated');
-    assert.equal(escalation?.reason, 'ada took longer than 2000 ms for one');
-  });
-
-  it('does not pass while the run is paused', async () => {
-    const id = await world.play((asked) => (turnOf(asked) < 3 ? endless(asked) : { text: 'Done.' }), {
-      taskType: 'chore',
-    });
-    await eventually('the agent is at work', () => world.asked().length > 0);
-    await world.runs.control.pause(id, { by: 'test' });
-    await world.runs.reaches(id, 'paused');
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    await world.runs.control.continue(id, { by: 'test' });
-    const { steps } = await world.runs.reaches(id, 'completed');
-    assert.equal(steps[0]?.attempt, 1);
-  });
-});
-
+/** That its time does not pass while its run is paused is in agent-time.test.ts. */
 describe('an agent at work', function () {
   const world = useModels();
 
+  /** The events of the workflow in which the agent works on the first step. */
+  async function agentsHistory(id: string) {
+    const { steps } = await world.runs.row(id);
+    const handle = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
+    return (await handle.fetchHistory()).events ?? [];
+  }
+
+  /** An agent that reports in each of so many calls, and is held in call `at` until `open` is called. */
+  async function reporting({ calls, at }: { calls: number; at: number }) {
+    const opened = Promise.withResolvers<void>();
+    const id = await world.play(async (asked) => {
+      if (turnOf(asked) === at) await opened.promise;
+      return turnOf(asked) < calls ? report(asked) : { text: 'Done.' };
+    });
+    await eventually(`call ${at} is under way`, () => world.asked(id).length === at);
+    return { id, open: opened.resolve };
+  }
+
   it('makes no further call while the run is paused, and goes on afterwards where it was', async () => {
-    const id = await world.play((asked) => (turnOf(asked) < 4 ? reportAfter(300)(asked) : { text: 'Done.' }));
-    await eventually('the second call is under way', () => world.asked().length === 2);
+    const { id, open } = await reporting({ calls: 4, at: 2 });
     await world.runs.control.pause(id, { by: 'test' });
     await world.runs.reaches(id, 'paused');
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    assert.equal(world.asked().length, 2);
+    await eventually('the agent is told', async () =>
+      (await agentsHistory(id)).some((event) => event.workflowExecutionSignaledEventAttributes),
+    );
+    open();
+    await eventually('the second answer is noted', async () =>
+      (await world.calls(id)).some(({ kind, number }) => kind === 'model' && number === 3),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(world.asked(id).length, 2);
     await world.runs.control.continue(id, { by: 'test' });
     await world.runs.reaches(id, 'completed');
-    assert.equal(world.asked().length, 4);
-    assert.match(JSON.stringify(world.asked()[3]?.messages), /turn 3/);
+    assert.equal(world.asked(id).length, 4);
+    assert.match(JSON.stringify(world.asked(id)[3]?.messages), /turn 3/);
   });
 
   it('is stopped by a cancel, the call under way with it', async () => {
-    const { abandoned } = world.server;
-    const id = await world.play(() => ({ trouble: 'hang' }));
-    await eventually('a call is under way', () => world.asked().length === 1);
+    const id = await world.play(hang);
+    await eventually('a call is under way', () => world.asked(id).length === 1);
     await world.runs.control.cancel(id, { by: 'test' });
     await world.runs.reaches(id, 'cancelled');
-    await eventually('the call is broken off', () => world.server.abandoned === abandoned + 1);
-    assert.equal(world.asked().length, 1);
+    await eventually('the call is broken off', () => world.asked(id)[0]?.abandoned === true);
+    assert.equal(world.asked(id).length, 1);
   });
 
   it('makes no further call while the run is paused in the Temporal Web UI', async () => {
-    const id = await world.play((asked) => (turnOf(asked) < 6 ? reportAfter(400)(asked) : { text: 'Done.' }));
-    await eventually('the agent is at work', () => world.asked().length === 1);
+    const { id, open } = await reporting({ calls: 3, at: 1 });
     const { namespace } = world.runs.client.options;
     const pause = { namespace, workflowId: id, identity: 'operator', reason: 'a look', requestId: id };
     await world.runs.client.workflowService.pauseWorkflowExecution(pause);
     await world.runs.reaches(id, 'paused');
-    const asked = world.asked().length;
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    assert.ok(world.asked().length <= asked + 1);
+    open();
+    await eventually('the agent wants to make the second call', async () => {
+      const events = await agentsHistory(id);
+      const types = events.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+      return types.filter((name) => name === 'invokeModel').length === 2;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(world.asked(id).length, 1);
     await world.runs.control.continue(id, { by: 'test' });
     await world.runs.reaches(id, 'completed');
-    assert.equal(world.asked().length, 6);
+    assert.equal(world.asked(id).length, 3);
   });
 
   it('makes no further call when its run was terminated', async () => {
-    const id = await world.play(reportAfter(300));
-    await eventually('the agent is at work', () => world.asked().length === 2);
+    const { id, open } = await reporting({ calls: 9, at: 2 });
     await world.runs.client.workflow.getHandle(id).terminate('enough');
-    await world.runs.reaches(id, 'cancelled');
-    const asked = world.asked().length;
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    assert.ok(world.asked().length <= asked + 1, `${world.asked().length} after ${asked}`);
+    const { steps } = await world.runs.reaches(id, 'cancelled');
+    open();
+    await world.runs.ends(`${id}:${steps[0]?.id}:1`);
+    assert.equal(world.asked(id).length, 2);
   });
 });

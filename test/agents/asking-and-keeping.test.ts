@@ -44,7 +44,7 @@ describe('an agent with a model', function () {
         : { text: 'Done.' },
     );
     await world.runs.reaches(id, 'paused');
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await new Promise((resolve) => setTimeout(resolve, 300));
     const row = await world.runs.row(id);
     assert.deepEqual([row.state, row.question?.text], ['paused', 'May I?']);
     assert.equal(world.asked().length, 1);
@@ -58,11 +58,7 @@ describe('an agent with a model', function () {
     const first = await world.runs.reaches(id, 'paused');
     assert.equal(first.question?.text, 'First?');
     await world.runs.control.continue(id, { ...person, reason: 'one' });
-    for (;;) {
-      const row = await world.runs.row(id);
-      if (row.question?.text === 'Second?') break;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await world.runs.becomes('it asks again', id, ({ question }) => question?.text === 'Second?');
     await world.runs.control.continue(id, { ...person, reason: 'two' });
     await world.runs.reaches(id, 'completed');
     const [, then] = world.asked();

@@ -92,7 +92,6 @@ describe('agents that are programs', function () {
     const seen = await runs.reaches(
       await runs.submit({ taskType: 'bug', title: 'environment' }),
       'completed',
-      20_000,
     );
     assert.match(JSON.stringify(seen.output), /"HOME PATH SERVICE_TOKEN"/);
     const id = await runs.submit({ taskType: 'bug', title: 'token' });

@@ -1,17 +1,31 @@
 import { callsOf } from './recorded-calls.ts';
-import { startModelServer, type AskedModel, type ModelServer, type Script } from '../support/model-server.ts';
-import { startRuns, type Runs, type Submission } from '../support/runs.ts';
+import {
+  saidIn,
+  startModelServer,
+  type AskedModel,
+  type ModelServer,
+  type Script,
+} from '../support/model-server.ts';
+import { heldBetweenHooks, startRuns, type Runs, type Submission } from '../support/runs.ts';
+import { sharedInLane } from '../support/shared.ts';
 
 /** Runs whose agents have models, at a server of the test's own. */
 export type ModelWorld = {
   server: ModelServer;
   runs: Runs;
-  /** Submits a task whose models answer as the script says. */
+  /** Submits a task whose models answer by this script. Tasks under way at the same time each have their own. */
   play(script: Script, submission?: Submission): Promise<string>;
-  /** Requests of the play that is on. */
-  asked(): AskedModel[];
+  /** Submits a task whose models do not answer before `open` is called; `script` says what they answer then. */
+  hold(script?: Script, submission?: Submission): Promise<{ id: string; open: () => void }>;
+  /** Requests for a run, that of the last play unless given. */
+  asked(id?: string): AskedModel[];
   calls(id: string): ReturnType<typeof callsOf>;
+  close(): Promise<void>;
 };
+
+type ModelOptions = { agents?: string; environment?: Record<string, string> };
+
+const PRICES = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
 
 /**
  * Teams: feature two steps after one another, bug one, spec three side by side, chore one by an agent with small
@@ -35,39 +49,73 @@ teams:
 ${more}`;
 }
 
-/** Registers the hooks of a `describe`; what it answers is there from the first test on. */
-export function useModels(
-  options: { agents?: string; environment?: Record<string, string> } = {},
-): ModelWorld {
-  let from = 0;
-  const world: ModelWorld = {
-    server: undefined as never,
-    runs: undefined as never,
-    async play(script, submission = { taskType: 'bug' }) {
-      world.server.answering(script);
-      from = world.server.asked.length;
-      return await world.runs.submit(submission);
+/** One for all tests of a lane that need no catalogue of their own: that of `teamText`, with prices. */
+const sharedModels = sharedInLane(
+  () => startModels({}),
+  (world) => world.close(),
+);
+
+/**
+ * Registers hooks that give the tests of a `describe` runs of agents with models: the lane's, or with options ones of
+ * their own.
+ */
+export function useModels(options?: ModelOptions): ModelWorld {
+  return heldBetweenHooks(async () =>
+    options ? await startModels(options) : { ...(await sharedModels()), close: async () => {} },
+  );
+}
+
+async function startModels({ agents, environment }: ModelOptions): Promise<ModelWorld> {
+  const scripts = new Map<string, Script>();
+  const ids = new Map<string, string>();
+  const marks = new WeakMap<AskedModel, string>();
+  let last = '';
+  const server = await startModelServer((asked) => {
+    const mark = / #\d+#/.exec(saidIn(asked))?.[0] ?? last;
+    marks.set(asked, mark);
+    return scripts.get(mark)?.(asked) ?? { text: 'Done.' };
+  });
+  const runs = await startRuns({
+    agents: agents ?? teamText({ more: PRICES }),
+    environment: {
+      DEFAULT_MODEL: 'openai-compatible/test',
+      OPENAI_COMPATIBLE_BASE_URL: server.url,
+      OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+      OPENAI_BASE_URL: server.url,
+      ANTHROPIC_BASE_URL: server.url,
+      ...environment,
     },
-    asked: () => world.server.asked.slice(from),
-    calls: (id) => callsOf(world.runs.database, id),
+  });
+  const world: ModelWorld = {
+    server,
+    runs,
+    async play(script, submission = {}) {
+      // The title goes into every prompt: by its mark the server knows whose request it is.
+      const mark = ` #${scripts.size + 1}#`;
+      last = mark;
+      scripts.set(mark, script);
+      const { title = 'A test', ...rest } = submission;
+      const id = await runs.submit({ taskType: 'bug', ...rest, title: `${title}${mark}` });
+      ids.set(id, mark);
+      return id;
+    },
+    async hold(script = () => ({ text: 'Done.' }), submission) {
+      const opened = Promise.withResolvers<void>();
+      const held: Script = async (asked) => {
+        await opened.promise;
+        return await script(asked);
+      };
+      return { id: await world.play(held, submission), open: opened.resolve };
+    },
+    asked(id) {
+      const mark = id === undefined ? last : ids.get(id);
+      return server.asked.filter((asked) => marks.get(asked) === mark);
+    },
+    calls: (id) => callsOf(runs.database, id),
+    async close() {
+      await runs.close();
+      await server.close();
+    },
   };
-  before(async () => {
-    world.server = await startModelServer(() => ({ text: 'Done.' }));
-    world.runs = await startRuns({
-      agents: options.agents ?? teamText(),
-      environment: {
-        DEFAULT_MODEL: 'openai-compatible/test',
-        OPENAI_COMPATIBLE_BASE_URL: world.server.url,
-        OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
-        OPENAI_BASE_URL: world.server.url,
-        ANTHROPIC_BASE_URL: world.server.url,
-        ...options.environment,
-      },
-    });
-  });
-  after(async () => {
-    await world.runs?.close();
-    await world.server?.close();
-  });
   return world;
 }

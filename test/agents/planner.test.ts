@@ -57,16 +57,15 @@ describe('a planner', function () {
 
   it('shows the run as planning meanwhile, and waits while it is paused', async () => {
     const draft = { steps: [step('only', 'ada')] };
-    const id = await world.play(
-      (asked) => (isPlanning(asked) ? { text: JSON.stringify(draft), afterMs: 600 } : { text: 'Done.' }),
-      submission,
-    );
-    await eventually('the planner is asked', () => world.asked().length === 1);
+    const { id, open } = await world.hold(planning(draft), submission);
+    await eventually('the planner is asked', () => world.asked(id).length === 1);
     await world.runs.reaches(id, 'planning');
     await world.runs.control.pause(id, { by: 'test' });
     await world.runs.reaches(id, 'paused');
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    assert.equal(world.asked().length, 1);
+    open();
+    await eventually('the plan is noted', async () => (await world.calls(id)).length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(world.asked(id).length, 1);
     await world.runs.control.continue(id, { by: 'test' });
     const { steps } = await world.runs.reaches(id, 'completed');
     assert.equal(steps.length, 1);

@@ -13,6 +13,8 @@ export type AskedModel = {
   authorization: string | null;
   path: string;
   body: Record<string, unknown>;
+  /** Whether the client broke the request off. */
+  abandoned: boolean;
 };
 
 /** A call of a tool as a model writes it; `raw` instead of arguments that are well-formed. */
@@ -36,8 +38,6 @@ export type ModelServer = {
   /** Tokens of all answers that went out whole. */
   tokens: { input: number; output: number };
   answered: number;
-  /** How many requests were broken off by the client. */
-  abandoned: number;
   /** Takes the place of the script. */
   answering(script: Script): void;
   close(): Promise<void>;
@@ -62,10 +62,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
   const open = new Set<ServerResponse>();
   const server = createServer((request, response) => {
     open.add(response);
-    response.once('close', () => {
-      open.delete(response);
-      if (!response.writableEnded) model.abandoned += 1;
-    });
+    response.once('close', () => open.delete(response));
     void serve(request, response).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
@@ -76,7 +73,6 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     asked: [],
     tokens: { input: 0, output: 0 },
     answered: 0,
-    abandoned: 0,
     answering: (next) => void (current = next),
     async close() {
       for (const response of open) response.destroy();
@@ -93,6 +89,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
     const asked = readAsked(request, body, model.asked.length + 1);
     model.asked.push(asked);
+    response.once('close', () => (asked.abandoned = !response.writableEnded));
     if (body['stream'] === true) return send(response, 400, { error: { message: 'no streaming here' } });
     await answer(await current(asked), asked, response);
   }
@@ -204,5 +201,6 @@ function readAsked(
     authorization: headers.authorization ?? (headers['x-api-key'] as string | undefined) ?? null,
     path: url,
     body,
+    abandoned: false,
   };
 }

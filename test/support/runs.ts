@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,19 +9,20 @@ import { readConfiguration, type Configuration } from '../../src/configuration.t
 import { callbackAttempts } from '../../src/database/callbacks.ts';
 import type { Database } from '../../src/database/connect.ts';
 import { eventsAfter } from '../../src/database/feed.ts';
-import type { Installation } from '../../src/installation.ts';
+import { createWorkspace, type Installation } from '../../src/installation.ts';
 import { findRun, insertRun, type TaskRunRow } from '../../src/database/task-runs.ts';
 import type { Rehearsal } from '../../src/domain/rehearsal.ts';
 import type { TaskType } from '../../src/domain/task-run.ts';
 import type { TaskState } from '../../src/domain/task-states.ts';
 import { callbackSecretPlace, createSealing } from '../../src/security/sealing.ts';
 import { createTaskControl, type TaskControl } from '../../src/workflows/control.ts';
-import { startTaskWorker, type TaskWorker } from '../../workers/task-worker.ts';
+import { startTaskWorker } from '../../workers/task-worker.ts';
 import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
 import { eventually } from './eventually.ts';
 import { freshInstallation } from './installation.ts';
 import { services } from './services.ts';
 import { settingsOn } from './settings.ts';
+import { sharedInLane } from './shared.ts';
 
 /** What a test submits; `callbackUrl` goes with `secret`. */
 export type Submission = {
@@ -32,7 +33,7 @@ export type Submission = {
   secret?: string;
 };
 
-/** Runs on real services, without the HTTP API: a database of its own, a worker in this process, the engine. */
+/** Runs on real services, without the HTTP API: a database, a workspace, a worker in this process, the engine. */
 export type Runs = {
   database: Database;
   configuration: Configuration;
@@ -40,16 +41,33 @@ export type Runs = {
   client: Client;
   connection: NativeConnection;
   control: TaskControl;
-  worker: TaskWorker;
-  /** What the processes of this world have logged, as one text. */
+  /** What the worker has logged since these runs were opened, as one text. */
   logged(): string;
   /** Stores a submission, as the API does before it starts the workflow. */
   store(submission?: Submission): Promise<string>;
   submit(submission?: Submission): Promise<string>;
   row(id: string): Promise<TaskRunRow>;
   reaches(id: string, state: TaskState, withinMs?: number): Promise<TaskRunRow>;
+  /** Waits for the run's row to be as wanted. */
+  becomes(what: string, id: string, is: (row: TaskRunRow) => boolean, withinMs?: number): Promise<TaskRunRow>;
   events(id: string): ReturnType<typeof eventsAfter>;
   attempts(id: string): ReturnType<typeof callbackAttempts>;
+  /** Waits until the run's workflow has ended, however it ended. */
+  ends(id: string): Promise<void>;
+  restartWorker(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type RunsOptions = {
+  /** The text of another catalogue. */
+  agents?: string;
+  /** Further variables of the configuration. */
+  environment?: Record<string, string>;
+};
+
+type RunService = Pick<Runs, 'database' | 'configuration' | 'client' | 'connection' | 'control'> & {
+  installation: Installation;
+  lines: string[];
   restartWorker(): Promise<void>;
   close(): Promise<void>;
 };
@@ -59,22 +77,57 @@ export function useRuntime(log: Logger): void {
   if (Runtime._instance === undefined) installRuntime(log);
 }
 
-/** `agents`: the text of another catalogue; `environment`: further variables of the configuration. */
-export async function startRuns(
-  options: { agents?: string; environment?: Record<string, string> } = {},
-): Promise<Runs> {
+/** One worker for all tests of a lane that need no settings of their own. */
+const sharedRunService = sharedInLane(
+  () => startRunService({}),
+  (service) => service.close(),
+);
+
+/** Registers hooks that give the tests of a `describe` a workspace of their own with the lane's worker. */
+export function useRuns(): Runs {
+  return heldBetweenHooks(async () => {
+    const service = await sharedRunService();
+    const installation = await createWorkspace(service.database.em.fork(), {
+      workspaceName: 'Test',
+      projectName: 'Test',
+      adminEmail: `admin-${randomBytes(4).toString('hex')}@example.com`,
+    });
+    return runsIn(service, installation, async () => {});
+  });
+}
+
+/** Registers hooks that start a database and a worker for the tests of a `describe`, and close them. */
+export function useOwnRuns(options: RunsOptions | (() => RunsOptions) = {}): Runs {
+  return heldBetweenHooks(() => startRuns(typeof options === 'function' ? options() : options));
+}
+
+/** Registers hooks that open something for the tests of a `describe` and close it; it is usable from then on. */
+export function heldBetweenHooks<T extends { close(): Promise<void> }>(open: () => Promise<T>): T {
+  const held = {} as T;
+  before(async () => void Object.assign(held, await open()));
+  after(async () => await held.close?.());
+  return held;
+}
+
+/** Starts a database and a worker; the caller closes them. */
+export async function startRuns(options: RunsOptions = {}): Promise<Runs> {
+  const service = await startRunService(options);
+  return runsIn(service, service.installation, service.close);
+}
+
+async function startRunService({ agents, environment }: RunsOptions): Promise<RunService> {
   const { url, database, installation, close } = await freshInstallation();
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
   const folder = mkdtempSync(join(tmpdir(), 'baton-runs-'));
   const agentsFile = join(folder, 'agents.yml');
-  if (options.agents) writeFileSync(agentsFile, options.agents);
+  if (agents) writeFileSync(agentsFile, agents);
   process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
   useRuntime(log);
   const configuration = readConfiguration({
     ...settingsOn(url),
-    ...(options.agents ? { AGENTS_FILE: agentsFile } : {}),
-    ...options.environment,
+    ...(agents ? { AGENTS_FILE: agentsFile } : {}),
+    ...environment,
   });
   const { client, connection } = await connectTemporal(configuration.payloadKeys);
   const control = createTaskControl({
@@ -83,8 +136,32 @@ export async function startRuns(
     eagerStart: false,
     searchable: true,
   });
-  const sealing = createSealing(configuration.sealingKeys);
+  let worker = await startTaskWorker(configuration, log);
+  return {
+    database,
+    configuration,
+    installation,
+    client,
+    connection,
+    control,
+    lines,
+    async restartWorker() {
+      await worker.close();
+      worker = await startTaskWorker(configuration, log);
+    },
+    async close() {
+      await worker.close();
+      await connection.close();
+      await close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
 
+function runsIn(service: RunService, installation: Installation, close: () => Promise<void>): Runs {
+  const { database, configuration, client, connection, control, lines, restartWorker } = service;
+  const firstLine = lines.length;
+  const sealing = createSealing(configuration.sealingKeys);
   const runs: Runs = {
     database,
     configuration,
@@ -92,8 +169,9 @@ export async function startRuns(
     client,
     connection,
     control,
-    worker: await startTaskWorker(configuration, log),
-    logged: () => lines.join(''),
+    restartWorker,
+    close,
+    logged: () => lines.slice(firstLine).join(''),
     async store({
       title = 'A test',
       rehearsal,
@@ -137,26 +215,24 @@ export async function startRuns(
       if (!row) throw new Error(`no run ${id}`);
       return row;
     },
-    reaches: (id, state, withinMs) =>
+    becomes: (what, id, is, withinMs) =>
       eventually(
-        `${id} is ${state}`,
+        what,
         async () => {
           const row = await runs.row(id);
-          return row.state === state && row;
+          return is(row) && row;
         },
         withinMs,
       ),
+    reaches: (id, state, withinMs) =>
+      runs.becomes(`${id} is ${state}`, id, (row) => row.state === state, withinMs),
     events: (id) => eventsAfter(database, id, 0, 10_000),
     attempts: (id) => callbackAttempts(database, id),
-    async restartWorker() {
-      await runs.worker.close();
-      runs.worker = await startTaskWorker(configuration, log);
-    },
-    async close() {
-      await runs.worker.close();
-      await connection.close();
-      await close();
-      rmSync(folder, { recursive: true, force: true });
+    async ends(id) {
+      await client.workflow
+        .getHandle(id)
+        .result()
+        .catch(() => {});
     },
   };
   return runs;

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
-import { eventually } from '../support/eventually.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { startRuns, useOwnRuns, type Runs } from '../support/runs.ts';
 import { teamText } from '../agents/model-world.ts';
 
 const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
@@ -32,21 +31,17 @@ function hides(text: string, word: RegExp): void {
 
 describe('payloads that are encrypted', function () {
   describe('of runs that are rehearsed', () => {
-    let runs: Runs;
-    before(async () => {
-      runs = await startRuns({ environment: { BATON_PAYLOAD_KEYS: keyOf('k1', 1) } });
-    });
-    after(() => runs.close());
+    const runs = useOwnRuns({ environment: { BATON_PAYLOAD_KEYS: keyOf('k1', 1) } });
 
     it('leave nothing of the work to read in the history', async () => {
       const ask = { step: 2, question: 'May I open the vault?' };
-      const id = await runs.submit({ rehearsal: { ask, fail: { step: 1, times: 1 }, step_ms: 300 } });
-      await eventually('it asks', async () => (await runs.row(id)).question !== null);
+      const id = await runs.submit({ rehearsal: { ask, fail: { step: 1, times: 1 } } });
+      await runs.reaches(id, 'paused');
       const view = await runs.control.view(id);
       assert.equal(view?.question?.text, 'May I open the vault?', 'the query is answered');
       await runs.control.continue(id, { ...person, reason: 'with the blue key' });
       await runs.reaches(id, 'completed');
-      await runs.client.workflow.getHandle(id).result();
+      await runs.ends(id);
       const text = await readable(runs, id);
       assert.match(text, /binary\/encrypted/);
       for (const word of [/vault/, /blue key/, /architect/, /rehearsed/i, /ada@example\.com/]) {
@@ -65,9 +60,7 @@ describe('payloads that are encrypted', function () {
     });
 
     it('are opened by a worker whose newest key is another one', async () => {
-      const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 300 } });
-      await runs.reaches(id, 'executing');
-      await runs.control.pause(id, person);
+      const id = await runs.submit({ rehearsal: { steps: 2, ask: { step: 2, question: 'On?' } } });
       await runs.reaches(id, 'paused');
       runs.configuration.payloadKeys = parseKeyRing(`${keyOf('k2', 2)},${keyOf('k1', 1)}`);
       await runs.restartWorker();
@@ -79,9 +72,7 @@ describe('payloads that are encrypted', function () {
   it('do not keep runs from going on that began in clear', async () => {
     const runs = await startRuns();
     try {
-      const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 300, fail: { step: 1, times: 1 } } });
-      await runs.reaches(id, 'executing');
-      await runs.control.pause(id, person);
+      const id = await runs.submit({ rehearsal: { steps: 2, ask: { step: 2, question: 'On?' } } });
       await runs.reaches(id, 'paused');
       runs.configuration.payloadKeys = parseKeyRing(keyOf('k1', 1));
       await runs.restartWorker();
@@ -131,7 +122,7 @@ describe('payloads that are encrypted', function () {
       const id = await runs.submit({ taskType: 'bug' });
       const { steps, output } = await runs.reaches(id, 'completed');
       assert.match(JSON.stringify(output), /The vault is empty/);
-      await runs.client.workflow.getHandle(id).result();
+      await runs.ends(id);
       for (const workflowId of [id, `${id}:${steps[0]?.id}:1`]) {
         const text = await readable(runs, workflowId);
         assert.match(text, /binary\/encrypted/);

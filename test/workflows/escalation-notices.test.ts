@@ -6,26 +6,24 @@ import { noteEscalation } from '../../src/database/escalations.ts';
 import type { Role } from '../../src/domain/access.ts';
 import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
 import type { DeliveryControl } from '../../src/workflows/control-deliveries.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { useRuns } from '../support/runs.ts';
 
 const REASON = 'Two wishes contradict each other.';
 
 describe('a run that asks for a human', function () {
-  let runs: Runs;
+  const runs = useRuns();
   const people = new Map<Role, string>();
   before(async () => {
-    runs = await startRuns();
     for (const role of ['viewer', 'member', 'admin'] as const) people.set(role, await addPerson(role));
-    const owner = await runs.database.em.fork().findOneOrFail(User, { email: 'admin@example.com' });
+    const owner = await runs.database.em.fork().findOneOrFail(User, { email: runs.installation.admin_email });
     people.set('owner', owner.id);
   });
-  after(() => runs.close());
 
   async function addPerson(role: Role): Promise<string> {
     const [id, em, created_at] = [randomUUIDv7(), runs.database.em.fork(), new Date()];
     await em.insert(User, {
       id,
-      email: `the-${role}@example.com`,
+      email: `${role}-${runs.installation.admin_email}`,
       name: role,
       password_hash: null,
       created_at,
@@ -40,7 +38,7 @@ describe('a run that asks for a human', function () {
   async function escalated(): Promise<string> {
     const id = await runs.submit({ rehearsal: { escalate: { step: 2, reason: REASON } } });
     await runs.reaches(id, 'escalated');
-    await runs.client.workflow.getHandle(id).result();
+    await runs.ends(id);
     return id;
   }
 

@@ -5,7 +5,7 @@ import { FEED_SCHEMAS, feedEvent } from '../../src/domain/feed-schemas.ts';
 import { giveUpCallback } from '../../src/database/callbacks.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { useRuns } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
 /** Holds events against the one description that all readers are given. */
@@ -18,11 +18,7 @@ function checked(events: readonly FeedEvent[]): readonly FeedEvent[] {
 }
 
 describe('the description of the feed', function () {
-  let runs: Runs;
-  before(async () => {
-    runs = await startRuns();
-  });
-  after(() => runs.close());
+  const runs = useRuns();
 
   it('has an example of each type that is as described', () => {
     for (const type of FEED_EVENT_TYPES) {
@@ -58,7 +54,7 @@ describe('the description of the feed', function () {
   });
 
   it('holds for runs that are paused, continued and cancelled by people', async () => {
-    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 2_000 } });
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
     await runs.reaches(id, 'executing');
     await runs.control.pause(id, { by: 'key:test', reason: 'a look' });
     await runs.reaches(id, 'paused');

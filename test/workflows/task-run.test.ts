@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
 import { viewOfRow } from '../../src/database/task-runs.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { useOwnRuns, useRuns } from '../support/runs.ts';
 
 const AGENTS = `
 agents: { ada: { instructions: work } }
-defaults: { run_time_limit: 900 ms, step_time_limit: 400 ms, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 2, maximum_interval: 20 ms } }
+defaults: { run_time_limit: 2 min, step_time_limit: 1 min, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 2, maximum_interval: 20 ms } }
 teams:
-  feature: [{ step: one, agent: ada }]
+  feature: [{ step: one, agent: ada, time_limit: 200 ms }]
   bug: [{ step: left, agent: ada, after: [] }, { step: right, agent: ada, after: [] }, { step: join, agent: ada, after: [left, right] }]
-  spec: [{ step: one, agent: ada }, { step: two, agent: ada }, { step: three, agent: ada }, { step: four, agent: ada }]
-  chore: [{ step: one, agent: ada, time_limit: 1 h }]
+  spec: [{ step: one, agent: ada }, { step: two, agent: ada }]
+  chore: [{ step: one, agent: ada }]
 `;
 
 describe('a run', function () {
-  let runs: Runs;
-  before(async () => {
-    runs = await startRuns();
-  });
-  after(() => runs.close());
+  const runs = useRuns();
 
   it('goes from initializing over planning and executing to completed, and tells each change once', async () => {
     const id = await runs.submit({ rehearsal: { steps: 3, progress_events: 4 } });
@@ -46,34 +42,12 @@ describe('a run', function () {
   });
 
   it('answers its detail by query as the projection has it', async () => {
-    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 1_500 } });
-    await runs.reaches(id, 'executing');
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
+    await runs.becomes('the step is at work', id, ({ steps }) => steps[0]?.status === 'running');
     const asked = await runs.control.view(id);
     assert.deepEqual(asked, viewOfRow(await runs.row(id)));
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
-  });
-
-  it('tries a failing step again and completes when it recovers', async () => {
-    const id = await runs.submit({ rehearsal: { steps: 2, fail: { step: 2, times: 1 } } });
-    const row = await runs.reaches(id, 'completed');
-    assert.equal(row.steps[1]?.attempt, 2);
-    assert.deepEqual(row.errors, []);
-    const failed = (await runs.events(id)).filter((event) => event.type === 'step.failed');
-    assert.deepEqual(
-      failed.map((event) => event.data['retry_in_ms']),
-      [1_000],
-    );
-  });
-
-  it('fails when a step fails more often than its policy allows', async () => {
-    const id = await runs.submit({ rehearsal: { steps: 1, fail: { step: 1, times: 9 } } });
-    const row = await runs.reaches(id, 'failed');
-    assert.equal(row.steps[0]?.attempt, 3);
-    assert.deepEqual(
-      row.errors.map((error) => [error.code, error.step, error.agent]),
-      [['step_failed', 'step-1', 'architect']],
-    );
   });
 
   it('fails at an unrecoverable step, keeps what was done and skips the rest', async () => {
@@ -158,39 +132,40 @@ describe('a run', function () {
   });
 });
 
-describe('the limits of a run', function () {
-  let runs: Runs;
-  before(async () => {
-    runs = await startRuns({ agents: AGENTS });
-  });
-  after(() => runs.close());
+/** How long a run may take, and that pauses do not count, is in time.test.ts. */
+describe('the plan of a run', function () {
+  const runs = useOwnRuns({ agents: AGENTS });
 
-  it('give a step that takes too long another attempt, then fail the run', async () => {
-    const id = await runs.submit({ rehearsal: { step_ms: 10_000 } });
-    const row = await runs.reaches(id, 'failed');
-    assert.ok(['step_timed_out', 'run_timed_out'].includes(row.errors[0]?.code ?? ''));
-  });
-
-  it('fail a run that is active for longer than its plan allows', async () => {
-    const id = await runs.submit({ taskType: 'spec', rehearsal: { step_ms: 300 } });
-    const row = await runs.reaches(id, 'failed');
-    assert.equal(row.errors[0]?.code, 'run_timed_out');
-    assert.ok(row.steps.some((step) => step.status === 'cancelled'));
-  });
-
-  it('do not count the time spent paused', async () => {
-    const id = await runs.submit({ rehearsal: { step_ms: 300 } });
-    await runs.reaches(id, 'executing');
-    await runs.control.pause(id, { by: 'test' });
-    await runs.reaches(id, 'paused');
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
-    await runs.control.continue(id, { by: 'test' });
+  it('has a failing step tried again, and the run completes when it recovers', async () => {
+    const id = await runs.submit({ taskType: 'spec', rehearsal: { fail: { step: 2, times: 1 } } });
     const row = await runs.reaches(id, 'completed');
-    // Longer than the 900 ms of the plan, of which it was active for about 300.
-    assert.ok(row.paused_ms >= 1_100 && (row.duration_ms ?? 0) > row.paused_ms);
+    assert.equal(row.steps[1]?.attempt, 2);
+    assert.deepEqual(row.errors, []);
+    const failed = (await runs.events(id)).filter((event) => event.type === 'step.failed');
+    assert.deepEqual(
+      failed.map((event) => event.data['retry_in_ms']),
+      [10],
+    );
   });
 
-  it('let steps without an order run side by side', async () => {
+  it('fails the run when a step fails more often than its policy allows', async () => {
+    const id = await runs.submit({ taskType: 'chore', rehearsal: { fail: { step: 1, times: 9 } } });
+    const row = await runs.reaches(id, 'failed');
+    assert.equal(row.steps[0]?.attempt, 2);
+    assert.deepEqual(
+      row.errors.map((error) => [error.code, error.step, error.agent]),
+      [['step_failed', 'one', 'ada']],
+    );
+  });
+
+  it('gives a step that takes too long another attempt, then fails the run', async () => {
+    const id = await runs.submit({ rehearsal: { step_ms: 60_000 } });
+    const row = await runs.reaches(id, 'failed');
+    assert.equal(row.errors[0]?.code, 'step_timed_out');
+    assert.equal(row.steps[0]?.attempt, 2);
+  });
+
+  it('lets steps without an order run side by side', async () => {
     const id = await runs.submit({ taskType: 'bug', rehearsal: { step_ms: 260 } });
     const row = await runs.reaches(id, 'completed');
     const [left, right, join] = row.steps;

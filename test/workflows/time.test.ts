@@ -1,91 +1,34 @@
 import assert from 'node:assert/strict';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Runtime, Worker } from '@temporalio/worker';
-import { pino } from 'pino';
-import type { RunRecords } from '../../src/activities/run-records.ts';
-import { parseCatalogue } from '../../src/agents/catalogue.ts';
-import { planRun } from '../../src/agents/plan.ts';
-import type { RunChange } from '../../src/domain/run-change.ts';
-import { taskQueues, type TaskRunInput } from '../../src/workflows/messages.ts';
-import { workflowBundle } from '../../workers/bundle.ts';
-import { services } from '../support/services.ts';
-import { useRuntime } from '../support/runs.ts';
+import type { StepOutcome, StepWork } from '../../src/domain/step-work.ts';
+import type { RunView } from '../../src/domain/task-run.ts';
+import { cancelSignal, continueSignal, pauseSignal } from '../../src/workflows/messages.ts';
+import { entriesOf, playSkipping, useSkippedTime, type SkippedPlay } from './skipped-time.ts';
 
 const HOUR = 3_600_000;
 const AGENTS = `
 agents: { ada: { instructions: work } }
 defaults: { run_time_limit: 24 h, step_time_limit: 30 min, retry: { maximum_attempts: 4, initial_interval: 1 h, backoff_coefficient: 3, maximum_interval: 20 h } }
 teams:
-  feature: [{ step: one, agent: ada }]
+  feature: [{ step: one, agent: ada }, { step: two, agent: ada }]
   bug: [{ step: one, agent: ada }]
   spec: [{ step: one, agent: ada }]
   chore: [{ step: one, agent: ada, retry: { maximum_attempts: 9, initial_interval: 10 h, backoff_coefficient: 1, maximum_interval: 10 h } }]
 `;
+const me = { by: 'key:test' };
 
-/**
- * Long times, on a server whose clock jumps to the next timer. What the run records is kept in memory here: the
- * database has a clock of its own.
- */
+const done = async ({ step }: StepWork): Promise<StepOutcome> => ({
+  kind: 'completed',
+  result: { summary: `${step.name} is done`, usage: null, message: null },
+});
+
+/** Long times, on a server whose clock jumps to the next timer. */
 describe('the clock of a run', function () {
-  let environment: TestWorkflowEnvironment;
-  before(async () => {
-    useRuntime(pino({ level: 'silent' }));
-    const path = await services().testServerPath();
-    environment = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
-  });
-  after(() => environment.teardown());
-
-  async function play(input: Pick<TaskRunInput, 'taskType' | 'rehearsal'>): Promise<RunChange[]> {
-    const changes: RunChange[] = [];
-    const record = (news: RunChange) => {
-      changes.push(news);
-      return { outcome: 'recorded' as const, lastSeq: changes.length };
-    };
-    const catalogue = parseCatalogue(AGENTS, 'test');
-    let ids = 0;
-    const recording: Omit<RunRecords, 'endRun' | 'giveUpCallback'> = {
-      recordRun: async (news) => record(news),
-      planRun: async (news, task) => ({
-        recorded: record(news),
-        planned: planRun(catalogue, task, () => `id-${++ids}`),
-      }),
-    };
-    const failing = async (news: RunChange) => ({
-      recorded: record(news),
-      outcome: { kind: 'failed' as const, message: 'not today' },
-    });
-    const worker = await Worker.create({
-      connection: environment.nativeConnection,
-      taskQueue: taskQueues('time').runs,
-      workflowBundle: await workflowBundle(Runtime.instance().logger),
-      activities: { ...recording, rehearseBriefly: failing },
-    });
-    const workflowId = `time-${input.taskType}-${Math.random()}`;
-    const now = await environment.currentTimeMs();
-    const full: TaskRunInput = {
-      executionId: workflowId,
-      createdAt: new Date(now).toISOString(),
-      hasCallback: false,
-      // The time-skipping server knows no search attributes, as some services do not.
-      findBy: null,
-      ...input,
-    };
-    await worker.runUntil(
-      environment.client.workflow
-        .execute('taskRun', { workflowId, taskQueue: taskQueues('time').runs, args: [full] })
-        .catch(() => {}),
-    );
-    return changes;
-  }
-
-  const startsOf = (changes: RunChange[]) =>
-    changes.flatMap((change) => change.entries).filter((entry) => entry.type === 'step.started');
+  const environment = useSkippedTime();
+  const play = (one: SkippedPlay) => playSkipping(environment, AGENTS, one);
 
   it('waits between the attempts of a step as its policy says, to the second', async () => {
     const changes = await play({ taskType: 'bug', rehearsal: null });
-    const starts = startsOf(changes).map((entry) => Date.parse(entry.at));
+    const starts = entriesOf(changes, 'step.started').map(({ at }) => Date.parse(at));
     const gaps = starts.slice(1).map((start, index) => Math.round((start - (starts[index] ?? 0)) / 1_000));
     assert.deepEqual(gaps, [3_600, 3 * 3_600, 9 * 3_600]);
     assert.equal(changes.at(-1)?.view?.errors[0]?.code, 'step_failed');
@@ -96,7 +39,150 @@ describe('the clock of a run', function () {
     const end = changes.at(-1)?.view;
     assert.equal(end?.state, 'failed');
     assert.equal(end?.errors[0]?.code, 'run_timed_out');
-    assert.ok(Math.abs((end?.duration_ms ?? 0) - 24 * HOUR) < 5_000, `${end?.duration_ms}`);
-    assert.equal(startsOf(changes).length, 3);
+    assert.equal(end?.steps[0]?.status, 'cancelled');
+    assert.equal(Math.round((end?.duration_ms ?? 0) / HOUR), 24);
+    assert.equal(entriesOf(changes, 'step.started').length, 3);
+  });
+
+  const isPaused = ({ state }: RunView) => state === 'paused';
+  const moves = (changes: Awaited<ReturnType<typeof play>>) =>
+    entriesOf(changes, 'state.changed').map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`);
+
+  for (const [phase, rehearsal] of [
+    ['initializing', { start_ms: HOUR }],
+    ['planning', { plan_ms: HOUR }],
+  ] as const) {
+    it(`starts nothing while the run is paused in ${phase}, and goes on there`, async () => {
+      const changes = await play({
+        taskType: 'feature',
+        rehearsal,
+        work: done,
+        async meanwhile(run) {
+          if (phase === 'planning') await run.becomes(phase, ({ state }) => state === phase);
+          await run.handle.signal(pauseSignal, me);
+          const paused = await run.becomes('paused', isPaused);
+          assert.deepEqual([paused.paused_from, paused.paused_by], [phase, 'key:test']);
+          const before = run.changes.length;
+          await run.pass(5 * HOUR);
+          assert.equal(run.changes.length, before, 'nothing happens');
+          await run.handle.signal(continueSignal, me);
+        },
+      });
+      const all = moves(changes);
+      const at = all.indexOf(`${phase} → paused`);
+      assert.deepEqual(all.slice(at, at + 2), [`${phase} → paused`, `paused → ${phase}`]);
+      assert.equal(all.at(-1), 'executing → completed');
+    });
+  }
+
+  it('keeps the result of a step in flight when the run is paused, and starts no other one', async () => {
+    const gate = Promise.withResolvers<void>();
+    const changes = await play({
+      taskType: 'feature',
+      rehearsal: { step_ms: 1_000 },
+      async work(step) {
+        await gate.promise;
+        return await done(step);
+      },
+      async meanwhile(run) {
+        await run.becomes('step one', ({ steps }) => steps[0]?.status === 'running');
+        await run.handle.signal(pauseSignal, me);
+        await run.becomes('paused', isPaused);
+        gate.resolve();
+        const kept = await run.becomes('kept', ({ steps }) => steps[0]?.status === 'completed');
+        assert.equal(kept.state, 'paused');
+        const before = run.changes.length;
+        await run.pass(5 * HOUR);
+        assert.equal(run.changes.length, before, 'nothing happens');
+        assert.equal(entriesOf(run.changes, 'step.started').length, 1);
+        await run.handle.signal(continueSignal, me);
+      },
+    });
+    assert.deepEqual(moves(changes).slice(-3), [
+      'executing → paused',
+      'paused → executing',
+      'executing → completed',
+    ]);
+    assert.equal(entriesOf(changes, 'step.started').length, 2);
+  });
+
+  it('stands still while the run is paused', async () => {
+    let attempts = 0;
+    const changes = await play({
+      taskType: 'bug',
+      rehearsal: null,
+      // Fails once, so that the run rests for an hour.
+      work: async (step) => {
+        attempts += 1;
+        return attempts === 1 ? { kind: 'failed', message: 'not yet' } : await done(step);
+      },
+      async meanwhile(run) {
+        await run.becomes('resting', ({ steps }) => Boolean(steps[0]?.error));
+        await run.handle.signal(pauseSignal, me);
+        await run.becomes('paused', isPaused);
+        await run.pass(48 * HOUR);
+        await run.handle.signal(continueSignal, me);
+      },
+    });
+    const end = changes.at(-1)?.view;
+    assert.deepEqual([end?.state, end?.errors], ['completed', []]);
+    assert.equal(Math.round((end?.paused_ms ?? 0) / HOUR), 48);
+    assert.ok((end?.duration_ms ?? 0) >= (end?.paused_ms ?? 0));
+  });
+
+  it('is of no account to a question, which may wait for days', async () => {
+    const changes = await play({
+      taskType: 'feature',
+      rehearsal: { ask: { step: 2, question: 'May I?' } },
+      work: done,
+      async meanwhile(run) {
+        await run.becomes('asked', isPaused);
+        const before = run.changes.length;
+        await run.pass(72 * HOUR);
+        assert.equal(run.changes.length, before, 'nobody else answers');
+        await run.handle.signal(continueSignal, { ...me, reason: 'yes' });
+      },
+    });
+    const end = changes.at(-1)?.view;
+    assert.deepEqual([end?.state, Math.round((end?.paused_ms ?? 0) / HOUR)], ['completed', 72]);
+  });
+
+  it('has an agent ask only once the pause of a person is over', async () => {
+    const gate = Promise.withResolvers<void>();
+    const changes = await play({
+      taskType: 'feature',
+      rehearsal: { step_ms: 1_000, ask: { step: 2, question: 'May I?' } },
+      async work(step) {
+        await gate.promise;
+        return await done(step);
+      },
+      async meanwhile(run) {
+        await run.becomes('step one', ({ steps }) => steps[0]?.status === 'running');
+        await run.handle.signal(pauseSignal, me);
+        await run.becomes('paused', isPaused);
+        gate.resolve();
+        const held = await run.becomes('kept', ({ steps }) => steps[0]?.status === 'completed');
+        assert.deepEqual([held.question, held.paused_by], [null, 'key:test']);
+        await run.pass(HOUR);
+        await run.handle.signal(continueSignal, me);
+        const asked = await run.becomes('asked', ({ question }) => question !== null);
+        assert.deepEqual([asked.state, asked.paused_by], ['paused', 'agent:ada']);
+        await run.handle.signal(continueSignal, me);
+      },
+    });
+    assert.equal(moves(changes).at(-1), 'executing → completed');
+  });
+
+  it('does not keep a paused run from being cancelled', async () => {
+    const changes = await play({
+      taskType: 'feature',
+      rehearsal: { start_ms: HOUR },
+      async meanwhile(run) {
+        await run.handle.signal(pauseSignal, me);
+        await run.becomes('paused', isPaused);
+        await run.handle.signal(cancelSignal, me);
+      },
+    });
+    assert.equal(moves(changes).at(-1), 'paused → cancelled');
   });
 });

@@ -1,0 +1,40 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { eventually } from '../support/eventually.ts';
+import { useModels } from './model-world.ts';
+
+/** Temporal looks every ten seconds for what it is to delete. */
+const PATIENCE_MS = 150_000;
+
+describe('a run of agents with models that is erased', function () {
+  this.timeout(200_000);
+  const world = useModels();
+
+  it('leaves nothing in Temporal', async () => {
+    const { client } = world.runs;
+    const id = await world.play(() => ({ text: 'Done.' }), { taskType: 'feature' });
+    await world.runs.reaches(id, 'completed');
+    await world.runs.ends(id);
+    const all = await eventually('its three workflows are listed', async () => {
+      const names = await namesOf(id);
+      return names.length === 3 && names;
+    });
+    await world.runs.control.forget(id);
+    const isGone = (name: string) =>
+      client.workflow
+        .getHandle(name)
+        .describe()
+        .then(
+          () => false,
+          (error: unknown) => error instanceof WorkflowNotFoundError,
+        );
+    await Promise.all(all.map((name) => eventually(`${name} is gone`, () => isGone(name), PATIENCE_MS)));
+  });
+
+  /** Ids of the workflows of a run, its own among them. */
+  async function namesOf(id: string): Promise<string[]> {
+    const names: string[] = [];
+    const query = `WorkflowId STARTS_WITH '${id}'`;
+    for await (const { workflowId } of world.runs.client.workflow.list({ query })) names.push(workflowId);
+    return names;
+  }
+});

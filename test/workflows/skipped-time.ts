@@ -1,0 +1,149 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Runtime, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { keepBeating } from '../../src/activities/heartbeat.ts';
+import type { RunRecords } from '../../src/activities/run-records.ts';
+import { parseCatalogue } from '../../src/agents/catalogue.ts';
+import { planRun } from '../../src/agents/plan.ts';
+import type { RunChange } from '../../src/domain/run-change.ts';
+import type { StepOutcome, StepWork } from '../../src/domain/step-work.ts';
+import type { RunView } from '../../src/domain/task-run.ts';
+import { taskQueues, type TaskRunInput } from '../../src/workflows/messages.ts';
+import { workflowBundle } from '../../workers/bundle.ts';
+import { eventually } from '../support/eventually.ts';
+import { useRuntime } from '../support/runs.ts';
+import { services } from '../support/services.ts';
+import { sharedInLane } from '../support/shared.ts';
+
+/** A run on a server whose clock jumps. What it records is kept in memory: the database has a clock of its own. */
+export type SkippedRun = {
+  handle: WorkflowHandle;
+  changes: readonly RunChange[];
+  /** Waits until the recorded view is as wanted. */
+  becomes(what: string, is: (view: RunView) => boolean): Promise<RunView>;
+  /** Lets this much time pass at once. */
+  pass(ms: number): Promise<void>;
+};
+
+export type SkippedPlay = Pick<TaskRunInput, 'taskType' | 'rehearsal'> & {
+  /** The work of a step; it fails unless given. */
+  work?: (work: StepWork) => Promise<StepOutcome>;
+  /** What happens to the run before it is left alone until its end. */
+  meanwhile?: (run: SkippedRun) => Promise<void>;
+};
+
+/** One server for all tests of a lane that only need a clock that jumps. */
+const sharedEnvironment = sharedInLane(
+  async () => {
+    useRuntime(pino({ level: 'silent' }));
+    const path = await services().testServerPath();
+    return await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path } },
+    });
+  },
+  (environment) => environment.teardown(),
+);
+
+/** Registers a hook that gives tests a server whose clock jumps to the next timer whenever nobody works. */
+export function useSkippedTime(): TestWorkflowEnvironment {
+  let environment: TestWorkflowEnvironment | undefined;
+  before(async () => {
+    environment = await sharedEnvironment();
+  });
+  return new Proxy({} as TestWorkflowEnvironment, {
+    get: (_, name) => Reflect.get(environment ?? {}, name, environment),
+  });
+}
+
+const failing = async (): Promise<StepOutcome> => ({ kind: 'failed', message: 'not today' });
+
+/** Runs a task to its end and returns what it recorded. `agents` is the text of the catalogue. */
+export async function playSkipping(
+  environment: TestWorkflowEnvironment,
+  agents: string,
+  { taskType, rehearsal, work = failing, meanwhile = async () => {} }: SkippedPlay,
+): Promise<RunChange[]> {
+  const changes: RunChange[] = [];
+  const record = (news: RunChange) => {
+    changes.push(news);
+    return { outcome: 'recorded' as const, lastSeq: changes.length };
+  };
+  const catalogue = parseCatalogue(agents, 'test');
+  let ids = 0;
+  const recording: Omit<RunRecords, 'endRun' | 'giveUpCallback'> = {
+    recordRun: async (news) => record(news),
+    planRun: async (news, task) => ({
+      recorded: record(news),
+      planned: planRun(catalogue, task, () => `id-${++ids}`),
+    }),
+  };
+  const workflowId = `skipped-${randomUUIDv7()}`;
+  const queues = taskQueues(workflowId);
+  const { nativeConnection: connection, client } = environment;
+  const runs = await Worker.create({
+    connection,
+    taskQueue: queues.runs,
+    workflowBundle: await workflowBundle(Runtime.instance().logger),
+    activities: {
+      ...recording,
+      rehearseBriefly: async (news: RunChange, asked: StepWork) => ({
+        recorded: record(news),
+        outcome: await work(asked),
+      }),
+    },
+  });
+  const steps = await Worker.create({
+    connection,
+    taskQueue: queues.agents,
+    activities: {
+      async rehearse(asked: StepWork) {
+        const stopBeating = keepBeating();
+        return await work(asked).finally(stopBeating);
+      },
+    },
+  });
+  const input: TaskRunInput = {
+    executionId: workflowId,
+    createdAt: new Date(await environment.currentTimeMs()).toISOString(),
+    hasCallback: false,
+    // The time-skipping server knows no search attributes, as some services do not.
+    findBy: null,
+    taskType,
+    rehearsal,
+  };
+  const viewNow = () => changes.findLast(({ view }) => view !== null)?.view as RunView | undefined;
+  await runs.runUntil(
+    steps.runUntil(async () => {
+      const handle = await client.workflow.start('taskRun', {
+        workflowId,
+        taskQueue: queues.runs,
+        args: [input],
+      });
+      const run: SkippedRun = {
+        handle,
+        changes,
+        becomes: (what, is) =>
+          eventually(what, () => {
+            const view = viewNow();
+            return view !== undefined && is(view) && view;
+          }),
+        pass: (ms) => environment.sleep(ms),
+      };
+      try {
+        await meanwhile(run);
+      } catch (error) {
+        await handle.terminate();
+        throw error;
+      }
+      await handle.result().catch(() => {});
+    }),
+  );
+  return changes;
+}
+
+/** The entries of a type that were recorded. */
+export function entriesOf(changes: readonly RunChange[], type: RunChange['entries'][number]['type']) {
+  return changes.flatMap(({ entries }) => entries).filter((entry) => entry.type === type);
+}
