@@ -13,7 +13,14 @@ export type CallbacksAtOnce = {
   close(): Promise<void>;
 };
 
-type Means = { database: Database; attempt: CallbackAttempt };
+type Means = {
+  database: Database;
+  attempt: CallbackAttempt;
+  /** How long a receiver is waited for, unless the usual time. */
+  briefMs?: number;
+  /** How long attempts may go on in a process that is to end, unless the usual time. */
+  graceMs?: number;
+};
 
 /** A receiver that takes longer is waited for apart: meanwhile the run holds a place of a workflow task. */
 const BRIEF_MS = 500;
@@ -22,7 +29,12 @@ const AT_ONCE = 20;
 /** How long attempts may go on in a process that is to end. */
 const GRACE_MS = 5_000;
 
-export function createCallbacksAtOnce({ database, attempt }: Means): CallbacksAtOnce {
+export function createCallbacksAtOnce({
+  database,
+  attempt,
+  briefMs = BRIEF_MS,
+  graceMs = GRACE_MS,
+}: Means): CallbacksAtOnce {
   const underWay = new Set<Promise<boolean>>();
   // An attempt outlives the activity that has begun it.
   const stopping = new AbortController();
@@ -47,20 +59,20 @@ export function createCallbacksAtOnce({ database, attempt }: Means): CallbacksAt
       const calling = first(executionId);
       underWay.add(calling);
       void calling.finally(() => underWay.delete(calling));
-      return await withinMoment(calling);
+      return await within(briefMs, calling);
     },
     async close() {
-      const grace = setTimeout(() => stopping.abort(), GRACE_MS);
+      const grace = setTimeout(() => stopping.abort(), graceMs);
       await Promise.all(underWay);
       clearTimeout(grace);
     },
   };
 }
 
-async function withinMoment(calling: Promise<boolean>): Promise<boolean> {
+async function within(ms: number, calling: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const moment = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), BRIEF_MS);
+    timer = setTimeout(() => resolve(false), ms);
   });
   try {
     return await Promise.race([calling, moment]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
 import { eventually } from '../support/eventually.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { useOwnRuns } from '../support/runs.ts';
 
 const PROGRAM = join(import.meta.dirname, '../support/command-agent.ts');
 const EXAMPLE = join(import.meta.dirname, '../../examples/agents/command/word-count.mjs');
@@ -15,23 +15,25 @@ agents:
   prog: { instructions: Do as the title says., command: { run: [${process.execPath}, ${PROGRAM}], env: [SERVICE_TOKEN] }, limits: { tokens: 1000, on_limit: escalate } }
   counter: { instructions: Count., command: [${process.execPath}, ${EXAMPLE}] }
   nobody: { instructions: Is not there., command: [/nowhere/at-all] }
-defaults: { run_time_limit: 1 min, step_time_limit: 3 s, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
+defaults: { run_time_limit: 10 min, step_time_limit: 5 min, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
 teams:
   feature: [{ step: one, agent: prog }, { step: two, agent: prog }]
   bug: [{ step: one, agent: prog }]
-  spec: [{ step: count, agent: counter }]
-  chore: [{ step: one, agent: nobody, retry: { maximum_attempts: 1, initial_interval: 1 s, backoff_coefficient: 1, maximum_interval: 1 s } }]
+  spec: [{ step: count, agent: counter }, { step: gone, agent: nobody, retry: { maximum_attempts: 1, initial_interval: 1 s, backoff_coefficient: 1, maximum_interval: 1 s } }]
+  chore: [{ step: one, agent: prog, time_limit: 3 s }]
 `;
 
 describe('agents that are programs', function () {
-  let runs: Runs;
-
-  before(async () => {
+  before(() => {
     process.env['SERVICE_TOKEN'] = TOKEN;
-    runs = await startRuns({ agents: CATALOGUE });
   });
-  after(async () => {
-    await runs.close();
+  const runs = useOwnRuns({ agents: CATALOGUE });
+  let lateRun: string;
+  before(async () => {
+    // Its time passes beside the other tests.
+    lateRun = await runs.submit({ taskType: 'chore', title: 'hangs' });
+  });
+  after(() => {
     delete process.env['SERVICE_TOKEN'];
   });
 
@@ -82,10 +84,11 @@ describe('agents that are programs', function () {
     assert.deepEqual(await calls(id), [recorded, recorded]);
   });
 
-  it('work by the example of the documentation', async () => {
+  it('work by the example of the documentation, and end the run with a sentence where they do not exist', async () => {
     const id = await runs.submit({ taskType: 'spec', title: 'Three short words' });
-    const { output } = await runs.reaches(id, 'completed');
+    const { output, errors } = await runs.reaches(id, 'failed');
     assert.match(JSON.stringify(output), /3 words in all/);
+    assert.match(JSON.stringify(errors), /there is no program \/nowhere\/at-all/);
   });
 
   it('see of the environment only what is named for them, and can not hand on a secret of it', async () => {
@@ -125,12 +128,6 @@ describe('agents that are programs', function () {
     });
   }
 
-  it('that do not exist end the run with a sentence', async () => {
-    const id = await runs.submit({ taskType: 'chore', title: 'x' });
-    const row = await runs.reaches(id, 'failed');
-    assert.match(JSON.stringify(row.errors), /there is no program \/nowhere\/at-all/);
-  });
-
   async function pidsOf(id: string): Promise<number[]> {
     const text = await eventually(
       'its pids',
@@ -150,9 +147,8 @@ describe('agents that are programs', function () {
   });
 
   it('are ended when their time is up, and tried again', async () => {
-    const id = await runs.submit({ taskType: 'bug', title: 'hangs' });
-    const pids = await pidsOf(id);
-    const row = await runs.reaches(id, 'failed');
+    const pids = await pidsOf(lateRun);
+    const row = await runs.reaches(lateRun, 'failed');
     assert.equal(row.errors.at(-1)?.code, 'step_timed_out');
     assert.equal(row.errors.at(-1)?.message, 'took longer than 3000 ms');
     assert.ok(pids.every((pid) => !isRunning(pid)));

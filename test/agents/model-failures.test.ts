@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { eventually } from '../support/eventually.ts';
 import { turnOf, type Reply } from '../support/model-server.ts';
 import { teamText, useModels } from './model-world.ts';
 
@@ -8,13 +9,28 @@ function first(...replies: Reply[]): () => Reply {
   return () => replies[count++] ?? { text: 'Done.' };
 }
 
+const CATALOGUE = `
+agents:
+  ada: { instructions: You are Ada. }
+  slow: { instructions: You are slow., limits: { call_time: 2 s } }
+  eve: { instructions: You are Eve., model: anthropic/test }
+defaults: { run_time_limit: 10 min, step_time_limit: 5 min, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
+teams:
+  feature: [{ step: one, agent: slow }]
+  bug: [{ step: one, agent: ada }]
+  spec: [{ step: one, agent: eve }]
+  chore: [{ step: one, agent: ada }]
+`;
+
 describe('a model call that fails', function () {
-  const world = useModels({
-    agents: teamText({ limits: '{ call_time: 1 s }' }).replace(
-      'step: little, agent: eve',
-      '$&, retry: { maximum_attempts: 1, initial_interval: 1 s, backoff_coefficient: 1, maximum_interval: 1 s }',
-    ),
-    environment: { OPENAI_API_KEY: 'sk-another-secret' },
+  const world = useModels({ agents: CATALOGUE, environment: { OPENAI_API_KEY: 'sk-another-secret' } });
+  const ids = new Map<string, string>();
+  const idOf = (what: string) => ids.get(what) ?? assert.fail(what);
+  before(async () => {
+    // Side by side: each waits before it is made again.
+    for (const [what, reply] of PASSING) ids.set(what, await world.play(first(reply)));
+    ids.set('a hang', await world.play(first({ trouble: 'hang' }), { taskType: 'feature' }));
+    for (const [what, reply] of REFUSED) ids.set(what, await world.play(() => reply));
   });
 
   const PASSING: [string, Reply][] = [
@@ -23,13 +39,14 @@ describe('a model call that fails', function () {
     ['a connection that is cut', { trouble: 'cut' }],
     ['an answer that is cut in the middle', { trouble: 'cut in the middle' }],
     ['broken JSON', { trouble: 'broken JSON' }],
-    ['a hang', { trouble: 'hang' }],
   ];
-  for (const [what, reply] of PASSING) {
+  for (const what of [...PASSING.map(([name]) => name), 'a hang']) {
     it(`is made again after ${what}, and nobody notices`, async () => {
-      const id = await world.play(first(reply));
+      const id = idOf(what);
       const { steps, errors } = await world.runs.reaches(id, 'completed');
-      assert.equal(world.asked().length, 2);
+      // A slow machine may be late for the limit of a call more than once.
+      if (what === 'a hang') assert.ok(world.asked(id).length >= 2);
+      else assert.equal(world.asked(id).length, 2);
       assert.equal(steps[0]?.attempt, 1);
       assert.equal(steps[0]?.usage?.model_calls, 1);
       assert.deepEqual(errors, []);
@@ -40,12 +57,26 @@ describe('a model call that fails', function () {
     });
   }
 
-  it('waits as long as the provider asks for', async () => {
-    const began = Date.now();
-    const id = await world.play(first({ status: 429, headers: { 'retry-after': '3' } }));
-    await world.runs.reaches(id, 'completed');
-    assert.ok(Date.now() - began >= 3_000, `${Date.now() - began} ms`);
-    assert.equal(world.asked().length, 2);
+  it('waits as long as the provider asks for, and is made ten times at most', async () => {
+    const id = await world.play(first({ status: 429, headers: { 'retry-after': '120' } }));
+    const pending = await eventually('it waits', async () => {
+      const { steps } = await world.runs.row(id);
+      const child = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
+      const { raw } = await child.describe().catch(() => ({ raw: null }));
+      return raw?.pendingActivities?.find(({ lastFailure }) => lastFailure) ?? null;
+    });
+    assert.equal(Number(pending.currentRetryInterval?.seconds), 120);
+    assert.equal(pending.maximumAttempts, 10);
+    assert.equal(world.asked(id).length, 1);
+    await world.runs.control.cancel(id, { by: 'test' });
+    await world.runs.reaches(id, 'cancelled');
+  });
+
+  it('is not made where the environment lacks the key: the sentence names the variable', async () => {
+    const id = await world.play(() => ({ text: 'never' }), { taskType: 'spec' });
+    const { errors } = await world.runs.reaches(id, 'failed');
+    assert.equal(errors[0]?.message, 'anthropic/test can not be asked: ANTHROPIC_API_KEY is not set');
+    assert.equal(world.asked(id).length, 0);
   });
 
   const REFUSED: [string, Reply, RegExp][] = [
@@ -75,11 +106,11 @@ describe('a model call that fails', function () {
       /quota is used up/,
     ],
   ];
-  for (const [what, reply, sentence] of REFUSED) {
+  for (const [what, , sentence] of REFUSED) {
     it(`ends the run at once after ${what}, in a sentence that says which`, async () => {
-      const id = await world.play(() => reply);
+      const id = idOf(what);
       const { errors } = await world.runs.reaches(id, 'failed');
-      assert.equal(world.asked().length, 1);
+      assert.equal(world.asked(id).length, 1);
       assert.deepEqual([errors[0]?.code, errors[0]?.step, errors[0]?.agent], ['step_failed', 'one', 'ada']);
       assert.match(errors[0]?.message ?? '', sentence);
       assert.ok(!errors[0]?.message.includes('secret'));
@@ -87,33 +118,24 @@ describe('a model call that fails', function () {
       assert.ok(!world.runs.logged().includes('sk-test-secret-key'));
     });
   }
-
-  it('is given up after ten tries; then the policy of the step decides', async () => {
-    const quick: Reply = { status: 503, headers: { 'retry-after-ms': '1' }, message: 'away' };
-    const id = await world.play(() => quick, { taskType: 'chore' });
-    const { errors, steps } = await world.runs.reaches(id, 'failed');
-    assert.equal(steps[0]?.attempt, 1);
-    assert.equal(world.asked().length, 10);
-    assert.match(errors[0]?.message ?? '', /answered 503: away/);
-  });
 });
 
-describe('what a model answers', function () {
+describe('the providers of models', function () {
   const agents = teamText()
-    .replace('You are Ada.', 'You are Ada., model: openai/test')
-    .replace('You are Eve.', 'You are Eve., model: anthropic/test');
-  const world = useModels({ agents, environment: { OPENAI_API_KEY: 'sk-another-secret' } });
-  before(() => {
-    world.server.answering(() => ({ text: 'Done.' }));
+    .replace('You are Ada.', 'You are Ada., model: openai/gpt-test')
+    .replace('You are Bob.', 'You are Bob., model: anthropic/claude-test');
+  const world = useModels({
+    agents,
+    environment: { OPENAI_API_KEY: 'sk-openai', ANTHROPIC_API_KEY: 'sk-anthropic' },
   });
 
-  it('may be a refusal, which ends the run with what the model says', async function () {
+  it('may answer with a refusal, which ends the run with what the model says', async () => {
     const id = await world.play(() => ({ refusal: 'I can not help with that.' }));
     const { errors } = await world.runs.reaches(id, 'failed');
-    assert.match(errors[0]?.message ?? '', /openai\/test refused to answer: I can not help with that\./);
+    assert.match(errors[0]?.message ?? '', /openai\/gpt-test refused to answer: I can not help with that\./);
   });
 
-  it('is nothing to go on with where it has no word, or was cut off: the attempt fails', async () => {
+  it('may answer without a word or be cut off: then the attempt fails', async () => {
     for (const [reply, sentence] of [
       [{ text: '' }, /answered without a word/],
       [{ text: 'And so', finish: 'length' }, /the longest answer/],
@@ -125,23 +147,6 @@ describe('what a model answers', function () {
       const failed = (await world.runs.events(id)).find(({ type }) => type === 'step.failed');
       assert.match(JSON.stringify(failed?.data), sentence);
     }
-  });
-
-  it('is not asked for where the environment lacks the key: the sentence names the variable', async () => {
-    const id = await world.play(() => ({ text: 'never' }), { taskType: 'chore' });
-    const { errors } = await world.runs.reaches(id, 'failed');
-    assert.equal(errors[0]?.message, 'anthropic/test can not be asked: ANTHROPIC_API_KEY is not set');
-    assert.equal(world.asked().length, 0);
-  });
-});
-
-describe('the providers of models', function () {
-  const agents = teamText()
-    .replace('You are Ada.', 'You are Ada., model: openai/gpt-test')
-    .replace('You are Bob.', 'You are Bob., model: anthropic/claude-test');
-  const world = useModels({
-    agents,
-    environment: { OPENAI_API_KEY: 'sk-openai', ANTHROPIC_API_KEY: 'sk-anthropic' },
   });
 
   it('are each asked in their own protocol with their own key, tools and all', async () => {

@@ -21,6 +21,9 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { settingsOn } from '../support/settings.ts';
 
+/** A timer may be over a little before its time by the clock. */
+const TIMER_MS = 5;
+
 /** One process ends the run, another one has the activity of the callbacks' queue; a real database and receiver. */
 describe('the two that send a callback', function () {
   let fresh: FreshInstallation;
@@ -44,16 +47,17 @@ describe('the two that send a callback', function () {
   });
   afterEach(() => receiver.close());
 
-  const attempt = () =>
+  const attempt = (by: Sender = sender) =>
     createCallbackAttempt({
       database,
-      sender,
+      sender: by,
       openSecret: () => 'opened',
       newId: randomUUIDv7,
       clock: () => new Date(),
       traces: UNTRACED,
     });
-  const whoEndsTheRun = () => createCallbacksAtOnce({ database, attempt: attempt() });
+  const whoEndsTheRun = (times: { briefMs?: number; graceMs?: number } = {}) =>
+    createCallbacksAtOnce({ database, attempt: attempt(), ...times });
 
   /** The activity, called again after the waits that it asks for, as Temporal does. */
   async function sendFromTheQueue(): Promise<void> {
@@ -89,7 +93,7 @@ describe('the two that send a callback', function () {
     const letGo = await holdTheRow();
     const atOnce = whoEndsTheRun();
     assert.equal(await atOnce.callBack(id), false);
-    await wait(1_800);
+    await wait(1_600);
     await letGo();
     await atOnce.close();
     assert.deepEqual([await log(), receiver.requests.length], [[], 0]);
@@ -124,22 +128,72 @@ describe('the two that send a callback', function () {
   });
 
   it('keep the second between failure and next attempt, whenever the activity looks', async () => {
-    let answeredAt = 0;
+    const givenUp = Promise.withResolvers<void>();
     receiver.answering((_request, response) => {
       if (receiver.requests.length > 1) return 204;
-      setTimeout(() => {
-        answeredAt = performance.now();
-        response.writeHead(500).end();
-      }, 560);
+      void givenUp.promise.then(() => response.writeHead(500).end());
       return undefined;
     });
     const atOnce = whoEndsTheRun();
     assert.equal(await atOnce.callBack(id), false);
     const sending = sendFromTheQueue();
-    await receiver.receives(2);
-    const gapMs = performance.now() - answeredAt;
+    givenUp.resolve();
     await sending;
-    assert.ok(gapMs >= 1_000, `${gapMs} ms`);
+    const [first, second] = await callbackAttempts(database, id);
+    assert.ok(first?.completed_at && first.next_attempt_at && second);
+    assert.equal(first.next_attempt_at.getTime() - first.completed_at.getTime(), 1_000);
+    assert.ok(second.attempted_at.getTime() >= first.next_attempt_at.getTime() - TIMER_MS);
+    assert.equal(receiver.requests.length, 2);
+  });
+
+  it('leave nothing to do where the receiver takes it while the process that ends the run waits', async () => {
+    const atOnce = whoEndsTheRun({ briefMs: 60_000 });
+    assert.equal(await atOnce.callBack(id), true);
+    assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
+    await atOnce.close();
+  });
+
+  it('break an attempt off with its process, and the next one makes another', async () => {
+    receiver.hanging();
+    const atOnce = whoEndsTheRun({ graceMs: 0 });
+    const calling = atOnce.callBack(id);
+    await receiver.receives(1);
+    await atOnce.close();
+    assert.equal(await calling, false);
+    receiver.answering(204);
+    await sendFromTheQueue();
+    assert.deepEqual(await log(), [
+      [1, null, 'aborted'],
+      [2, 204, null],
+    ]);
+  });
+
+  it('do not fill the process that ends runs with receivers that hang: others are for the queue', async () => {
+    receiver.hanging();
+    const atOnce = whoEndsTheRun({ graceMs: 0 });
+    const many = await Promise.all(Array.from({ length: 20 }, () => storeEndedRun(fresh, receiver.url)));
+    const hanging = many.map((one) => atOnce.callBack(one));
+    await receiver.receives(20);
+    assert.equal(await atOnce.callBack(id), false);
+    assert.deepEqual(await log(), [], 'the queue makes the first attempt');
+    await atOnce.close();
+    assert.deepEqual(new Set(await Promise.all(hanging)), new Set([false]));
+  });
+
+  it('give the whole of an attempt 10 s', async () => {
+    const limits: (number | undefined)[] = [];
+    const watched: Sender = {
+      ...sender,
+      attempt: async (request) => {
+        limits.push(request.timeoutMs);
+        return await sender.attempt({ ...request, timeoutMs: 200 });
+      },
+    };
+    receiver.dripping();
+    const pending = await pendingCallback(database, id);
+    assert.ok(pending);
+    await assert.rejects(attempt(watched)(pending, new AbortController().signal));
+    assert.deepEqual([limits, await log()], [[10_000], [[1, 200, 'timeout']]]);
   });
 
   it('begin nothing where the process is to end already', async () => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';
@@ -5,11 +6,21 @@ import { useModels } from './model-world.ts';
 /** Temporal looks every ten seconds for what it is to delete. */
 const PATIENCE_MS = 150_000;
 
-describe('a run of agents with models that is erased', function () {
+describe('agents with models', function () {
   this.timeout(200_000);
   const world = useModels();
 
-  it('leaves nothing in Temporal', async () => {
+  it('are given up on after ten failed calls of a model, and then try again by the policy of the step', async () => {
+    const away = { status: 503, headers: { 'retry-after-ms': '1' } };
+    let calls = 0;
+    const id = await world.play(() => (++calls <= 10 ? away : { text: 'Done.' }));
+    const { steps } = await world.runs.reaches(id, 'completed');
+    assert.deepEqual([steps[0]?.attempt, calls], [2, 11]);
+    const failed = (await world.runs.events(id)).find(({ type }) => type === 'step.failed');
+    assert.match(JSON.stringify(failed?.data), /answered 503/);
+  });
+
+  it('leave nothing in Temporal of a run that is erased', async () => {
     const { client } = world.runs;
     const id = await world.play(() => ({ text: 'Done.' }), { taskType: 'feature' });
     await world.runs.reaches(id, 'completed');
