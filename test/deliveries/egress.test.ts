@@ -8,7 +8,11 @@ import { services } from '../support/services.ts';
 
 describe('deliveries on their way out', function () {
   let world: Deliveries;
-  afterEach(() => world.close());
+  const open: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    await world?.close();
+    await Promise.all(open.splice(0).map((one) => one.close()));
+  });
 
   const settled = (webhookId: string) =>
     eventually('attempted', async () => {
@@ -19,6 +23,7 @@ describe('deliveries on their way out', function () {
   it('reach no special address, by the first attempt, by hand or as a test, whatever a webhook names', async () => {
     world = await startDeliveries({ environment: { OUTBOUND_ALLOW: '' } });
     const receiver = await startReceiver();
+    open.push(receiver);
     const webhookId = await world.webhook({ url: `http://localhost:${receiver.port}/` });
     await world.publish([{}]);
     const { id } = await settled(webhookId);
@@ -36,15 +41,16 @@ describe('deliveries on their way out', function () {
     );
     assert.match(attempts[0]?.message ?? '', /loopback/);
     assert.equal(receiver.connections(), 0);
-    await receiver.close();
   });
 
   it('go through the configured proxy, to the address that was judged', async () => {
     const proxy = await startProxy();
+    open.push(proxy);
     world = await startDeliveries({
       environment: { OUTBOUND_PROXY: proxy.url.replace('//', '//user:password@') },
     });
     const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    open.push(receiver);
     const webhookId = await world.webhook({ url: `${receiver.url}/hook` });
     await world.publish([{}]);
     const row = await settled(webhookId);
@@ -56,6 +62,5 @@ describe('deliveries on their way out', function () {
     );
     assert.equal(proxy.asked[0]?.authorization, `Basic ${Buffer.from('user:password').toString('base64')}`);
     assert.equal(receiver.requests[0]?.headers.host, `localhost:${receiver.port}`);
-    await Promise.all([receiver.close(), proxy.close()]);
   });
 });

@@ -54,7 +54,7 @@ describe('the disabling of a webhook', function () {
     const webhookId = await disable();
     await server.receives(ADMINS.length);
     // Whatever else was on its way would be here by then.
-    await wait(500);
+    await wait(300);
     assert.deepEqual(server.mails.flatMap(({ to }) => to).toSorted(), ADMINS);
     const notices = await eventually('noted as mailed', async () => {
       const rows = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);

@@ -96,9 +96,8 @@ describe('an attempt by way of a listener', function () {
 
   it('fails at once where nobody listens', async () => {
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
-    const { failure, message, duration_ms: ms } = await attempt();
+    const { failure, message } = await attempt();
     assert.deepEqual([failure, message], ['connection_failed', 'Nobody is listening']);
-    assert.ok(ms < 1_000);
   });
 
   it('fails where the webhook is deleted', async () => {
@@ -130,14 +129,12 @@ describe('an attempt by way of a listener', function () {
   });
 
   it('times out where the answer does not come, and where nobody takes it', async () => {
-    const attempting = attempt(400);
+    const untaken = await attempt(300);
+    assert.deepEqual([untaken.failure, untaken.message], ['timeout', 'No listener took it in time']);
+    const attempting = attempt(2_000);
     await taken();
-    assert.deepEqual(await attempting.then(({ failure, message }) => [failure, message]), [
-      'timeout',
-      'The listener did not answer in time',
-    ]);
-    const { failure, message } = await attempt(400);
-    assert.deepEqual([failure, message], ['timeout', 'No listener took it in time']);
+    const { failure, message } = await attempting;
+    assert.deepEqual([failure, message], ['timeout', 'The listener did not answer in time']);
   });
 
   it('ends when it is given up', async () => {

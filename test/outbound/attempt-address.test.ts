@@ -47,7 +47,6 @@ describe('where an outgoing attempt goes', () => {
     const { ca } = await authority;
     const record = await post(sender({ ca, lookup: async () => ['127.0.0.2', '127.0.0.3'] }), secure.url);
     assert.deepEqual([record.outcome, record.address], ['succeeded', '127.0.0.3'], record.message ?? '');
-    assert.ok(record.duration_ms < 2_000);
     await Promise.all([secure.close(), silent.close()]);
   });
 

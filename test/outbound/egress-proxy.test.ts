@@ -132,6 +132,5 @@ describe('through an egress proxy', () => {
     const proxy = await proxyWith();
     const record = await post(sender({ proxy: proxy.url, lookup: here }), receiver.url, { timeoutMs: 200 });
     assert.equal(record.failure, 'timeout');
-    assert.ok(record.duration_ms < 1_000);
   });
 });

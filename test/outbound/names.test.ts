@@ -51,9 +51,8 @@ describe('a name', function () {
 
   it('is not kept waiting for an IPv6 answer that does not come', async () => {
     server.tell('a.test', ['192.0.2.1'], 'silent');
-    const begun = performance.now();
     assert.deepEqual(await look('a.test'), ['192.0.2.1']);
-    assert.ok(performance.now() - begun < 1_000);
+    assert.deepEqual(server.questions.toSorted(), ['A a.test', 'AAAA a.test'], 'not asked a second time');
   });
 
   it('is looked for in the hosts file first, whatever its case and with a dot at its end', async () => {
@@ -88,18 +87,19 @@ describe('a name', function () {
     const dead = Array.from({ length: 50 }, (_, number) => `dead-${number}.test`);
     for (const name of dead) server.tell(name, 'silent', 'silent');
     const ours = sender({ lookup: look });
-    const late = dead.map((name) => post(ours, `http://${name}/`, { timeoutMs: 1_500 }));
-    const begun = performance.now();
+    const givingUp = new AbortController();
+    let ended = 0;
+    const late = dead.map(async (name) => {
+      const record = await post(ours, `http://${name}/`, { signal: givingUp.signal });
+      ended += 1;
+      return record.failure;
+    });
     for (let count = 0; count < 20; count += 1) {
       assert.equal((await post(ours, receiver.url)).outcome, 'succeeded');
     }
-    assert.ok(performance.now() - begun < 1_000, `${performance.now() - begun} ms`);
-    for (const record of await Promise.all(late)) {
-      assert.deepEqual(
-        [record.failure, record.message],
-        ['timeout', 'The name was not looked up within 1.5 s'],
-      );
-    }
+    assert.equal(ended, 0, 'the dead ones are still looked up');
+    givingUp.abort();
+    assert.deepEqual(new Set(await Promise.all(late)), new Set(['aborted']));
     await cleanUp();
     await receiver.close();
   });

@@ -27,5 +27,5 @@ export function post(
 ): Promise<AttemptRecord> {
   const body = Buffer.from('{"hello":"there"}');
   const headers = { 'content-type': 'application/json' };
-  return sender.attempt({ url, headers, body, timeoutMs: 3_000, maxResponseBytes: 1_024, ...wish });
+  return sender.attempt({ url, headers, body, timeoutMs: 30_000, maxResponseBytes: 1_024, ...wish });
 }
