@@ -6,6 +6,7 @@ import { statements } from '../../src/database/connect.ts';
 import { beginListening, stopListening } from '../../src/database/listeners.ts';
 import { startNotifications, type Notifications } from '../../src/database/notifications.ts';
 import { answerRequest, takeRequests } from '../../src/database/relays.ts';
+import { LISTENER_BACK_MS } from '../../src/domain/limits.ts';
 import type { RelayAnswer, RelayRequest } from '../../src/domain/channel.ts';
 import { type Deliveries, startDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -32,7 +33,12 @@ describe('an attempt by way of a listener', function () {
     notifications = await startNotifications(configuration.databaseUrl, pino({ level: 'silent' }), [
       'relayAnswers',
     ]);
-    relay = createRelay({ database, notifications, onTrouble: (error) => assert.fail(String(error)) });
+    relay = createRelay({
+      database,
+      notifications,
+      onTrouble: (error) => assert.fail(String(error)),
+      lookMs: 100,
+    });
   });
   after(async () => {
     await notifications.close();
@@ -47,7 +53,7 @@ describe('an attempt by way of a listener', function () {
     assert.deepEqual(rows, [], 'nothing is left behind');
   });
 
-  const attempt = (timeoutMs = 10_000, signal?: AbortSignal) =>
+  const attempt = (timeoutMs = 40_000, signal?: AbortSignal) =>
     relay.attempt({
       webhookId,
       deliveryId: webhookId,
@@ -107,9 +113,13 @@ describe('an attempt by way of a listener', function () {
 
   it('fails where the listener has left and does not come back', async () => {
     const begun = await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
-    const attempting = attempt(20_000);
+    const attempting = attempt(40_000);
     await taken();
     await stopListening(deliveries.database, { webhookId, until: begun ?? '' });
+    const { listening_until: until } = await deliveries.webhookRow(webhookId);
+    assert.ok((until?.getTime() ?? Infinity) <= Date.now() + LISTENER_BACK_MS);
+    // As if its time to come back were over.
+    await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
     const { failure, message } = await attempting;
     assert.deepEqual([failure, message], ['connection_closed', 'The listener left before it answered']);
   });
@@ -139,7 +149,7 @@ describe('an attempt by way of a listener', function () {
 
   it('ends when it is given up', async () => {
     const giving = new AbortController();
-    const attempting = attempt(10_000, giving.signal);
+    const attempting = attempt(40_000, giving.signal);
     await taken();
     giving.abort();
     assert.equal((await attempting).failure, 'aborted');

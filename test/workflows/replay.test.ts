@@ -14,6 +14,7 @@ import { TASK_TYPES } from '../../src/domain/task-run.ts';
 import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
+import { announcedSeed, createRandom, type Random } from '../support/random.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
 import { playModels } from './model-plays.ts';
@@ -59,7 +60,10 @@ describe('whatever a run does', function () {
   it('replays: forty runs with pauses, continues and cancels at random moments', async () => {
     const runs = await startRuns();
     try {
-      const ids = await Promise.all(Array.from({ length: 40 }, (_, number) => playAtRandom(runs, number)));
+      const random = createRandom(announcedSeed());
+      const ids = await Promise.all(
+        Array.from({ length: 40 }, (_, number) => playAtRandom(runs, number, random.fork())),
+      );
       const bundle = await workflowBundle(new DefaultLogger('ERROR'));
       for (const id of ids) {
         const handle = runs.client.workflow.getHandle(id);
@@ -75,8 +79,8 @@ describe('whatever a run does', function () {
   });
 });
 
-async function playAtRandom(runs: Runs, number: number): Promise<string> {
-  const below = (limit: number) => Math.floor(Math.random() * limit);
+async function playAtRandom(runs: Runs, number: number, random: Random): Promise<string> {
+  const below = (limit: number) => random.whole(0, limit - 1);
   const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   const taskType = TASK_TYPES[number % TASK_TYPES.length] ?? 'feature';
   const rehearsal = {

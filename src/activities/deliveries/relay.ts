@@ -29,13 +29,19 @@ export type Relay = {
   attempt(request: RelayedAttempt): Promise<AttemptRecord>;
 };
 
-type Means = { database: Database; notifications: Notifications; onTrouble: (error: unknown) => void };
+type Means = {
+  database: Database;
+  notifications: Notifications;
+  onTrouble: (error: unknown) => void;
+  /** How often a request that waits is looked at, unless every five seconds. */
+  lookMs?: number;
+};
 
 /** How often a request that waits is looked at: its listener may be gone, and what is told may be missed. */
 const LOOK_MS = 5_000;
 
 /** Relays over the database, through which a worker reaches any process that a listener is connected to. */
-export function createRelay({ database, notifications, onTrouble }: Means): Relay {
+export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_MS }: Means): Relay {
   /** How a request stands; while the database is away it is not known. */
   async function look(id: string) {
     try {
@@ -48,7 +54,7 @@ export function createRelay({ database, notifications, onTrouble }: Means): Rela
 
   async function outcome(id: string, until: number, bell: Bell, signal?: AbortSignal): Promise<Outcome> {
     for (;;) {
-      if (!signal?.aborted) await bell.within(Math.min(LOOK_MS, until - performance.now()));
+      if (!signal?.aborted) await bell.within(Math.min(lookMs, until - performance.now()));
       const now = await look(id);
       if (signal?.aborted || now === null) return failure('aborted', 'The attempt was given up');
       if (now !== 'unknown' && now.answer) return now.answer;
