@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { sql } from 'kysely';
+import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
+import { statements } from '../../src/database/connect.ts';
+import { ago, count, KEPT, runActivity, startWorld, storeDeliveries, type World } from './old-rows.ts';
+
+describe('the removal of very many old rows', function () {
+  this.timeout(180_000);
+  let world: World;
+  beforeEach(async () => {
+    world = await startWorld();
+  });
+  afterEach(() => world.close());
+
+  const activities = () => createRetentionActivities({ database: world.database, kept: KEPT });
+
+  it('of a hundred thousand goes in batches of five thousand at most', async () => {
+    const many = 100_000;
+    await storeDeliveries(world, { at: ago(100), rows: many });
+    await storeDeliveries(world, { at: ago(10), rows: 1_000 });
+    await sql`analyze`.execute(statements(world.database));
+    const { eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups } = activities();
+    for (const activity of [eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups]) {
+      const { rows, beats } = await runActivity(activity);
+      assert.equal(rows, many);
+      const steps = beats.map((beat, index) => beat.rows - (beats[index - 1]?.rows ?? 0));
+      assert.ok(Math.max(...steps) <= BATCH_ROWS, `${Math.max(...steps)}`);
+      assert.ok(beats.length <= many / BATCH_ROWS + 1, `${beats.length} batches`);
+    }
+    for (const table of ['events', 'deliveries', 'delivery_attempts', 'event_groups']) {
+      assert.equal(await count(world, table), 1_000, table);
+    }
+  });
+
+  it('reads no table whole, however many rows it has', async () => {
+    const one = await startWorld(1);
+    try {
+      for (const days of [120, 60, 3]) {
+        await storeDeliveries(one, { at: ago(days), rows: 10_000 });
+        await storeDeliveries(one, { at: ago(days - 1), rows: 2_000, status: 'skipped' });
+      }
+      await sql`analyze`.execute(statements(one.database));
+      const tables = ['events', 'deliveries', 'delivery_attempts', 'event_groups'];
+      const before = await sequentialScans(one, tables);
+      const all = createRetentionActivities({ database: one.database, kept: KEPT });
+      const inOrder: (() => Promise<number>)[] = [
+        all.eraseEventPayloads,
+        all.eraseAnswers,
+        all.removeSkipped,
+        all.removeDeliveries,
+        all.removeEvents,
+        all.removeGroups,
+      ];
+      for (const activity of inOrder) assert.ok((await runActivity(activity)).rows > 0);
+      assert.deepEqual(await sequentialScans(one, tables), before);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
+/** How often each table was read whole so far, by the world's only connection. */
+async function sequentialScans({ database }: World, tables: readonly string[]) {
+  const db = statements(database);
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await sql<{ relname: string; seq_scan: string }>`
+    select relname, seq_scan from pg_stat_user_tables where relname = any(${[...tables]}::text[]) order by relname
+  `.execute(db);
+  return rows;
+}
