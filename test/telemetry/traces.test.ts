@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { teamText } from '../agents/model-world.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
@@ -14,6 +14,7 @@ import { startObserved, WEBHOOK, type ObservedService } from './observed.ts';
 
 const PARTS = ['api', 'task-worker', 'delivery-worker'] as const;
 const SECRET = 'a-secret-of-the-webhook';
+const MODEL_KEY = 'a-key-of-the-models';
 const TOLD = `words-that-stay-here-${randomBytes(8).toString('hex')}`;
 
 /** A caller's own place in its own trace. */
@@ -32,17 +33,28 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
     let collector: Collector;
     let service: ObservedService;
     let receiver: Receiver;
+    let models: ModelServer;
+    const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
 
     before(async () => {
       collector = await startCollector();
+      models = await startModelServer(() => ({ text: `Done: ${TOLD}` }));
+      writeFileSync(join(folder, 'agents.yml'), teamText());
       receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
       service = await startObserved(
         {
           OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
           OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-token',
           OTEL_BSP_SCHEDULE_DELAY: '100',
+          AGENTS_FILE: join(folder, 'agents.yml'),
+          DEFAULT_MODEL: 'openai-compatible/test',
+          OPENAI_COMPATIBLE_BASE_URL: models.url,
+          OPENAI_COMPATIBLE_API_KEY: MODEL_KEY,
           ...(payloads === 'encrypted'
-            ? { BATON_PAYLOAD_KEYS: `p:${randomBytes(32).toString('base64')}` }
+            ? {
+                BATON_PAYLOAD_KEYS: `p:${randomBytes(32).toString('base64')}`,
+                OTEL_SERVICE_NAME: 'named-by-the-operator',
+              }
             : {}),
         },
         PARTS,
@@ -51,9 +63,13 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
     after(async () => {
       await service?.close();
       await receiver?.close();
+      await models?.close();
       await collector?.close();
+      rmSync(folder, { recursive: true });
     });
 
+    /** What the spans of a process are told as. */
+    const nameOf = (name: string) => (payloads === 'encrypted' ? 'named-by-the-operator' : name);
     const spansIn = (traceId: string) => collector.spans.filter((span) => span.traceId === traceId);
 
     /** The spans from one of these upwards to the root. */
@@ -102,13 +118,13 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       const root = spans.find(({ name }) => name === 'POST /api/v1/tasks');
       assert.deepEqual(
         [root?.parentSpanId, root?.kind, root?.of, root?.attributes['http.response.status_code']],
-        [caller.spanId, 'SERVER', 'baton-api', 201],
+        [caller.spanId, 'SERVER', nameOf('baton-api'), 201],
       );
       assert.equal(root?.attributes['baton.request_id'], answer.headers.get('x-request-id'));
       const step = spans.find(({ name }) => name === 'activity rehearse');
       assert.deepEqual(
         [step?.of, step?.attributes['baton.execution_id']],
-        ['baton-task-worker', id],
+        [nameOf('baton-task-worker'), id],
         spans.map(({ name }) => name).join(', '),
       );
       assert.ok(step && upwards(spans, step).includes('workflow taskRun'));
@@ -209,22 +225,44 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       }
     });
 
+    it('name models and agents with each call', async () => {
+      const caller = callersTrace();
+      const { project_id } = service.installation;
+      const task = { title: TOLD, description: TOLD, project_id, task_type: 'bug' };
+      const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
+      const { execution_id: id } = (await answer.json()) as { execution_id: string };
+      const spans = await eventually('the workflow of the run has ended', () => {
+        const found = spansIn(caller.traceId);
+        return found.some(({ name }) => name === 'workflow taskRun') && found;
+      });
+      const call = spans.find(({ name }) => name === 'activity invokeModel');
+      assert.deepEqual(
+        ['baton.model', 'baton.agent', 'baton.execution_id'].map((name) => call?.attributes[name]),
+        ['openai-compatible/test', 'ada', id],
+      );
+      assert.ok(spans.some(({ name }) => name === 'workflow agentStep'));
+    });
+
     it('hold no secret, no text of anybody and no query', async () => {
       const { api_key: key } = service.installation;
       await eventually('the spans are there', () => collector.spans.length > 50);
       const everything = collector.bytes();
-      for (const secret of [SECRET, TOLD, key, 'collector-token']) {
+      for (const secret of [SECRET, MODEL_KEY, 'You are Ada', TOLD, key, 'collector-token']) {
         assert.ok(!everything.includes(secret), `${secret} is in a span`);
       }
       const rest = PARTS.flatMap((name) => service.logged(name)).map((line) => JSON.stringify(line));
-      for (const secret of [SECRET, key, 'collector-token']) {
+      for (const secret of [SECRET, MODEL_KEY, key, 'collector-token']) {
         assert.ok(!rest.some((line) => line.includes(secret)), `${secret} is in a log`);
       }
     });
 
     it('are named in the lines of the log, with the ids of what they are about', async () => {
       const caller = callersTrace();
-      const task = { title: 'Another', project_id: service.installation.project_id };
+      const task = {
+        title: 'Another',
+        project_id: service.installation.project_id,
+        metadata: { rehearsal: {} },
+      };
       const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
       const { execution_id: id } = (await answer.json()) as { execution_id: string };
       const line = await eventually(
@@ -252,55 +290,6 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
     });
   });
 }
-
-describe('traces of agents', function () {
-  this.timeout(180_000);
-
-  it('name models and agents with each call, and hold nothing of what they say', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
-    const collector = await startCollector();
-    const models = await startModelServer(() => ({ text: `Done: ${TOLD}` }));
-    writeFileSync(join(folder, 'agents.yml'), teamText());
-    const service = await startObserved(
-      {
-        AGENTS_FILE: join(folder, 'agents.yml'),
-        DEFAULT_MODEL: 'openai-compatible/test',
-        OPENAI_COMPATIBLE_BASE_URL: models.url,
-        OPENAI_COMPATIBLE_API_KEY: SECRET,
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        OTEL_BSP_SCHEDULE_DELAY: '100',
-        OTEL_SERVICE_NAME: 'named-by-the-operator',
-      },
-      ['api', 'task-worker'],
-    );
-    try {
-      const caller = callersTrace();
-      const { project_id } = service.installation;
-      const task = { title: TOLD, description: TOLD, project_id, task_type: 'bug' };
-      const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
-      const { execution_id: id } = (await answer.json()) as { execution_id: string };
-      await eventually(
-        'the workflow of the run has ended',
-        () => collector.spans.some(({ name }) => name === 'workflow taskRun'),
-        60_000,
-      );
-      const call = collector.spans.find(({ name }) => name === 'activity invokeModel');
-      assert.equal(call?.traceId, caller.traceId);
-      assert.deepEqual(
-        ['baton.model', 'baton.agent', 'baton.execution_id'].map((name) => call?.attributes[name]),
-        ['openai-compatible/test', 'ada', id],
-      );
-      assert.ok(collector.spans.some(({ name }) => name === 'workflow agentStep'));
-      assert.ok(collector.spans.every(({ of }) => of === 'named-by-the-operator'));
-      for (const words of [TOLD, SECRET, 'You are Ada']) assert.ok(!collector.bytes().includes(words), words);
-    } finally {
-      await service.close();
-      await models.close();
-      await collector.close();
-      rmSync(folder, { recursive: true });
-    }
-  });
-});
 
 describe('without traces', function () {
   const world = useWorld();
