@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordCall } from '../../src/database/agent-calls.ts';
 import { addPerson } from '../support/people.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useOwnWorld } from '../support/world.ts';
 
 const CATALOGUE = `
 servers:
@@ -24,21 +24,15 @@ teams:
 `;
 
 describe('GET /api/v1/agents', function () {
-  let world: World;
-  let folder: string;
+  const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
+  const file = join(folder, 'agents.yml');
+  writeFileSync(file, CATALOGUE);
+  const world = useOwnWorld({ environment: { AGENTS_FILE: file }, worker: false });
   let owner: string;
-
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
-    const file = join(folder, 'agents.yml');
-    writeFileSync(file, CATALOGUE);
-    world = await startWorld({ environment: { AGENTS_FILE: file }, worker: false });
     owner = await world.signIn();
   });
-  after(async () => {
-    await world.close();
-    rmSync(folder, { recursive: true });
-  });
+  after(() => rmSync(folder, { recursive: true }));
 
   it('shows who there is, what each works by, and the teams', async () => {
     const { status, json } = await world.send('GET', '/api/v1/agents');

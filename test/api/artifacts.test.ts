@@ -4,14 +4,10 @@ import { createArtifactActivities } from '../../src/activities/agents/artifacts.
 import { MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/limits.ts';
 import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('what agents leave behind', function () {
-  let world: World;
-  before(async () => {
-    world = await startWorld();
-  });
-  after(() => world.close());
+  const world = useWorld();
 
   const list = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/artifacts`)).json.data;
   const fetchOne = (id: string, name: string) =>

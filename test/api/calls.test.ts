@@ -2,19 +2,17 @@ import assert from 'node:assert/strict';
 import { recordCall, type NewCall } from '../../src/database/agent-calls.ts';
 import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('the calls of a run', function () {
-  let world: World;
+  const world = useWorld();
   let id: string;
   let stepId: string;
   before(async () => {
-    world = await startWorld();
     const { json } = await world.submit({ metadata: { rehearsal: { steps: 2 } } });
     id = json.execution_id;
     stepId = (await world.reaches(id, 'completed')).json.steps[0].id;
   });
-  after(() => world.close());
 
   const BEGAN = Date.parse('2026-01-31T12:00:00.000Z');
   const call = (number: number, more: Partial<NewCall> = {}): NewCall => ({

@@ -4,14 +4,10 @@ import { CHANNEL_CODES } from '../../src/domain/channel.ts';
 import { FEED_EVENT_TYPES } from '../../src/domain/feed-events.ts';
 import { channelDocument } from '../../src/api/docs/asyncapi.ts';
 import { ANSWERS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from '../../src/api/docs/channel-words.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('the description of the live channel', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   const read = (path: string) => world.send('GET', path, { key: null });
 

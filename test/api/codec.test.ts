@@ -5,30 +5,26 @@ import { isClosed } from '../../src/security/payload-codec.ts';
 import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
 import { services } from '../support/services.ts';
 import { addPerson } from '../support/people.ts';
-import { startWorld, type Received, type World } from '../support/world.ts';
+import { type Received, useOwnWorld, useWorld } from '../support/world.ts';
 
 const UI = 'http://localhost:8233';
 const TOKEN = 'a-token-of-more-than-32-characters-for-the-cli';
 
 describe('the codec server', function () {
-  let world: World;
+  const world = useOwnWorld({
+    environment: {
+      BATON_PAYLOAD_KEYS: `k1:${Buffer.alloc(32, 3).toString('base64')}`,
+      BATON_CODEC_TOKEN: TOKEN,
+      TEMPORAL_UI_URL: UI,
+    },
+  });
   let owner: string;
   let connection: NativeConnection;
   before(async () => {
     connection = await NativeConnection.connect({ address: services().temporalAddress });
-    world = await startWorld({
-      environment: {
-        BATON_PAYLOAD_KEYS: `k1:${Buffer.alloc(32, 3).toString('base64')}`,
-        BATON_CODEC_TOKEN: TOKEN,
-        TEMPORAL_UI_URL: UI,
-      },
-    });
     owner = await world.signIn();
   });
-  after(async () => {
-    await world.close();
-    await connection.close();
-  });
+  after(() => connection.close());
 
   const call = (work: string, payloads: unknown, headers: Record<string, string>): Promise<Received> =>
     world.send('POST', `/codec/${work}`, { key: null, body: { payloads }, headers });
@@ -132,13 +128,12 @@ describe('the codec server', function () {
     assert.equal((await world.send('GET', '/codec/decode', { key: null })).status, 405);
     assert.equal((await world.send('POST', '/codec/other', { key: null })).status, 404);
   });
+});
 
-  it('is not there where payloads are not encrypted', async () => {
-    const plain = await startWorld({ worker: false });
-    try {
-      assert.equal((await plain.send('POST', '/codec/decode', { key: null, body: {} })).status, 404);
-    } finally {
-      await plain.close();
-    }
+describe('the codec server, without keys for payloads', () => {
+  const world = useWorld();
+
+  it('is not there', async () => {
+    assert.equal((await world.send('POST', '/codec/decode', { key: null, body: {} })).status, 404);
   });
 });

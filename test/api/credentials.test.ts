@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, SignJWT, type JWTPayload } from 'jose';
+import { sql } from 'kysely';
+import { statements } from '../../src/database/connect.ts';
+import { TOKEN_SECONDS } from '../../src/domain/limits.ts';
 import { eventually } from '../support/eventually.ts';
-import { assertProblem } from './problems.ts';
-import { startWorld, type Received, type Sent, type World } from '../support/world.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { assertProblem, assertWithin } from './problems.ts';
+import { type Received, type Sent, useOwnWorld, useWorld } from '../support/world.ts';
 
-const RING_KEY = Buffer.alloc(32, 7);
 const TASKS = '/api/v1/tasks';
 
 describe('credentials', () => {
-  let world: World;
+  const world = useWorld();
   let owner: string;
   before(async () => {
-    world = await startWorld({
-      worker: false,
-      environment: { BATON_TOKEN_KEYS: `test:${RING_KEY.toString('base64')}` },
-    });
     owner = await world.signIn();
   });
-  after(async () => await world.close());
 
   const list = (sent: Sent) => world.send('GET', TASKS, sent);
   const refusedAs = (received: Received) => assertProblem(received, 401, 'unauthenticated');
@@ -67,15 +63,20 @@ describe('credentials', () => {
   });
 
   it('that have expired are refused', async () => {
-    const { json } = await newKey({ expires_at: new Date(Date.now() + 300).toISOString() });
-    assert.equal((await list({ key: json.key })).status, 200);
-    await eventually('the key has expired', async () => (await list({ key: json.key })).status === 401);
+    const inAnHour = { expires_at: new Date(Date.now() + 3_600_000).toISOString() };
+    const [valid, expired] = [(await newKey(inAnHour)).json, (await newKey(inAnHour)).json];
+    await sql`update api_keys set expires_at = now() where id = ${expired.id}`.execute(
+      statements(world.database),
+    );
+    assert.equal((await list({ key: valid.key })).status, 200);
+    refusedAs(await list({ key: expired.key }));
     const past = await newKey({ expires_at: '2020-01-01T00:00:00Z' });
     assertProblem(past, 422, 'validation_failed');
   });
 
   it('are never shown again, and their last use is', async () => {
     const { json: made } = await newKey();
+    const from = Date.now();
     await list({ key: made.key });
     const shown = await eventually('the use is noted', async () => {
       const { json, text } = await world.send('GET', '/api/v1/keys', world.as(owner));
@@ -83,7 +84,7 @@ describe('credentials', () => {
       const found = json.data.find((key: { id: string }) => key.id === made.id);
       return found.last_used_at !== null && found;
     });
-    assert.ok(Math.abs(Date.now() - Date.parse(shown.last_used_at)) < 10_000);
+    assertWithin(shown.last_used_at, from);
     assert.ok(!world.logged().includes(made.key));
   });
 
@@ -140,12 +141,12 @@ describe('credentials', () => {
   });
 
   it('exchanged for a token act for the same project with the same scopes', async () => {
+    const from = Date.now();
     const received = await world.send('POST', '/api/v1/tokens');
     assert.equal(received.status, 201);
     assert.deepEqual(Object.keys(received.json), ['token', 'token_type', 'expires_at']);
     assert.equal(received.json.token_type, 'Bearer');
-    const minutes = (Date.parse(received.json.expires_at) - Date.now()) / 60_000;
-    assert.ok(minutes > 14.9 && minutes <= 15);
+    assertWithin(received.json.expires_at, from, TOKEN_SECONDS * 1_000);
     const { token } = received.json;
     assert.equal((await world.submit({}, { token })).status, 201);
     assert.equal(
@@ -170,7 +171,7 @@ describe('credentials', () => {
     const [head = '', claims = '', signature = ''] = good.split('.');
     const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as JWTPayload;
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const signed = (header: object, body: object, key = RING_KEY) => {
+    const signed = (header: object, body: object, key = world.configuration.tokenKeys.first.bytes) => {
       const content = `${encoded(header)}.${encoded(body)}`;
       return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`;
     };
@@ -218,7 +219,7 @@ describe('credentials', () => {
     assert.equal(asKey.project_id, world.installation.project_id);
     assert.equal(asKey.label, `key:${asKey.key.prefix}`);
     const { json: asPerson } = await world.send('GET', '/api/v1/me', world.as(owner));
-    assert.equal(asPerson.label, 'user:owner@example.com');
+    assert.equal(asPerson.label, `user:${world.installation.admin_email}`);
     assert.equal(asPerson.role, 'owner');
     const { json: asToken } = await world.send('GET', '/api/v1/me', { token: await newToken() });
     assert.equal(asToken.kind, 'token');
@@ -226,30 +227,22 @@ describe('credentials', () => {
 });
 
 describe('tokens of an outside identity provider', () => {
-  let world: World;
-  let keys: Server;
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
-  before(async () => {
+  let keys: Receiver;
+  const world = useOwnWorld(async () => {
     const jwk = { ...(await exportJWK(publicKey)), kid: 'outside', alg: 'RS256', use: 'sig' };
-    keys = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
-    await new Promise<void>((resolve) => keys.listen(0, '127.0.0.1', resolve));
-    const { port } = keys.address() as AddressInfo;
-    world = await startWorld({
-      worker: false,
-      environment: {
-        JWKS_URL: `http://127.0.0.1:${port}/keys`,
-        JWT_ISSUER: 'https://login.example.com',
-        JWT_AUDIENCE: 'tasks',
-        JWT_PROJECT_CLAIM: 'project',
-        JWT_SCOPE_CLAIM: 'scp',
-      },
-    });
+    keys = await startReceiver();
+    keys.answering((_request, response) => void response.end(JSON.stringify({ keys: [jwk] })));
+    const environment = {
+      JWKS_URL: `${keys.url}/keys`,
+      JWT_ISSUER: 'https://login.example.com',
+      JWT_AUDIENCE: 'tasks',
+      JWT_PROJECT_CLAIM: 'project',
+      JWT_SCOPE_CLAIM: 'scp',
+    };
+    return { worker: false, environment };
   });
-  after(async () => {
-    await world.close();
-    keys.closeAllConnections();
-    keys.close();
-  });
+  after(() => keys?.close());
 
   const signed = async (claims: JWTPayload, issuer = 'https://login.example.com') =>
     await new SignJWT({ project: world.installation.project_id, scp: ['tasks:read', 'other'], ...claims })

@@ -10,8 +10,8 @@ import {
 } from '../../src/database/deliveries.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
-const DELIVERIES = 1_000_000;
-const EVENTS = 250_000;
+const DELIVERIES = 200_000;
+const EVENTS = 50_000;
 const PAGE = 50;
 
 /** A node of a plan, as PostgreSQL tells of it. */
@@ -23,8 +23,7 @@ type PlanNode = {
   Plans?: PlanNode[];
 };
 
-describe('a log of a million deliveries', function () {
-  this.timeout(180_000);
+describe('a log of 200,000 deliveries', () => {
   let fresh: FreshDatabase;
   let database: Database;
   const workspaceId = randomUUID();
@@ -57,7 +56,7 @@ describe('a log of a million deliveries', function () {
       await run(sql`
         insert into events (workspace_id, id, event, "timestamp", content_hash, words, received_at)
         select ${workspaceId}::uuid, 'e' || n, 'issue.created', now(), '',
-          'issue.created a title' || n || case when n % 50000 = 7 then ' zebra' else '' end, now()
+          'issue.created a title' || n || case when n % 10000 = 7 then ' zebra' else '' end, now()
         from generate_series(1, ${EVENTS}) n`);
       await run(sql`
         insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, attempts_count,
@@ -66,10 +65,10 @@ describe('a log of a million deliveries', function () {
             || '8' || substr(md5(n::text), 4, 15))::uuid,
           ${workspaceId}::uuid, case when n % 2 = 0 then ${webhookId}::uuid else ${randomUUID()}::uuid end,
           1 + n % ${EVENTS}, 'e' || (1 + n % ${EVENTS}),
-          case when n % 100000 = 8 then 'user.joined' when n % 10 = 0 then 'issue.updated' else 'issue.created' end,
-          case when n % 100000 = 6 then 'failed' when n % 1000 = 2 then 'skipped' else 'succeeded' end, 1, at, at
+          case when n % 20000 = 8 then 'user.joined' when n % 10 = 0 then 'issue.updated' else 'issue.created' end,
+          case when n % 20000 = 6 then 'failed' when n % 200 = 2 then 'skipped' else 'succeeded' end, 1, at, at
         from generate_series(1, ${DELIVERIES}) n,
-          lateral (select timestamptz '2026-01-01' + n * interval '5 seconds' as at) t`);
+          lateral (select timestamptz '2026-01-01' + n * interval '25 seconds' as at) t`);
       for (const { definition } of indexes) await run(sql.raw(definition));
     });
     await sql`analyze events, deliveries`.execute(db);
@@ -109,7 +108,7 @@ describe('a log of a million deliveries', function () {
     ['by a word that few events have', { text: 'zebra' }, 20],
     ['by a word that no event has', { text: 'giraffe' }, 0],
     ['by a word that all events have', { text: 'issue.created' }, PAGE + 1],
-    ['by the beginning of a word', { text: 'title1234' }, PAGE + 1],
+    ['by the beginning of a word', { text: 'title123' }, PAGE + 1],
     ['by a word and a status', { text: 'issue.created', statuses: ['failed'] }, 10],
     ['by an id that is none', { text: randomUUID() }, 0],
   ];
@@ -135,7 +134,7 @@ describe('a log of a million deliveries', function () {
           sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
         0,
       );
-      assert.ok(seen < 20_000, `${seen} rows were looked at: ${names}`);
+      assert.ok(seen < DELIVERIES / 50, `${seen} rows were looked at: ${names}`);
     });
   }
 

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useOwnWorld, useWorld } from '../support/world.ts';
 
 describe('every answer', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   it('has a request id, the caller’s own where it is plain', async () => {
     const own = await world.send('GET', '/api/v1/me', { headers: { 'X-Request-Id': 'abc-123' } });
@@ -58,18 +54,14 @@ describe('every answer', () => {
 });
 
 describe('the rate limit', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({
-      worker: false,
-      environment: { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' },
-    });
+  const world = useOwnWorld({
+    worker: false,
+    environment: { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' },
   });
-  after(async () => await world.close());
 
   it('refuses what is too much of one credential, and of one address without any', async () => {
     const flood = (key: string | null) =>
-      Promise.all(Array.from({ length: 8 }, () => world.send('GET', '/api/v1/me', { key })));
+      Promise.all(Array.from({ length: 50 }, () => world.send('GET', '/api/v1/me', { key })));
     for (const [key, usual] of [
       [world.installation.api_key, 200],
       [null, 401],
@@ -88,11 +80,7 @@ describe('the rate limit', () => {
 });
 
 describe('what people and monitors read', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   it('says that the service lives and is ready', async () => {
     assert.equal((await world.send('GET', '/health/live', { key: null })).json.status, 'live');

@@ -9,23 +9,21 @@ import { isDatabaseOutage } from '../../src/database/outage.ts';
 import { createSealing } from '../../src/security/sealing.ts';
 import { eventually } from '../support/eventually.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('an idempotency key', () => {
-  let world: World;
+  const world = useWorld();
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false });
     owner = await world.signIn();
   });
-  after(async () => await world.close());
 
   const submit = (key: string, members: Record<string, unknown> = {}) =>
     world.submit(members, { headers: { 'Idempotency-Key': key } });
   const countRuns = async () => {
-    const result = await sql<{ count: number }>`select count(*)::int as count from task_runs`.execute(
-      statements(world.database),
-    );
+    const result = await sql<{ count: number }>`
+      select count(*)::int as count from task_runs where workspace_id = ${world.installation.workspace_id}
+    `.execute(statements(world.database));
     return result.rows[0]?.count ?? 0;
   };
 

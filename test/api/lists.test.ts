@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { startWorld, type World } from '../support/world.ts';
+import { useOwnWorld } from '../support/world.ts';
 
 describe('the list of tasks', () => {
-  let world: World;
+  const world = useOwnWorld({ worker: false, environment: { EAGER_START: 'false' } });
   const ids: string[] = [];
   /** Nothing moves while the test looks. */
   const held = { rehearsal: { start_ms: 60_000 } };
   before(async () => {
-    world = await startWorld({ worker: false, environment: { EAGER_START: 'false' } });
     for (let number = 0; number < 7; number += 1) {
       const { json } = await world.submit({
         title: `Number ${number}`,
@@ -17,7 +16,6 @@ describe('the list of tasks', () => {
       ids.push(json.execution_id);
     }
   });
-  after(async () => await world.close());
 
   const list = async (query: string) => (await world.send('GET', `/api/v1/tasks?${query}`)).json;
   const idsOf = (page: { data: { execution_id: string }[] }) => page.data.map((run) => run.execution_id);

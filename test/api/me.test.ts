@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { addPerson } from '../support/people.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useOwnWorld } from '../support/world.ts';
 
 describe('who one is', () => {
-  let world: World;
+  const world = useOwnWorld({
+    worker: false,
+    environment: { TEMPORAL_UI_URL: 'https://temporal.example.com/' },
+  });
   let owner: string;
   before(async () => {
-    world = await startWorld({
-      worker: false,
-      environment: { TEMPORAL_UI_URL: 'https://temporal.example.com/' },
-    });
     owner = await world.signIn();
   });
-  after(async () => await world.close());
 
   const me = async (sent: object = {}) => (await world.send('GET', '/api/v1/me', sent)).json;
 

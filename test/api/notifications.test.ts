@@ -2,27 +2,26 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { Notification } from '../../src/database/entities.ts';
 import { derivedUuid } from '../../src/ids/derived-uuid.ts';
-import { assertProblem } from './problems.ts';
-import { PASSWORD, startWorld, type World } from '../support/world.ts';
+import { addPerson } from '../support/people.ts';
+import { assertProblem, assertWithin } from './problems.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('notifications', () => {
-  let world: World;
+  const world = useWorld();
   let owner: { id: string; cookie: string };
   let admin: { id: string; cookie: string };
   before(async () => {
-    world = await startWorld({ worker: false });
     const cookie = await world.signIn();
     const me = await world.send('GET', '/api/v1/session', { cookie });
     owner = { id: me.json.user.id, cookie };
-    const { json } = await world.send('POST', '/api/v1/members', {
-      ...world.as(cookie),
-      body: { email: 'admin@example.com', role: 'admin', password: PASSWORD },
-    });
-    admin = { id: json.id, cookie: await world.signIn('admin@example.com') };
+    const theirs = await addPerson(world, cookie, 'admin');
+    const { json } = await world.send('GET', '/api/v1/session', { cookie: theirs });
+    admin = { id: json.user.id, cookie: theirs };
   });
-  after(async () => await world.close());
   beforeEach(async () => {
-    await world.database.em.fork().nativeDelete(Notification, { kind: 'webhook.disabled' });
+    await world.database.em
+      .fork()
+      .nativeDelete(Notification, { workspace_id: world.installation.workspace_id });
   });
 
   /** Ids whose times differ, so that their order is that of their making. */
@@ -76,7 +75,7 @@ describe('notifications', () => {
     const [older, newer] = [await notify(owner.id), await notify(owner.id)];
     const { status, json } = await read(older, owner.cookie);
     assert.equal(status, 200);
-    assert.ok(Math.abs(Date.parse(json.read_at) - Date.now()) < 60_000);
+    assertWithin(json.read_at, begun);
     assert.deepEqual(idsOf(await list(owner.cookie, '?unread=true')), [newer]);
     assert.deepEqual(idsOf(await list(owner.cookie, '?unread=false')), [newer, older]);
     assert.equal((await read(older, owner.cookie)).json.read_at, json.read_at);

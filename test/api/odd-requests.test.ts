@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Sent, type World } from '../support/world.ts';
+import { type Sent, useWorld } from '../support/world.ts';
 
 /** Requests in the right form that say what nobody usually says. */
 describe('an odd request', () => {
-  let world: World;
+  const world = useWorld();
   let owner: Sent;
   let webhook: string;
   before(async () => {
-    world = await startWorld({ worker: false });
     owner = world.as(await world.signIn());
     const body = { name: 'One', url: 'http://127.0.0.1:9/', events: [{ event: 'issue.created' }] };
     webhook = (await world.send('POST', '/api/v1/webhooks', { ...owner, body })).json.id;
   });
-  after(async () => await world.close());
 
   it('may ask for times before and behind all that can be kept', async () => {
     const times = ['0000-01-01T00:00:00Z', '0212-07-26T12:28:10.9792+17:56', '9999-12-31T23:59:59-20:00'];

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { addPerson } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { PASSWORD, startWorld, type World } from '../support/world.ts';
+import { PASSWORD, useWorld } from '../support/world.ts';
 
 const NEW = 'another good long password';
 
 describe('changing a password', () => {
-  let world: World;
+  const world = useWorld();
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false, environment: { SIGN_INS_PER_MINUTE: '1000' } });
     owner = await world.signIn();
   });
-  after(async () => await world.close());
 
   const change = (cookie: string, current: unknown, wanted: unknown) =>
     world.send('PUT', '/api/v1/me/password', {

@@ -12,3 +12,12 @@ export function assertProblem({ status, headers, json }: Received, expected: num
   assert.equal(json.request_id, headers.get('x-request-id'));
   assert.ok(!/\bselect\b|\binsert\b|node_modules|\bat \S+ \(/i.test(json.detail), 'nothing internal');
 }
+
+/**
+ * Asserts that a time in a response was taken between `from` and now, `later` milliseconds apart from it. Times in
+ * responses may be cut to whole seconds.
+ */
+export function assertWithin(time: string, from: number, later = 0): void {
+  const taken = Date.parse(time) - later;
+  assert.ok(taken > from - 1_000 && taken <= Date.now(), `${time} is ${taken - from} ms away`);
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { assertProblem } from './problems.ts';
-import { startWorld, type Sent, type World } from '../support/world.ts';
+import { type Sent, type World, useWorld } from '../support/world.ts';
 
 type Case = {
   title: string;
@@ -316,11 +316,7 @@ const CASES: Case[] = [
 ];
 
 describe('refused submissions', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   for (const { title, status, code, errors, sent } of CASES) {
     it(`answers ${status} ${code} to ${title}`, async () => {
@@ -357,11 +353,7 @@ describe('refused submissions', () => {
 });
 
 describe('refused requests', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   it('answers 404 to an unknown run, an id that is no UUID, and an unknown address', async () => {
     for (const path of [

@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { eventually } from '../support/eventually.ts';
-import type { Receiver } from '../support/receiver.ts';
-import { startCallbackWorld } from '../support/callback-world.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { addPerson, addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import type { World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 type Step = { id: string; name: string; status: string; kept?: true; summary: string | null };
 
 describe('running a task again', function () {
-  let world: World;
-  let receiver: Receiver;
-  let close: () => Promise<void>;
-  before(async () => {
-    ({ world, receiver, close } = await startCallbackWorld());
-  });
-  after(async () => await close());
+  const world = useWorld();
+  const receiver = useCallbackReceiver();
 
   const rerun = (id: string, body?: unknown, sent = {}) =>
     world.send('POST', `/api/v1/tasks/${id}/rerun`, { ...(body === undefined ? {} : { body }), ...sent });
@@ -25,17 +18,20 @@ describe('running a task again', function () {
     (await world.submit(members)).json.execution_id;
   const eventsOf = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
 
-  /** A run of three steps that was cancelled in the second one. */
+  /** A run of three steps that was cancelled in the second one, which asks before it works. */
   async function cancelledInTheSecond(members: Record<string, unknown> = {}): Promise<string> {
-    const metadata = { order: 'A-17', rehearsal: { steps: 3, step_ms: 400 } };
-    const id = await submitted({ metadata, ...members });
-    await eventually('the second step runs', async () => {
-      const { steps } = await read(id);
-      return steps[1]?.status === 'running';
-    });
+    const rehearsal = { steps: 3, ask: { step: 2, question: 'May I?' } };
+    const id = await submitted({ metadata: { order: 'A-17', rehearsal }, ...members });
+    await world.reaches(id, 'paused');
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
     await world.reaches(id, 'cancelled');
     return id;
+  }
+  /** Answers what the second step asks; returns the completed run. */
+  async function finished(id: string) {
+    await world.reaches(id, 'paused');
+    await world.send('POST', `/api/v1/tasks/${id}/continue`, { body: { reason: 'yes' } });
+    return await world.reaches(id, 'completed');
   }
 
   it('keeps the finished steps and does the others', async () => {
@@ -46,7 +42,7 @@ describe('running a task again', function () {
     assert.equal(json.rerun_of, id);
     assert.equal(json.rerun_from, 'step-2');
     assert.match(json.callback_secret, /^[0-9a-f]{64}$/);
-    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    const { json: done } = await finished(json.execution_id);
     const earlier = await read(id);
     const [first, second, third] = done.steps as Step[];
     assert.deepEqual({ ...first, id: earlier.steps[0].id }, { ...earlier.steps[0], kept: true });
@@ -61,7 +57,7 @@ describe('running a task again', function () {
   it('shows the kept steps as completed from the beginning', async () => {
     const id = await cancelledInTheSecond();
     const { json } = await rerun(id);
-    await world.reaches(json.execution_id, 'executing');
+    await world.reaches(json.execution_id, 'paused');
     const [begins] = (await eventsOf(json.execution_id)).filter(
       ({ data }: { data: { to?: string } }) => data.to === 'executing',
     );
@@ -73,7 +69,7 @@ describe('running a task again', function () {
         ['step-3', undefined],
       ],
     );
-    assert.ok((await read(json.execution_id)).progress.steps_completed >= 1);
+    assert.equal((await read(json.execution_id)).progress.steps_completed, 1);
     await world.send('POST', `/api/v1/tasks/${json.execution_id}/cancel`);
   });
 
@@ -81,8 +77,7 @@ describe('running a task again', function () {
     const id = await cancelledInTheSecond();
     const { json: first } = await rerun(id);
     const { json: second } = await rerun(id, { from_step: 'step-1' });
-    await world.reaches(first.execution_id, 'completed');
-    await world.reaches(second.execution_id, 'completed');
+    await Promise.all([finished(first.execution_id), finished(second.execution_id)]);
     const { reruns, rerun_of } = await read(id);
     assert.equal(rerun_of, null);
     assert.deepEqual(
@@ -104,7 +99,7 @@ describe('running a task again', function () {
   it('carries over what was submitted, with a callback and a secret of its own', async () => {
     const id = await cancelledInTheSecond({ description: 'Why', callback_url: `${receiver.url}/again` });
     const { json } = await rerun(id);
-    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    const { json: done } = await finished(json.execution_id);
     const earlier = await read(id);
     for (const member of ['title', 'description', 'task_type', 'metadata', 'project_id']) {
       assert.deepEqual(done[member], earlier[member], member);
@@ -116,7 +111,7 @@ describe('running a task again', function () {
   it('of a run that was taken up before keeps what that one kept', async () => {
     const id = await cancelledInTheSecond();
     const { json: second } = await rerun(id);
-    await world.reaches(second.execution_id, 'completed');
+    await finished(second.execution_id);
     const { json: third } = await rerun(second.execution_id, { from_step: 'step-3' });
     const { json: done } = await world.reaches(third.execution_id, 'completed');
     assert.deepEqual(
@@ -137,7 +132,7 @@ describe('running a task again', function () {
   });
 
   it('plans anew where the run never had a plan', async () => {
-    const id = await submitted({ metadata: { rehearsal: { plan_ms: 20_000 } } });
+    const id = await submitted({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     await world.reaches(id, 'planning');
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
     await world.reaches(id, 'cancelled');
@@ -149,7 +144,7 @@ describe('running a task again', function () {
   });
 
   it('is refused while the run goes on', async () => {
-    const id = await submitted({ metadata: { rehearsal: { step_ms: 20_000 } } });
+    const id = await submitted({ metadata: { rehearsal: { step_ms: 60_000 } } });
     assertProblem(await rerun(id), 409, 'invalid_state');
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
   });
@@ -189,7 +184,7 @@ describe('running a task again', function () {
     const id = await cancelledInTheSecond();
     const { json } = await rerun(id);
     assert.equal((await world.send('DELETE', `/api/v1/tasks/${id}`)).status, 204);
-    const { json: done } = await world.reaches(json.execution_id, 'completed');
+    const { json: done } = await finished(json.execution_id);
     assert.deepEqual([done.rerun_of, done.rerun_from, done.steps[0].kept], [null, 'step-2', true]);
   });
 });

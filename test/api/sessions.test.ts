@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { addPerson } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('sessions', () => {
-  let world: World;
+  const world = useWorld();
   let owner: string;
   before(async () => {
-    world = await startWorld({ worker: false, environment: { SIGN_INS_PER_MINUTE: '1000' } });
     owner = await world.signIn();
   });
-  after(async () => await world.close());
 
   const me = (cookie: string) => world.send('GET', '/api/v1/session', { cookie });
   const list = async (cookie: string) => (await world.send('GET', '/api/v1/sessions', { cookie })).json.data;

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('pause, continue and cancel', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld();
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   const wish = (id: string, name: string, body?: object) =>
     world.send('POST', `/api/v1/tasks/${id}/${name}`, body ? { body } : {});
   const running = async (state: 'initializing' | 'planning' | 'executing') => {
     const member = { initializing: 'start_ms', planning: 'plan_ms', executing: 'step_ms' }[state];
-    const { json } = await world.submit({ metadata: { rehearsal: { steps: 2, [member]: 30_000 } } });
+    const { json } = await world.submit({ metadata: { rehearsal: { steps: 2, [member]: 60_000 } } });
     await world.reaches(json.execution_id, state);
     return json.execution_id as string;
   };
@@ -81,14 +77,10 @@ describe('pause, continue and cancel', () => {
 });
 
 describe('erasing a task', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld();
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   it('is refused while it runs, and leaves nothing when it has ended', async () => {
-    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 30_000 } } });
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
     assertProblem(await world.send('DELETE', path), 409, 'invalid_state');
     await world.send('POST', `${path}/cancel`);

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Receiver } from '../support/receiver.ts';
 import { createHmac } from 'node:crypto';
-import { startCallbackWorld } from '../support/callback-world.ts';
-import type { World } from '../support/world.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('submitting and polling a task', () => {
-  let world: World;
-  let receiver: Receiver;
-  let close: () => Promise<void>;
-  before(async () => {
-    ({ world, receiver, close } = await startCallbackWorld());
-  });
-  after(async () => await close());
+  const world = useWorld();
+  const receiver = useCallbackReceiver();
 
   it('answers 201 with the four members and where to poll', async () => {
     const { status, headers, json } = await world.submit();
@@ -67,26 +62,36 @@ describe('submitting and polling a task', () => {
   });
 
   it('holds the answer until the state changes when the caller prefers to wait', async () => {
-    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 400, steps: 1 } } });
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
-    const first = await world.send('GET', path);
-    const later = await world.send('GET', path, { headers: { Prefer: 'respond-async, wait=30' } });
-    assert.equal(later.headers.get('preference-applied'), 'wait=30');
-    assert.notEqual(later.json.state, first.json.state);
+    await world.reaches(json.execution_id, 'planning');
+    const held = world.send('GET', path, { headers: { Prefer: 'respond-async, wait=60' } });
+    assert.equal(await Promise.race([held, wait(200, 'held')]), 'held');
+    await world.send('POST', `${path}/cancel`);
+    const later = await held;
+    assert.equal(later.headers.get('preference-applied'), 'wait=60');
+    assert.equal(later.json.state, 'cancelled');
+  });
+
+  it('does not hold the answer about a run that has ended', async () => {
+    const { json } = await world.submit();
     await world.reaches(json.execution_id, 'completed');
-    const begun = performance.now();
-    const ended = await world.send('GET', path, { headers: { Prefer: 'wait=30' } });
-    assert.equal(ended.json.state, 'completed');
-    assert.ok(performance.now() - begun < 5_000, 'an ended run is answered at once');
+    const running = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
+    await world.reaches(running.json.execution_id, 'planning');
+    const get = (id: string) => world.send('GET', `/api/v1/tasks/${id}`, { headers: { Prefer: 'wait=60' } });
+    const held = get(running.json.execution_id);
+    const first = await Promise.race([held, get(json.execution_id)]);
+    assert.equal(first.json.execution_id, json.execution_id);
+    await world.send('POST', `/api/v1/tasks/${running.json.execution_id}/cancel`);
+    await held;
   });
 
   it('answers as it is when the time to wait is over', async () => {
-    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 20_000 } } });
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
     await world.reaches(json.execution_id, 'planning');
-    const begun = performance.now();
-    const { headers } = await world.send('GET', path, { headers: { Prefer: 'wait=1' } });
-    assert.ok(performance.now() - begun >= 990);
+    const { headers, json: detail } = await world.send('GET', path, { headers: { Prefer: 'wait=1' } });
+    assert.equal(detail.state, 'planning');
     assert.equal(headers.get('preference-applied'), 'wait=1');
     await world.send('POST', `${path}/cancel`);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useOwnWorld, useWorld } from '../support/world.ts';
 
 const PLAN = { name: 'Chat', url: 'https://hooks.example.com/in', events: [{ event: 'issue.updated' }] };
 const SUBSCRIBED = { event: 'issue.updated' };
@@ -153,16 +153,14 @@ const WRONG_IN_NEW_ONES: Case[] = [
 ];
 
 describe('a webhook that is not as it must be', () => {
-  let world: World;
+  const world = useWorld();
   let existing: string;
   let whole: string;
   before(async () => {
-    world = await startWorld({ worker: false });
     const { json } = await world.send('POST', '/api/v1/webhooks', { body: PLAN });
     existing = `/api/v1/webhooks/${json.id}`;
     whole = (await world.send('GET', '/api/v1/webhooks')).text;
   });
-  after(async () => await world.close());
   afterEach('nothing is half stored', async () => {
     assert.equal((await world.send('GET', '/api/v1/webhooks')).text, whole);
   });
@@ -207,14 +205,10 @@ describe('a webhook that is not as it must be', () => {
 });
 
 describe('the address of a webhook', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({
-      worker: false,
-      environment: { OUTBOUND_ALLOW: '', WEBHOOKS_PER_WORKSPACE: '1000' },
-    });
+  const world = useOwnWorld({
+    worker: false,
+    environment: { OUTBOUND_ALLOW: '', WEBHOOKS_PER_WORKSPACE: '1000' },
   });
-  after(async () => await world.close());
   const create = (url: string) => world.send('POST', '/api/v1/webhooks', { body: { ...PLAN, url } });
 
   const REFUSED = [

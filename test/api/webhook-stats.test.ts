@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/connect.ts';
 import { derivedUuid } from '../../src/ids/derived-uuid.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -16,13 +16,9 @@ type Row = {
 };
 
 describe('the figures of a webhook', () => {
-  let world: World;
+  const world = useWorld();
   let now: number;
 
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(() => world.close());
   beforeEach(() => {
     now = Date.now();
   });

@@ -4,15 +4,7 @@ import { SCOPES } from '../../src/domain/access.ts';
 import { createKey } from '../../src/database/keys.ts';
 import { Project, Workspace } from '../../src/database/entities.ts';
 import { newApiKey } from '../../src/security/keys.ts';
-import { PASSWORD, startWorld, type World } from './world.ts';
-
-/** A world without workers, for what people do, and the cookie of its owner. */
-export async function startOwnedWorld(
-  environment: Record<string, string> = {},
-): Promise<{ world: World; owner: string }> {
-  const world = await startWorld({ worker: false, environment });
-  return { world, owner: await world.signIn() };
-}
+import { PASSWORD, type World } from './world.ts';
 
 /** Adds a person of a role, by the owner whose cookie is given; answers the new person's cookie. */
 export async function addPerson(world: World, owner: string, role: Role): Promise<string> {

@@ -102,9 +102,14 @@ export function useWorld(): World {
   });
 }
 
-/** Registers hooks that start a service of its own for the tests of a `describe`, and close it. */
-export function useOwnWorld(options: WorldOptions = {}): World {
-  return heldBetweenHooks(() => startWorld(options));
+/**
+ * Registers hooks that start a service of its own for the tests of a `describe`, and close it. Options that must be
+ * prepared first come from a function.
+ */
+export function useOwnWorld(
+  options: WorldOptions | (() => WorldOptions | Promise<WorldOptions>) = {},
+): World {
+  return heldBetweenHooks(async () => startWorld(typeof options === 'function' ? await options() : options));
 }
 
 function heldBetweenHooks(open: () => Promise<World>): World {
