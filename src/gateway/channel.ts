@@ -28,6 +28,10 @@ export type ChannelMeans = {
   log: Logger;
   /** After how many milliseconds a viewer is dropped that takes nothing. */
   stallMs?: number;
+  /** How long a plain client that was told to go may take to read that, in milliseconds. */
+  goodbyeMs?: number;
+  /** How often a listener gives a sign, in milliseconds. */
+  signMs?: number;
 };
 
 /** The live channel of one process. */

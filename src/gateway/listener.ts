@@ -14,6 +14,8 @@ type Means = {
   database: Database;
   notifications: Notifications;
   log: Logger;
+  /** How often it gives a sign, in milliseconds. */
+  signMs?: number | undefined;
   /** Hands a request over to the connection. */
   handOver(request: RelayRequest, connection: Connection): void;
   /** It is the listener no more. */
@@ -84,7 +86,7 @@ export class Listener {
   }
 
   #signLater(): NodeJS.Timeout {
-    return setTimeout(() => void this.#sign(), LISTENING_SIGN_MS).unref();
+    return setTimeout(() => void this.#sign(), this.#means.signMs ?? LISTENING_SIGN_MS).unref();
   }
 
   /** Goes on for as long as the token allows it and nobody else listens. */

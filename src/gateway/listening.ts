@@ -19,9 +19,9 @@ export type Listening = {
   close(): Promise<void>;
 };
 
-type Means = { database: Database; notifications: Notifications; log: Logger };
+type Means = { database: Database; notifications: Notifications; log: Logger; signMs?: number };
 
-export function createListening({ database, notifications, log }: Means): Listening {
+export function createListening({ database, notifications, log, signMs }: Means): Listening {
   /** By webhook: the one that asked last. */
   const listeners = new Map<string, Listener>();
   const handedOver = createHandedOver();
@@ -33,6 +33,7 @@ export function createListening({ database, notifications, log }: Means): Listen
     database,
     notifications,
     log,
+    signMs,
     handOver: handedOver.handOver,
     onEnd(listener: Listener) {
       if (listeners.get(listener.webhookId) === listener) listeners.delete(listener.webhookId);

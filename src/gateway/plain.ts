@@ -30,7 +30,8 @@ const END_CODES: Partial<Record<ChannelCode, number>> = {
   slow_reader: 1013,
 };
 
-export function createPlainSide(clients: Clients): PlainSide {
+/** `goodbyeMs`: how long a client that was told to go may take to read that. */
+export function createPlainSide(clients: Clients, goodbyeMs = GOODBYE_MS): PlainSide {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_CHANNEL_MESSAGE_BYTES,
@@ -60,7 +61,7 @@ export function createPlainSide(clients: Clients): PlainSide {
       server.handleUpgrade(request, socket, head, (websocket) => {
         isUp = true;
         const pending = new Pending();
-        const session = clients.enter(connectionOf(websocket, pending), admitted);
+        const session = clients.enter(connectionOf(websocket, pending, goodbyeMs), admitted);
         websocket.on('error', () => websocket.terminate());
         websocket.on('close', () => clients.left(session));
         websocket.on('pong', () => quiet.delete(websocket));
@@ -77,13 +78,13 @@ export function createPlainSide(clients: Clients): PlainSide {
     },
     async close() {
       clearInterval(heartbeat);
-      for (const socket of server.clients) setTimeout(() => socket.terminate(), GOODBYE_MS).unref();
+      for (const socket of server.clients) setTimeout(() => socket.terminate(), goodbyeMs).unref();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
-function connectionOf(websocket: WebSocket, pending: Pending): Connection {
+function connectionOf(websocket: WebSocket, pending: Pending, goodbyeMs: number): Connection {
   return {
     id: randomUUID(),
     send(message) {
@@ -98,7 +99,7 @@ function connectionOf(websocket: WebSocket, pending: Pending): Connection {
       this.send(Message.of('closed', { code, message: CHANNEL_CODES[code] }));
       websocket.close(END_CODES[code] ?? POLICY_VIOLATION, code);
       // A client that reads nothing does not read a goodbye either.
-      setTimeout(() => websocket.terminate(), GOODBYE_MS).unref();
+      setTimeout(() => websocket.terminate(), goodbyeMs).unref();
     },
   };
 }

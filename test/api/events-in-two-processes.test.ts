@@ -9,15 +9,14 @@ const PATH = '/api/v1/events';
 const event = (id: string) => ({ id, event: 'issue.created', data: { issue: { id: '1' } } });
 
 describe('events that come in at two processes at once', () => {
-  let second: ApiProcess;
-  // Before the world is closed.
-  after(() => second?.close());
   const world = useOwnWorld();
+  let second: ApiProcess;
   let key: string;
   before(async () => {
     second = await bootstrap(world.configuration, pino({ level: 'silent' }));
     key = await keyWith(world, ['events:write']);
   });
+  after(() => second?.close());
 
   const countOf = async (where: string): Promise<number> => {
     const pool = await world.database.em.getConnection().getNativeClient();

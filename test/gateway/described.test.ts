@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import { ANSWERS, PUSHED } from '../../src/api/docs/channel-words.ts';
 import { deliveryChanged, webhookChanged } from '../../src/domain/channel-answers.ts';
 import { feedEvent } from '../../src/domain/feed-schemas.ts';
-import { startWorld, type Received, type World } from '../support/world.ts';
+import { type Received, useOwnWorld } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -29,11 +29,7 @@ function checked(said: Said): string {
 }
 
 describe('what the channel says is as described', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld();
-  });
-  after(async () => await world.close());
+  const world = useOwnWorld();
 
   it('from the first answer to the last words', async () => {
     const token = async () => (await world.send('POST', '/api/v1/tokens')).json.token as string;
@@ -70,5 +66,5 @@ describe('what the channel says is as described', () => {
     const names = new Set(said.map(checked));
     for (const name of ['joined', 'refused', 'renewed', 'left', 'closed', 'step.progress', 'run.ended'])
       assert.ok(names.has(name), name);
-  }).timeout(20_000);
+  });
 });

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { io, type Socket } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { CHANNEL_PATH } from '../../src/domain/channel.ts';
-import { LISTENING_SIGN_MS } from '../../src/domain/limits.ts';
 import { addWorkspace } from '../support/people.ts';
-import { startWorld, type Received, type World } from '../support/world.ts';
+import { type Received, useWorld } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
-import { SHARED_RINGS, startGateways } from '../support/gateways.ts';
+import { startGateways } from '../support/gateways.ts';
 import { eventually } from '../support/eventually.ts';
+import { startOwnChannel } from './own-channel.ts';
 
 type Told = Received['json'];
 
@@ -22,15 +22,13 @@ type Client = {
 };
 
 describe('listening on the live channel', function () {
-  let world: World;
+  const world = useWorld();
   let token: string;
   const clients: Client[] = [];
 
   before(async () => {
-    world = await startWorld({ worker: false, deliveryWorker: true, environment: SHARED_RINGS });
     token = await tokenOf();
   });
-  after(() => world.close());
   afterEach(async () => {
     for (const client of clients.splice(0)) client.close();
     const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
@@ -118,7 +116,9 @@ describe('listening on the live channel', function () {
     assert.ok(
       attempt.timings.first_byte_ms <= 7 && attempt.timings.total_ms >= attempt.timings.first_byte_ms,
     );
-    const left = await world.database.em.fork().execute('select count(*)::int as n from relayed_requests');
+    const left = await world.database.em
+      .fork()
+      .execute('select count(*)::int as n from relayed_requests where webhook_id = ?', [id]);
     assert.equal(left[0]?.n, 0);
   });
 
@@ -215,7 +215,10 @@ describe('listening on the live channel', function () {
     const waiting = async () => {
       const rows = await world.database.em
         .fork()
-        .execute('select count(*)::int as all, count(taken_at)::int as taken from relayed_requests');
+        .execute(
+          'select count(*)::int as all, count(taken_at)::int as taken from relayed_requests where webhook_id = ?',
+          [id],
+        );
       return rows[0] as { all: number; taken: number };
     };
     const { taken } = await eventually('all requests', async () => {
@@ -244,14 +247,19 @@ describe('listening on the live channel', function () {
 
   it('keeps a webhook that is listened to alive', async () => {
     const id = await listener();
-    const client = await connect();
+    const channel = await startOwnChannel(world, { signMs: 100 });
+    const client = await connect(token, channel.url);
     await client.ask('listen', { webhook_id: id });
     const until = async () =>
       (
         await world.database.em.fork().execute('select listening_until as t from webhooks where id = ?', [id])
       )[0]?.t;
     const first = await until();
-    await eventually('a sign', async () => (await until()) > first, LISTENING_SIGN_MS + 5_000);
+    try {
+      await eventually('a sign', async () => (await until()) > first);
+    } finally {
+      await channel.close();
+    }
   });
 
   describe('refuses', () => {

@@ -16,8 +16,11 @@ type OwnChannel = {
   close(): Promise<void>;
 };
 
-/** The channel of a world once more, with less patience than the real one. */
-export async function startOwnChannel(world: World, { stallMs }: { stallMs: number }): Promise<OwnChannel> {
+/** Starts the channel of a world once more, with other times than the real one. */
+export async function startOwnChannel(
+  world: World,
+  times: { stallMs?: number; goodbyeMs?: number; signMs?: number },
+): Promise<OwnChannel> {
   const { configuration, database } = world;
   const clock = () => new Date();
   const log = pino({ level: 'silent' });
@@ -30,7 +33,7 @@ export async function startOwnChannel(world: World, { stallMs }: { stallMs: numb
     limits: configuration.channelConnections,
     clock,
     log,
-    stallMs,
+    ...times,
   });
   const server = createServer((request, response) => channel.handleRequest(request, response));
   server.on('upgrade', channel.handleUpgrade);

@@ -1,30 +1,27 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { WebSocket } from 'ws';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { connectSocketIo } from '../support/channel-clients.ts';
-import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
+import { startGateways, type GatewayProcess } from '../support/gateways.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, PATIENCE_MS } from '../support/eventually.ts';
 import { startOwnChannel } from './own-channel.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
 const SLOW = 10;
-/** 40 MB in all, so 400 MB if they were kept for all who do not read. */
-const EVENTS = { count: 2_000, bytes: 20_000 };
+/** 20 MB in all, so 200 MB if they were kept for all who do not read. */
+const EVENTS = { count: 1_000, bytes: 20_000 };
 /** What ten slow readers may cost: 256 KiB and an event each, what the sockets hold, and room for the collector. */
 const MOST_GROWTH_MB = 100;
-const STALL_MS = 700;
+const STALL_MS = 300;
 
-describe('a viewer that does not read', function () {
-  this.timeout(120_000);
-  let world: World;
+describe('a viewer that does not read', () => {
+  const world = useWorld();
   let token: string;
   before(async () => {
-    world = await startWorld({ environment: SHARED_RINGS, worker: false });
     token = (await world.send('POST', '/api/v1/tokens')).json.token;
   });
-  after(() => world.close());
   const newRun = () => quietRun(world.database, world.installation);
 
   describe('beside others, at a gateway of its own', () => {
@@ -119,23 +116,29 @@ describe('a viewer that does not read', function () {
 
     it('is told so when it reads just in time', async () => {
       const id = await newRun();
-      const slow = await viewerOf(channel.url, id);
-      const dropped = channel.numbers().dropped.slow_reader ?? 0;
-      slow.socket.pause();
-      await writeEvents(world.database, id, EVENTS);
-      await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === dropped + 1);
-      slow.socket.resume();
-      const { code, reason } = await slow.closed;
-      assert.deepEqual({ code, reason }, { code: 1013, reason: 'slow_reader' });
-      assert.deepEqual(slow.messages.at(-1)?.type, 'closed');
-      assert.equal(slow.messages.at(-1)?.['code'], 'slow_reader');
+      const patient = await startOwnChannel(world, { stallMs: STALL_MS, goodbyeMs: 3_600_000 });
+      try {
+        const slow = await viewerOf(patient.url, id);
+        slow.socket.pause();
+        await writeEvents(world.database, id, EVENTS);
+        await eventually('it is dropped', () => patient.numbers().dropped.slow_reader === 1);
+        slow.socket.resume();
+        const { code, reason } = await slow.closed;
+        assert.deepEqual({ code, reason }, { code: 1013, reason: 'slow_reader' });
+        assert.deepEqual(slow.messages.at(-1)?.type, 'closed');
+        assert.equal(slow.messages.at(-1)?.['code'], 'slow_reader');
+      } finally {
+        await patient.close();
+      }
     });
 
     for (const transport of ['websocket', 'polling'] as const) {
       it(`is dropped by Socket.IO's ${transport}, too`, async () => {
         const id = await newRun();
         const socket = connectSocketIo(channel.url, token, { transports: [transport] });
-        const answer = await socket.timeout(10_000).emitWithAck('join', { room: `workflow:${id}`, after: 0 });
+        const answer = await socket
+          .timeout(PATIENCE_MS)
+          .emitWithAck('join', { room: `workflow:${id}`, after: 0 });
         assert.equal(answer.ok, true);
         const dropped = channel.numbers().dropped.slow_reader ?? 0;
         const readOn = stopReading(socket.io.engine.transport);

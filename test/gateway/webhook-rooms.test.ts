@@ -9,7 +9,7 @@ import { sampleData } from '../../src/domain/event-samples.ts';
 import { listedDelivery } from '../../src/domain/delivery-view.ts';
 import { webhookView } from '../../src/domain/webhook-view.ts';
 import { addWorkspace } from '../support/people.ts';
-import { startWorld, type Received, type World } from '../support/world.ts';
+import { type Received, useOwnWorld } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,15 +20,13 @@ type Told = Received['json'];
 type Client = { said: Told[]; say(message: object): void; close(): void };
 
 describe("a webhook's room", function () {
-  let world: World;
+  const world = useOwnWorld({ worker: false, deliveryWorker: true });
   let receiver: Receiver;
   let token: string;
   const clients: Client[] = [];
   before(async () => {
-    world = await startWorld({ worker: false, deliveryWorker: true });
     token = await tokenOf();
   });
-  after(async () => await world.close());
   beforeEach(async () => {
     receiver = await startReceiver();
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AUDIT_ACTIONS, type AuditAction } from '../../src/domain/audit-actions.ts';
 import { sampleData } from '../../src/domain/event-samples.ts';
-import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
+import { PASSWORD, type Sent, type World, useWorld } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -63,18 +63,14 @@ type Entry = {
 };
 
 describe('the trail of who changed what', () => {
-  let world: World;
+  const world = useWorld();
   let receiver: Receiver;
   let owner: Sent;
   before(async () => {
     receiver = await startReceiver();
-    world = await startWorld({ deliveryWorker: true, environment: { SIGN_INS_PER_MINUTE: '1000' } });
     owner = world.as(await world.signIn());
   });
-  after(async () => {
-    await world?.close();
-    await receiver?.close();
-  });
+  after(() => receiver?.close());
 
   it('knows every operation that is no reading', async () => {
     const { json } = await world.send('GET', '/api/v1/openapi.json');

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { ensureScreens } from '../../dev/web.ts';
 import { startGateway } from '../../src/gateway/server.ts';
-import { startWorld, type Sent, type World } from '../support/world.ts';
+import { type Sent, type World, useOwnWorld } from '../support/world.ts';
 
 /** What every answer carries, whatever else it says. */
 const ALWAYS: Readonly<Record<string, RegExp>> = {
@@ -25,20 +25,20 @@ const OWN_ID = 'a-test-of-headers';
 type Asked = { method: string; path: string; sent: Sent };
 
 describe('the headers of every answer', () => {
-  let world: World;
-  let cookie: string;
   before(async function () {
     this.timeout(120_000);
     await ensureScreens();
-    world = await startWorld({
-      environment: {
-        BATON_PAYLOAD_KEYS: `p:${Buffer.alloc(32, 3).toString('base64')}`,
-        SIGN_INS_PER_MINUTE: '1000',
-      },
-    });
+  });
+  const world = useOwnWorld({
+    environment: {
+      BATON_PAYLOAD_KEYS: `p:${Buffer.alloc(32, 3).toString('base64')}`,
+      SIGN_INS_PER_MINUTE: '1000',
+    },
+  });
+  let cookie: string;
+  before(async () => {
     cookie = await world.signIn();
   });
-  after(async () => await world?.close());
 
   it('protect whoever gets them: from every operation of the document, whatever it answers', async () => {
     const statuses = new Set<number>();
@@ -118,11 +118,7 @@ describe('the headers of every answer', () => {
 });
 
 describe('the headers of every answer, at an HTTPS address', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false, environment: { BASE_URL: 'https://baton.example.com' } });
-  });
-  after(async () => await world?.close());
+  const world = useOwnWorld({ worker: false, environment: { BASE_URL: 'https://baton.example.com' } });
 
   it('say that browsers come back by HTTPS alone', async () => {
     for (const path of ['/', '/api/v1/me', '/nothing', '/docs', '/ws', '/health/live']) {

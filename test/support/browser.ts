@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from './chromium.ts';
+import { PATIENCE_MS } from './eventually.ts';
 import { sharedInLane } from './shared.ts';
 
 /** A page in a fresh context: no cookie, no storage, no cache of any other. */
@@ -19,6 +20,7 @@ const browser = sharedInLane(launch, (launched) => launched.close());
 /** Opens a page in the one browser of this lane, which is started at the first call. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await (await browser()).newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (message) => {

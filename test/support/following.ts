@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { CHANNEL_PATH } from '../../src/domain/channel.ts';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { PATIENCE_MS } from './eventually.ts';
 
 /** What a run's room answered to `join`. */
 export type Joined = { snapshot: Record<string, unknown>; last_seq: number };
@@ -48,8 +49,6 @@ export type Beginning = {
   follow(name: string, disconnect: () => void | Promise<void>): Promise<Following>;
 };
 
-const ANSWER_LIMIT_MS = 15_000;
-
 /** `isStrict`: an event that is told of ahead of the answer to `join` is a fault of the channel. */
 export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = true): Beginning {
   const events: FeedEvent[] = [];
@@ -86,7 +85,7 @@ export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = tru
 }
 
 /** Rejects when `work` takes too long, so that no test hangs on a silent gateway. */
-export async function inTime<T>(what: string, work: Promise<T>, limitMs = ANSWER_LIMIT_MS): Promise<T> {
+export async function inTime<T>(what: string, work: Promise<T>, limitMs = PATIENCE_MS): Promise<T> {
   const limit = new AbortController();
   const late = wait(limitMs, null, { signal: limit.signal }).then(() => {
     throw new Error(`${what} took more than ${limitMs} ms`);

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FeedEvent } from '../../src/domain/feed-events.ts';
 import type { ChannelClient, Following } from './following.ts';
 import type { Random } from './random.ts';
-import { eventually } from './eventually.ts';
+import { eventually, PATIENCE_MS } from './eventually.ts';
 
 /** Somebody who looks at a run, and comes back whenever the connection breaks, by whatever cause. */
 export type Viewer = {
@@ -84,7 +84,7 @@ export function startViewer(plan: ViewerPlan): Viewer {
     executionId,
     events,
     connections: () => connections,
-    async reaches(seq, withinMs = 30_000) {
+    async reaches(seq, withinMs = PATIENCE_MS) {
       const there = () => (events.at(-1)?.seq ?? 0) >= seq;
       await eventually(`${client.name} has event ${seq} of ${executionId}`, there, withinMs).catch(
         (error: Error) => {

@@ -114,8 +114,11 @@ export function useOwnWorld(
 
 function heldBetweenHooks(open: () => Promise<World>): World {
   const held = {} as World;
-  before(async () => void Object.assign(held, await open()));
-  after(async () => await held.close?.());
+  before('open a world', async function () {
+    Object.assign(held, await open());
+    // Added here, it runs after the hooks of the tests, which may still need the world.
+    this.test?.parent?.afterAll('close the world', () => held.close());
+  });
   return held;
 }
 

@@ -4,7 +4,6 @@ import { statements } from '../../src/database/connect.ts';
 import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { OWNER } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 
 /** A workspace in which people have worked: every screen has something to show. */
@@ -71,7 +70,7 @@ type Make = (path: string, body: object) => Promise<Record<string, string> & { i
 
 /** Signs the owner in as that browser does; answers the cookie. */
 async function signInFrom(world: World, browser: string): Promise<string> {
-  const body = { email: OWNER, password: PASSWORD };
+  const body = { email: world.installation.admin_email, password: PASSWORD };
   const sent = { key: null, body, headers: { 'User-Agent': browser } };
   const { headers, text } = await world.send('POST', '/api/v1/session', sent);
   const [cookie] = headers.get('set-cookie')?.split(';') ?? [];
@@ -94,21 +93,19 @@ async function startRuns(world: World, owner: Sent, submit: Furnished['submit'])
     completed: await submit(
       'Describe the checkout',
       {
-        step_ms: 700,
         artifact: { step: 2, name: 'checkout.md', media_type: 'text/markdown', text: DOCUMENT },
       },
       { task_type: 'spec' },
     ),
-    failed: await submit('Round prices the same everywhere', { step_ms: 400, unrecoverable: { step: 2 } }),
+    failed: await submit('Round prices the same everywhere', { unrecoverable: { step: 2 } }),
     cancelled: await submit('Try the other payment provider', { step_ms: 60_000 }, bug),
     escalated: await submit('Show prices in the buyer’s currency', {
-      step_ms: 300,
       escalate: { step: 2, reason: 'Which currencies are we allowed to show?' },
     }),
     paused: await submit('Speed up the search', { step_ms: 60_000, progress_events: 3 }),
     asking: await submit(
       'Orders without an invoice',
-      { step_ms: 300, ask: { step: 2, question: 'May I write to the orders of last year?' } },
+      { ask: { step: 2, question: 'May I write to the orders of last year?' } },
       bug,
     ),
   };
@@ -119,10 +116,11 @@ async function startRuns(world: World, owner: Sent, submit: Furnished['submit'])
   await world.reaches(runs.paused, 'executing');
   const pause = { ...owner, body: { reason: 'the shop is being deployed' } };
   await world.send('POST', `/api/v1/tasks/${runs.paused}/pause`, pause);
-  for (const state of ['completed', 'failed', 'escalated', 'cancelled', 'paused'] as const) {
-    await world.reaches(runs[state], state);
-  }
-  await world.reaches(runs.asking, 'paused');
+  const states = ['completed', 'failed', 'escalated', 'cancelled', 'paused'] as const;
+  await Promise.all([
+    ...states.map((state) => world.reaches(runs[state], state)),
+    world.reaches(runs.asking, 'paused'),
+  ]);
   return runs;
 }
 

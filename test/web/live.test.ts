@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict';
 import type { Page, WebSocketRoute } from 'playwright-core';
-import type { World } from '../support/world.ts';
-import { atScreens, startScreens, type AtScreens, slowly } from './screens.ts';
+import { eventually } from '../support/eventually.ts';
+import { useWorld } from '../support/world.ts';
+import { atScreens, type AtScreens } from './screens.ts';
 
 describe('a run that one watches', () => {
-  slowly();
-  let world: World;
+  const world = useWorld();
   let at: AtScreens;
-  before(async () => {
-    world = await startScreens();
-  });
-  after(async () => await world.close());
   beforeEach(async () => {
     at = await atScreens(world);
   });
   afterEach(async () => await at.close());
 
-  const submit = async (stepMs: number) => {
-    const metadata = { rehearsal: { step_ms: stepMs, progress_events: 2 } };
-    const { json } = await world.submit({ title: 'Watched', task_type: 'bug', metadata });
+  const submit = async (rehearsal: object = {}) => {
+    const { json } = await world.submit({ title: 'Watched', metadata: { rehearsal } });
     return json.execution_id as string;
   };
+  /** A run of six steps that goes on once {@link answer} is called. */
+  const waiting = async () => {
+    const id = await submit({ steps: 6, ask: { step: 1, question: 'May I?' }, progress_events: 2 });
+    await world.reaches(id, 'paused');
+    return id;
+  };
+  const answer = (id: string) =>
+    world.send('POST', `/api/v1/tasks/${id}/continue`, { body: { reason: 'yes' } });
   const seen = async (page: Page) => {
     await page.getByRole('tab', { name: /^Events/ }).click();
     const numbers = await page
@@ -41,21 +44,26 @@ describe('a run that one watches', () => {
   it('shows every event once and in order, however often its connection breaks', async () => {
     const { page } = at;
     let connections = 0;
+    let joins = 0;
     await page.routeWebSocket(/\/ws\?/, (socket) => {
       connections += 1;
       const server = socket.connectToServer();
-      let events = 0;
       server.onMessage((message) => {
-        // The third event is lost on the way, and the connection with it.
-        if (String(message).includes('"type":"event"') && connections <= 3 && (events += 1) === 3) {
-          void socket.close({ code: 4000 });
-        } else socket.send(message);
+        if (String(message).includes('"type":"joined"')) joins += 1;
+        // The first event is lost on the way, and the connection with it.
+        if (String(message).includes('"type":"event"') && connections <= 3) void socket.close({ code: 4000 });
+        else socket.send(message);
       });
     });
-    const id = await submit(700);
+    const id = await submit({ steps: 1, step_ms: 60_000 });
+    await world.reaches(id, 'executing');
     await at.go(`/orchestration/${id}`);
-    await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
-    assert.ok(connections >= 4, `${connections} connections`);
+    for (const [index, request] of ['pause', 'continue', 'pause', 'cancel'].entries()) {
+      await eventually('the page has joined again', () => joins === index + 1);
+      await world.send('POST', `/api/v1/tasks/${id}/${request}`);
+    }
+    await page.getByText('cancelled', { exact: true }).first().waitFor();
+    assert.equal(connections, 4);
     await assertWhole(page, id);
     assert.deepEqual(at.complaints(), []);
   });
@@ -63,10 +71,11 @@ describe('a run that one watches', () => {
   it('goes on by asking where the live channel does not come about', async () => {
     const { page } = at;
     await page.routeWebSocket(/\/ws\?/, (socket) => void socket.close({ code: 4000 }));
-    const id = await submit(1_500);
+    const id = await waiting();
     await at.go(`/orchestration/${id}`);
     await page.getByText('live channel away; looking every 2 s').waitFor();
-    await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
+    await answer(id);
+    await page.getByText('6 of 6 steps').first().waitFor();
     await assertWhole(page, id);
     assert.deepEqual(at.complaints(), []);
   });
@@ -78,21 +87,22 @@ describe('a run that one watches', () => {
       socket.connectToServer();
       channels.push(socket);
     });
-    const id = await submit(1_500);
+    const id = await waiting();
     await at.go(`/orchestration/${id}`);
     await page.getByText('live', { exact: true }).waitFor();
     await page.context().setOffline(true);
     for (const channel of channels) await channel.close();
+    await answer(id);
     await world.reaches(id, 'completed');
-    assert.equal(await page.getByText('3 of 3 steps').count(), 0, 'nothing comes without a network');
+    assert.equal(await page.getByText('6 of 6 steps').count(), 0, 'nothing comes without a network');
     await page.context().setOffline(false);
-    await page.getByText('3 of 3 steps').first().waitFor({ timeout: 15_000 });
+    await page.getByText('6 of 6 steps').first().waitFor();
     await assertWhole(page, id);
   });
 
   it('is followed by the arrow keys from one to the next, and closed by Escape', async () => {
     const { page } = at;
-    const [older, newer] = [await submit(0), await submit(0)];
+    const [older, newer] = [await submit(), await submit()];
     await at.go(`/orchestration?run=${newer}`);
     const panel = page.getByRole('complementary', { name: 'Run' });
     await panel.getByText('completed', { exact: true }).first().waitFor();

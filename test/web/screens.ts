@@ -1,26 +1,31 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { PASSWORD, startWorld, type World } from '../support/world.ts';
 import { openPage } from '../support/browser.ts';
-
-export const OWNER = 'owner@example.com';
+import { eventually } from '../support/eventually.ts';
+import { PASSWORD, type World } from '../support/world.ts';
 
 /** Screenshots are made where this names a folder. */
 const SHOTS = process.env['BATON_SCREENSHOTS'];
+/** The rules whose outcome depends on the theme. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-/** Settles once what moves has come to rest; what moves for ever is not waited for. */
-const SETTLED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
-  Promise.allSettled(
-    document
+/**
+ * Settles once everything that moves has come to rest, apart from what moves for ever. A change of an inherited colour
+ * goes from element to element, each with a transition of its own, so that the end of one may begin others.
+ */
+const SETTLED = `(async () => {
+  for (;;) {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const moving = document
       .getAnimations()
-      .filter((animation) => Number.isFinite(animation.effect.getComputedTiming().endTime))
-      .map((animation) => animation.finished),
-  ),
-)`;
+      .filter(({ playState, effect }) => playState === 'running' && Number.isFinite(effect.getComputedTiming().endTime));
+    if (moving.length === 0) return;
+    await Promise.allSettled(moving.map((animation) => animation.finished));
+  }
+})()`;
 /** A browser writes every refused request into its console; a refusal that is answered to is no complaint. */
 const REFUSAL = /Failed to load resource: the server responded with a status of 4\d\d/;
 
@@ -44,13 +49,6 @@ export type AtScreens = {
   close(): Promise<void>;
 };
 
-/** What a browser does may take its time on a busy machine. To be said at the beginning of a `describe`. */
-export function slowly(): void {
-  beforeEach(function giveTime() {
-    this.currentTest?.timeout(60_000);
-  });
-}
-
 /** Opens a page; with a session of the owner's, unless `cookie` names another one or none. */
 export async function atScreens(
   world: World,
@@ -69,7 +67,7 @@ export async function atScreens(
     go: async (path) => {
       await page.goto(`${url}${path}`);
     },
-    async signIn(email = OWNER, password = PASSWORD) {
+    async signIn(email = world.installation.admin_email, password = PASSWORD) {
       await page.getByLabel('E-mail').fill(email);
       await page.getByLabel('Password', { exact: true }).fill(password);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -78,48 +76,50 @@ export async function atScreens(
   };
 }
 
-/** The screens of a world with workers; its API answers at the address that the browser is at. */
-export async function startScreens(environment: Record<string, string> = {}): Promise<World> {
-  return await startWorld({ environment });
-}
-
-/** Holds a screen against the rules of WCAG 2.2 AA and best practice, light and dark. */
-export async function assertAccessible(page: Page, what: string): Promise<void> {
+/**
+ * Checks a screen against the rules of WCAG 2.2 AA and best practice: all rules in the light theme, and those about
+ * colours in the dark one, which differs in nothing else. `within` selects a part of the screen.
+ */
+export async function assertAccessible(page: Page, what: string, within = 'html'): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await shown(page, colorScheme);
-    await page.evaluate(AXE);
-    const found = await page.evaluate(async () => {
-      type Run = {
-        violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
-      };
-      const { axe } = globalThis as unknown as { axe: { run(): Promise<Run> } };
-      const { violations } = await axe.run();
-      return violations.map(
-        ({ id, help, nodes }) =>
-          `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary ?? ''}`).join('\n')}`,
-      );
-    });
+    if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(AXE);
+    const found = await page.evaluate(
+      async ({ context, options }) => {
+        type Run = {
+          violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
+        };
+        const { axe } = globalThis as unknown as {
+          axe: { run(context: string, options: object): Promise<Run> };
+        };
+        const { violations } = await axe.run(context, { resultTypes: ['violations'], ...options });
+        return violations.map(
+          ({ id, help, nodes }) =>
+            `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary ?? ''}`).join('\n')}`,
+        );
+      },
+      {
+        context: within,
+        options: colorScheme === 'dark' ? { runOnly: { type: 'rule', values: COLOUR_RULES } } : {},
+      },
+    );
     assert.deepEqual(found, [], `${what}, ${colorScheme}`);
   }
   await shown(page, 'light');
 }
-
-/** A page that is drawn anew is whole by then. */
-const SETTLES_MS = 3_000;
 
 /** Holds a screen as wide as a phone: nothing reaches beyond the edge. */
 export async function assertFitsPhone(page: Page): Promise<void> {
   const size = page.viewportSize();
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-  const reaching = () => page.evaluate<{ wide: string[]; width: number }>(REACHING);
-  let { wide, width } = await reaching();
+  let wide: string[] = [];
   // What is drawn anew for a narrow screen comes a moment after the screen has become narrow.
-  for (const until = Date.now() + SETTLES_MS; width > 390 && Date.now() < until; ) {
-    await wait(50);
-    ({ wide, width } = await reaching());
-  }
-  assert.ok(width <= 390, `${width} pixels wide: ${wide.join('\n')}`);
+  await eventually('the page is narrow', async () => {
+    const reaching = await page.evaluate<{ wide: string[]; width: number }>(REACHING);
+    ({ wide } = reaching);
+    return reaching.width <= 390;
+  }).catch((error: Error) => assert.fail(`${error.message}: ${wide.join('\n')}`));
   if (size) await page.setViewportSize(size);
 }
 

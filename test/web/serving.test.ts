@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { createScreens } from '../../src/api/web/screens.ts';
-import { startWorld, type Received, type World } from '../support/world.ts';
+import { type Received, useWorld } from '../support/world.ts';
 import { assertProblem } from '../api/problems.ts';
 
 const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
@@ -24,11 +24,7 @@ describe('where the screens are not built', () => {
 });
 
 describe('the screens are served by the API', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ worker: false });
-  });
-  after(async () => await world.close());
+  const world = useWorld();
 
   const get = (path: string, headers: Record<string, string> = {}) =>
     world.send('GET', path, { key: null, headers });

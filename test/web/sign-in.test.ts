@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { startWorld, type World } from '../support/world.ts';
+import { useOwnWorld, useWorld } from '../support/world.ts';
 import { CLIENT, startOpenIdProvider, type TestProvider } from '../support/openid-provider.ts';
-import { assertAccessible, atScreens, picture, startScreens, type AtScreens, slowly } from './screens.ts';
+import { assertAccessible, atScreens, picture, type AtScreens } from './screens.ts';
 
 describe('signing in at the screens', () => {
-  slowly();
-  let world: World;
+  const world = useWorld();
   let at: AtScreens;
-  before(async () => {
-    world = await startScreens({ SIGN_INS_PER_MINUTE: '1000', TEMPORAL_UI_URL: 'http://localhost:8233' });
-  });
-  after(async () => await world.close());
   beforeEach(async () => {
     at = await atScreens(world, { cookie: null });
   });
@@ -26,7 +21,6 @@ describe('signing in at the screens', () => {
     await page.waitForURL('**/sign-in?to=*');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     assert.equal(await page.getByText('Your session has ended').count(), 0);
-    await assertAccessible(page, 'the sign-in page');
     await at.signIn();
     await page.waitForURL('**/orchestration?state=failed,escalated');
     await page.getByRole('heading', { name: 'Orchestration' }).waitFor();
@@ -48,7 +42,7 @@ describe('signing in at the screens', () => {
 
   it('says in a sentence that the password is wrong', async () => {
     await at.go('/sign-in');
-    await at.signIn('owner@example.com', 'not the password');
+    await at.signIn(world.installation.admin_email, 'not the password');
     await at.page.getByRole('alert').getByText('E-mail or password is wrong.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a refusal');
   });
@@ -61,11 +55,14 @@ describe('signing in at the screens', () => {
 
   it('comes by itself when the session has ended, and leads back', async () => {
     const { page } = at;
+    await page.clock.install();
     await at.go('/orchestration');
     await at.signIn();
     await page.getByText('No task has been submitted yet').waitFor();
     await page.context().clearCookies();
-    await page.getByText('Your session has ended').waitFor({ timeout: 15_000 });
+    // The list asks again within this time.
+    await page.clock.fastForward(15_000);
+    await page.getByText('Your session has ended').waitFor();
     await at.signIn();
     await page.waitForURL('**/orchestration');
     await page.getByText('No task has been submitted yet').waitFor();
@@ -88,27 +85,21 @@ describe('signing in at the screens', () => {
 });
 
 describe('signing in by an OpenID provider at the screens', () => {
-  slowly();
   let provider: TestProvider;
-  let world: World;
   let at: AtScreens;
-  before(async () => {
+  const world = useOwnWorld(async () => {
     provider = await startOpenIdProvider();
-    world = await startWorld({
-      worker: false,
-      environment: {
-        OIDC_ISSUER: provider.issuer,
-        OIDC_CLIENT_ID: CLIENT.id,
-        OIDC_CLIENT_SECRET: CLIENT.secret,
-        OIDC_NAME: 'Acme',
-      },
-    });
-    provider.open(`${base()}/api/v1/openid/callback`);
+    const environment = {
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: CLIENT.id,
+      OIDC_CLIENT_SECRET: CLIENT.secret,
+      OIDC_NAME: 'Acme',
+      SIGN_INS_PER_MINUTE: '1000',
+    };
+    return { worker: false, environment };
   });
-  after(async () => {
-    await world.close();
-    await provider.close();
-  });
+  before(() => provider.open(`${base()}/api/v1/openid/callback`));
+  after(() => provider?.close());
   beforeEach(async () => {
     at = await atScreens(world, { cookie: null });
   });
@@ -150,6 +141,5 @@ describe('signing in by an OpenID provider at the screens', () => {
     provider.signsIn('stranger', { email: 'stranger@example.com', email_verified: true });
     await continueWithAcme();
     await page.getByText('You are not a member here.').waitFor();
-    await assertAccessible(page, 'the sign-in page with an identity provider and a refusal');
   });
 });

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { sampleData } from '../../src/domain/event-samples.ts';
 import type { EventKind } from '../../src/domain/event-kinds.ts';
-import { startWorld, type World } from '../support/world.ts';
+import { useWorld } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
@@ -15,18 +15,10 @@ import { usualDay, withHistory } from './webhook-history.ts';
 const LIST = '/settings/integrations/webhooks';
 
 describe('the webhook screens', function () {
-  let world: World;
+  const world = useWorld();
   let receiver: Receiver;
   let at: AtScreens;
   let page: Page;
-  before(async () => {
-    world = await startWorld({
-      worker: false,
-      deliveryWorker: true,
-      environment: { SIGN_INS_PER_MINUTE: '1000' },
-    });
-  });
-  after(async () => await world.close());
   beforeEach(async () => {
     receiver = await startReceiver();
     at = await atScreens(world);
@@ -101,9 +93,7 @@ describe('the webhook screens', function () {
     await row(failing).getByRole('link', { name: 'Why does Deploy bot fail?' }).waitFor();
     await row(old).getByText('Connection refused').waitFor();
     await row(json.id).getByText('listening').waitFor();
-    await assertAccessible(page, 'the list');
     await picture(page, 'webhooks-list');
-    await assertFitsPhone(page);
     await page.getByLabel('Search by name').fill('acme bot');
     await row(busy).waitFor({ state: 'detached' });
     await row(failing).waitFor();
@@ -116,7 +106,6 @@ describe('the webhook screens', function () {
     await at.go(`${LIST}/${busy}`);
     await page.getByRole('img', { name: /in the last 24 hours succeeded/ }).waitFor();
     await picture(page, 'webhook');
-    await assertFitsPhone(page);
   });
 
   it('show the same in two tabs', async () => {
@@ -184,7 +173,9 @@ describe('the webhook screens', function () {
 
   it('judge a webhook while it is written, and show what would be sent', async () => {
     // What other tests have sent is none of the last events any more.
-    await sql`update events set body = null`.execute(statements(world.database));
+    await sql`update events set body = null where workspace_id = ${world.installation.workspace_id}`.execute(
+      statements(world.database),
+    );
     await publish('issue.updated');
     await publish('issue.updated', { priority: 'Low' });
     await publish('user.joined');
@@ -307,9 +298,7 @@ describe('the webhook screens', function () {
     await page.getByRole('heading', { name: 'issue.created delivery' }).waitFor();
     await page.getByRole('button', { name: 'attempt 1: 503' }).click();
     await page.getByText('"busy"').waitFor();
-    await assertAccessible(page, 'a delivery on its page');
     await picture(page, 'delivery');
-    await assertFitsPhone(page);
     await page.goBack();
     await panel().waitFor();
     await page.keyboard.press('Escape');
@@ -405,14 +394,11 @@ describe('the webhook screens', function () {
     await page.getByText(/held/).waitFor();
     await page.getByRole('button', { name: 'Notifications, 1 unread' }).click();
     await page.getByText('“Old CRM” was disabled: it failed too often').waitFor();
-    await assertAccessible(page, 'the notifications');
     await picture(page, 'notifications');
     await page.getByRole('link', { name: /“Old CRM”/ }).click();
     await page.getByText('Disabled: nothing is sent').waitFor();
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
-    await assertAccessible(page, 'a disabled webhook');
     await picture(page, 'webhook-disabled');
-    await assertFitsPhone(page);
     receiver.answering(200);
     await page.getByRole('button', { name: '1 · Send a test' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -469,9 +455,6 @@ describe('the webhook screens', function () {
     const { json } = await world.send('GET', `/api/v1/webhooks/${id}`);
     assert.equal(json.events.length, 4);
     assert.equal(json.has_secret, true);
-    await at.go(`${LIST}/${id}/edit`);
-    await page.getByLabel('Name').waitFor();
-    await assertAccessible(page, 'the form of a webhook');
   });
 });
 
