@@ -10,11 +10,9 @@ import { stepIdsOf } from '../../src/agents/step-ids.ts';
 import { storedPlan } from '../../src/database/reruns.ts';
 import { insertRun } from '../../src/database/task-runs.ts';
 import { planAgain } from '../../src/domain/rerun.ts';
-import { TASK_TYPES } from '../../src/domain/task-run.ts';
 import { agentsBundle, workflowBundle } from '../../workers/bundle.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
-import { announcedSeed, createRandom, type Random } from '../support/random.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
 import { playModels } from './model-plays.ts';
@@ -53,52 +51,6 @@ describe('recorded histories', function () {
     assert.ok(readdirSync(AGENTS_FOLDER).length >= 10);
   });
 });
-
-describe('whatever a run does', function () {
-  this.timeout(120_000);
-
-  it('replays: forty runs with pauses, continues and cancels at random moments', async () => {
-    const runs = await startRuns();
-    try {
-      const random = createRandom(announcedSeed());
-      const ids = await Promise.all(
-        Array.from({ length: 40 }, (_, number) => playAtRandom(runs, number, random.fork())),
-      );
-      const bundle = await workflowBundle(new DefaultLogger('ERROR'));
-      for (const id of ids) {
-        const handle = runs.client.workflow.getHandle(id);
-        await handle.result().catch(() => {});
-        await Worker.runReplayHistory(
-          { workflowBundle: bundle, replayName: id },
-          await handle.fetchHistory(),
-        );
-      }
-    } finally {
-      await runs.close();
-    }
-  });
-});
-
-async function playAtRandom(runs: Runs, number: number, random: Random): Promise<string> {
-  const below = (limit: number) => random.whole(0, limit - 1);
-  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-  const taskType = TASK_TYPES[number % TASK_TYPES.length] ?? 'feature';
-  const rehearsal = {
-    step_ms: [0, 0, 20, 300][below(4)] ?? 0,
-    progress_events: below(4),
-    ...(below(3) === 0 ? { fail: { step: 2, times: 1 } } : {}),
-    ...(below(8) === 0 ? { unrecoverable: { step: 2 } } : {}),
-  };
-  const id = await runs.submit({ taskType, rehearsal });
-  for (let pauses = below(3); pauses > 0; pauses -= 1) {
-    await wait(below(200));
-    await runs.control.pause(id, me);
-    await wait(below(200));
-    await runs.control.continue(id, me);
-  }
-  if (below(6) === 0) await runs.control.cancel(id, me);
-  return id;
-}
 
 /** Those of a list of names, with a comma between them; `1` for all. */
 async function recordPlays(names: string): Promise<void> {
