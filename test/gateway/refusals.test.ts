@@ -208,8 +208,10 @@ describe('the channel refuses', function () {
         const rooms = await manyQuietRooms();
         const [first = '', ...others] = rooms;
         const speaker = await open(url, token);
-        for (const room of rooms.slice(0, MAX_ROOMS))
-          assert.equal((await speaker.ask('join', { room })).ok, true);
+        const joined = await Promise.all(
+          rooms.slice(0, MAX_ROOMS).map((room) => speaker.ask('join', { room })),
+        );
+        assert.ok(joined.every(({ ok }) => ok));
         const last = others.at(-1) ?? '';
         assert.equal((await speaker.ask('join', { room: last })).code, 'too_many_rooms');
         assert.equal((await speaker.ask('join', { room: first })).ok, true, 'who is in may join again');

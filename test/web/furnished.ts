@@ -4,7 +4,7 @@ import { statements } from '../../src/database/connect.ts';
 import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { usualDay, withHistory } from './webhook-history.ts';
+import { withHistory } from './webhook-history.ts';
 
 /** A workspace in which people have worked: every screen has something to show. */
 export type Furnished = {
@@ -145,7 +145,11 @@ async function invitePeople(world: World, owner: Sent, make: Make): Promise<stri
 async function addWebhooks(world: World, owner: Sent, receiver: Receiver, make: Make) {
   const events = [{ event: 'issue.created' }, { event: 'issue.updated' }];
   const { id: webhook } = await make('/api/v1/webhooks', { name: 'Billing sync', url: receiver.url, events });
-  await withHistory(world, webhook, usualDay(6));
+  await withHistory(world, webhook, [
+    { ago: 8, succeeded: 2, failed: 0, tookMs: 40 },
+    { ago: 6, succeeded: 1, failed: 2, tookMs: 900 },
+    { ago: 1, succeeded: 3, failed: 0, tookMs: 35 },
+  ]);
   const test = { ...owner, body: { event: 'issue.created' } };
   await world.send('POST', `/api/v1/webhooks/${webhook}/test`, test);
   const delivery = await eventually('the test is in the log', async () => {

@@ -49,12 +49,21 @@ export type AtScreens = {
   close(): Promise<void>;
 };
 
+const cookies = new WeakMap<World, Promise<string>>();
+
+/** Returns the session of a world's owner that all its pages share. */
+function ownersCookie(world: World): Promise<string> {
+  const known = cookies.get(world) ?? world.signIn();
+  cookies.set(world, known);
+  return known;
+}
+
 /** Opens a page; with a session of the owner's, unless `cookie` names another one or none. */
 export async function atScreens(
   world: World,
   options: BrowserContextOptions & { cookie?: string | null } = {},
 ): Promise<AtScreens> {
-  const { cookie = await world.signIn(), ...context } = options;
+  const { cookie = await ownersCookie(world), ...context } = options;
   const { page, errors, close } = await openPage({ viewport: { width: 1280, height: 900 }, ...context });
   const { url } = world.api;
   if (cookie !== null) {

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { useWorld } from '../support/world.ts';
+import { startGateways, type GatewayProcess } from '../support/gateways.ts';
+import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
+import { eventually } from '../support/eventually.ts';
+import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
+
+const SLOW = 10;
+/** 40 MB in all, so 400 MB if they were kept for all who do not read. */
+const EVENTS = { count: 2_000, bytes: 20_000 };
+/** What ten slow readers may cost: 256 KiB and an event each, what the sockets hold, and room for the collector. */
+const MOST_GROWTH_MB = 100;
+
+describe('a viewer that does not read, beside others', function () {
+  this.timeout(180_000);
+  const world = useWorld();
+  let token: string;
+  before(async () => {
+    token = (await world.send('POST', '/api/v1/tokens')).json.token;
+  });
+  const newRun = () => quietRun(world.database, world.installation);
+
+  describe('at a gateway of its own', () => {
+    let gateway: GatewayProcess;
+    let close: () => Promise<void>;
+    before(async () => {
+      const { databaseUrl, taskQueue } = world.configuration;
+      const started = await startGateways({ databaseUrl, taskQueue }, 1);
+      [gateway] = started.gateways as [GatewayProcess];
+      close = started.close;
+    });
+    after(() => close());
+
+    it('costs little memory, slows nobody, and misses nothing when it reads again', async () => {
+      const id = await newRun();
+      const quick = await viewerOf(gateway.url, id);
+      const slow = await Promise.all(Array.from({ length: SLOW }, () => viewerOf(gateway.url, id)));
+      for (const { socket } of slow) socket.pause();
+      const before = megabytesOf(gateway.pid);
+      let most = before;
+      const watching = setInterval(() => (most = Math.max(most, megabytesOf(gateway.pid))), 100);
+      await writeEvents(world.database, id, EVENTS);
+      await eventually('the quick one has all', () => quick.eventsOf(id).length >= EVENTS.count);
+      clearInterval(watching);
+      assert.ok(most - before < MOST_GROWTH_MB, `the gateway grew from ${before} to ${most} MB`);
+      console.log(`      ${SLOW} slow readers, ${EVENTS.count} events: from ${before} to ${most} MB`);
+      const feed = await feedOf(world.database, id);
+      assert.deepEqual(quick.eventsOf(id), feed);
+
+      for (const { socket } of slow) socket.resume();
+      for (const one of slow) {
+        await eventually('all is there', () => one.eventsOf(id).length >= feed.length);
+        assert.deepEqual(one.eventsOf(id), feed);
+      }
+      await Promise.all([quick, ...slow].map((one) => one.close()));
+    });
+
+    it('costs little memory when it asks and asks', async () => {
+      const id = await newRun();
+      const output = JSON.stringify({ text: 'x'.repeat(200_000) });
+      await world.database.em.fork().execute('update task_runs set output = ? where id = ?', [output, id]);
+      const asking = await Promise.all(Array.from({ length: SLOW }, () => openPlain(gateway.url, token)));
+      const before = megabytesOf(gateway.pid);
+      for (const plain of asking) {
+        plain.socket.pause();
+        for (let number = 0; number < 200; number += 1) plain.say({ type: 'join', room: `workflow:${id}` });
+      }
+      const witness = await viewerOf(gateway.url, id);
+      let most = before;
+      for (let number = 0; number < 40; number += 1) {
+        most = Math.max(most, megabytesOf(gateway.pid));
+        await witness.ask({ type: 'leave', room: `workflow:${id}` });
+        await witness.ask({ type: 'join', room: `workflow:${id}` });
+      }
+      console.log(`      ${SLOW} who ask 200 times for 200 KB: from ${before} to ${most} MB`);
+      // The answers of the witness, too, are garbage for a while.
+      assert.ok(most - before < 2 * MOST_GROWTH_MB, `the gateway grew from ${before} to ${most} MB`);
+      for (const plain of asking) plain.socket.terminate();
+      await witness.close();
+    });
+  });
+
+  async function viewerOf(url: string, id: string): Promise<PlainChannel> {
+    const plain = await openPlain(url, token);
+    await plain.ask({ type: 'join', room: `workflow:${id}`, after: 0 });
+    return plain;
+  }
+});
+
+function megabytesOf(pid: number): number {
+  const listed = spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
+  return Math.round(Number(listed.stdout) / 1_024);
+}
