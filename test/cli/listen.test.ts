@@ -5,7 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { eventually } from '../support/eventually.ts';
 import { PASSWORD, useOwnWorld } from '../support/world.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
-import { type Cli, cliWith, type Running } from './cli-process.ts';
+import { type Cli, cliWith } from './cli-process.ts';
+import { deliveryOf, publish, readiness, webhooksOf } from './listening.ts';
 
 type InProcess = ReturnType<Cli['start']>;
 /** A command that listens, with what it printed when it was ready. */
@@ -13,7 +14,7 @@ type Listening = InProcess & { id: string; secret: string };
 
 describe('baton listen', function () {
   // The service may not reach any address of this machine.
-  const world = useOwnWorld({ deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
+  const world = useOwnWorld({ worker: false, deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
   let cli: Cli;
   let local: Receiver;
   let way: Awaited<ReturnType<typeof startWay>> | null = null;
@@ -27,41 +28,18 @@ describe('baton listen', function () {
     await local.close();
     await way?.close();
     way = null;
-    for (const { id } of await webhooks()) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    for (const { id } of await webhooksOf(world)) await world.send('DELETE', `/api/v1/webhooks/${id}`);
   });
-
-  const webhooks = async (): Promise<{ id: string }[]> =>
-    (await world.send('GET', '/api/v1/webhooks')).json.data;
 
   const begin = async (...more: string[]): Promise<Listening> => {
     const args = more.includes('--forward') ? more : ['--forward', `${local.url}/hook`, ...more];
     const running = cli.start(['listen', ...args]);
     return { ...running, ...(await readiness(running)) };
   };
-  const readiness = async (running: Running): Promise<{ id: string; secret: string }> => {
-    await running.says(/Ready: forwarding to/);
-    const [, id = ''] = await running.says(/Webhook +([0-9a-f-]{36})/);
-    const [, secret = ''] = await running.says(/Secret +([0-9a-f]{64})/);
-    return { id, secret };
-  };
   const stop = async (running: InProcess): Promise<void> => {
     running.stop();
     assert.equal((await running.ended).code, 0);
   };
-  const publish = async (title = 'A title', event = 'issue.created'): Promise<void> => {
-    const [object = ''] = event.split('.');
-    const data = { [object]: { id: 'i-1', key: 'SHOP-1', title } };
-    const { status } = await world.send('POST', '/api/v1/events', { body: { event, data } });
-    assert.equal(status, 202);
-  };
-  /** The only delivery of a webhook with its attempts, once it is in the state. */
-  const delivery = (webhookId: string, state: string) =>
-    eventually(`the delivery is ${state}`, async () => {
-      const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);
-      const [found, ...others] = json.data;
-      assert.equal(others.length, 0);
-      return found?.status === state && (await world.send('GET', `/api/v1/deliveries/${found.id}`)).json;
-    });
   const signed = (secret: string, { body }: ReceivedRequest) =>
     `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
@@ -71,10 +49,10 @@ describe('baton listen', function () {
       return undefined;
     });
     const listening = await begin('--name', 'My machine');
-    await publish('Größe "1" \\ 2');
+    await publish(world, 'Größe "1" \\ 2');
     const [request] = await local.receives(1);
     assert.ok(request);
-    const { attempts, status, response_status: code } = await delivery(listening.id, 'succeeded');
+    const { attempts, status, response_status: code } = await deliveryOf(world, listening.id, 'succeeded');
     const [attempt] = attempts;
     assert.equal(request.headers['x-service-signature'], signed(listening.secret, request));
     assert.equal(request.method, 'POST');
@@ -90,7 +68,7 @@ describe('baton listen', function () {
     const delivered = String(request.headers['x-service-delivery']);
     await listening.says(new RegExp(`issue\\.created +${delivered} +201`));
     await stop(listening);
-    assert.deepEqual(await webhooks(), []);
+    assert.deepEqual(await webhooksOf(world), []);
   });
 
   it('shows the webhook as one that is listened to, and its secret nowhere else', async () => {
@@ -102,8 +80,8 @@ describe('baton listen', function () {
       ['sprint.started', 'sprint.completed'],
     );
     assert.ok(!text.includes(listening.secret) && !world.logged().includes(listening.secret));
-    await publish();
-    await publish('A sprint', 'sprint.started');
+    await publish(world);
+    await publish(world, 'A sprint', 'sprint.started');
     await local.receives(1);
     await stop(listening);
     assert.deepEqual(
@@ -115,23 +93,23 @@ describe('baton listen', function () {
   it('has what fails retried', async () => {
     local.answering(500);
     const listening = await begin();
-    await publish();
-    const { attempts, next_attempt_at: next } = await delivery(listening.id, 'retrying');
+    await publish(world);
+    const { attempts, next_attempt_at: next } = await deliveryOf(world, listening.id, 'retrying');
     assert.deepEqual([attempts[0].failure, attempts[0].response.status], ['status', 500]);
     assert.ok(next);
     await listening.says(/issue\.created +\S+ +500/);
     local.answering(204);
     const { id } = (await world.send('GET', `/api/v1/webhooks/${listening.id}/deliveries`)).json.data[0];
     assert.equal((await world.send('POST', `/api/v1/deliveries/${id}/retry`)).status, 202);
-    await delivery(listening.id, 'succeeded');
+    await deliveryOf(world, listening.id, 'succeeded');
     await stop(listening);
   });
 
   it('says so where nothing listens at the local address', async () => {
     await local.close();
     const listening = await begin();
-    await publish();
-    const { attempts } = await delivery(listening.id, 'retrying');
+    await publish(world);
+    const { attempts } = await deliveryOf(world, listening.id, 'retrying');
     assert.deepEqual([attempts[0].failure, attempts[0].response], ['connection_failed', null]);
     assert.equal(attempts[0].message, 'Nothing listens at the address');
     await listening.says(/connection_failed: Nothing listens at the address/);
@@ -144,8 +122,8 @@ describe('baton listen', function () {
       return undefined;
     });
     const listening = await begin();
-    await publish();
-    const { attempts } = await delivery(listening.id, 'retrying');
+    await publish(world);
+    const { attempts } = await deliveryOf(world, listening.id, 'retrying');
     const [{ failure, response }] = attempts;
     assert.deepEqual([failure, response.status, response.truncated], ['redirect', 302, true]);
     assert.equal(response.body.length, 65_536);
@@ -183,7 +161,7 @@ describe('baton listen', function () {
   it('prints JSON lines for scripts', async () => {
     const running = cli.spawn(['--json', 'listen', '--forward', `${local.port}/hook`]);
     await running.says(/\n/);
-    await publish();
+    await publish(world);
     await running.says(/"type":"request"/);
     running.child.kill('SIGINT');
     const { code, stdout } = await running.ended;
@@ -203,7 +181,7 @@ describe('baton listen', function () {
     assert.equal((await cli.run(login, { input: `${PASSWORD}\n` })).code, 0);
     const running = cli.start(['listen', '--forward', local.url]);
     await running.says(/Ready/);
-    await publish();
+    await publish(world);
     await local.receives(1);
     await stop(running);
   });
@@ -217,17 +195,17 @@ describe('baton listen', function () {
       return undefined;
     });
     const listening = await begin();
-    await publish();
+    await publish(world);
     await local.receives(1);
     way.cut();
     await listening.says(/The live channel is out of reach.*; trying again/);
     answerNow();
     await listening.says(/Listening again/);
-    const { attempts } = await delivery(listening.id, 'succeeded');
+    const { attempts } = await deliveryOf(world, listening.id, 'succeeded');
     assert.deepEqual([attempts.length, attempts[0].response.body], [1, 'late']);
     assert.equal(local.requests.length, 1);
     local.answering(204);
-    await publish();
+    await publish(world);
     await local.receives(2);
     await stop(listening);
   });
@@ -235,34 +213,13 @@ describe('baton listen', function () {
   it('says so when failures have disabled the webhook', async () => {
     local.answering(500);
     const listening = await begin();
-    for (let count = 0; count < 10; count += 1) await publish();
+    for (let count = 0; count < 10; count += 1) await publish(world);
     const [, command = ''] = await listening.says(/have disabled the webhook; `baton (.*)` enables it/);
     local.answering(204);
     assert.equal((await cli.run(command.split(' '))).code, 0);
-    await publish();
+    await publish(world);
     await local.receives(11);
     await stop(listening);
-  });
-
-  it('leaves nothing behind when it is killed', async () => {
-    const killed = cli.spawn(['listen', '--forward', local.url]);
-    const listening = await readiness(killed);
-    killed.child.kill('SIGKILL');
-    await killed.ended;
-    assert.equal((await webhooks()).length, 1);
-    // It waits for a moment, since a listener may come back.
-    await publish();
-    const { attempts } = await delivery(listening.id, 'retrying');
-    assert.deepEqual(
-      [attempts[0].failure, attempts[0].message],
-      ['connection_failed', 'Nobody is listening'],
-    );
-    // The minute after which it goes, made short.
-    await world.database.em
-      .fork()
-      .execute(`update webhooks set listening_until = now() - interval '61 s' where id = ?`, [listening.id]);
-    await eventually('the webhook is gone', async () => (await webhooks()).length === 0);
-    await delivery(listening.id, 'cancelled');
   });
 
   it('ends when its webhook is deleted by somebody else', async () => {

@@ -4,15 +4,19 @@ import { eventually } from '../support/eventually.ts';
 /** A line to a server that can be cut, again and again. */
 export type Line = {
   url: string;
-  /** Cuts every connection, once there is one. */
+  /** Cuts every connection, once a client has used a WebSocket. */
   cut(): Promise<void>;
   close(): Promise<void>;
 };
+
+const SWITCHES_PROTOCOLS = 'HTTP/1.1 101 ';
 
 /** Passes bytes on, both ways, from a free port to the server at `url`. */
 export async function lineTo(url: string): Promise<Line> {
   const { hostname, port } = new URL(url);
   const ends = new Set<Socket>();
+  /** Clients' ends that have sent something since the server accepted their WebSocket. */
+  const inUse = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
     for (const [end, other] of [
@@ -24,9 +28,13 @@ export async function lineTo(url: string): Promise<Line> {
       end.on('error', () => {});
       end.once('close', () => {
         ends.delete(end);
+        inUse.delete(end);
         other.destroy();
       });
     }
+    far.on('data', (bytes: Buffer) => {
+      if (bytes.toString('latin1').startsWith(SWITCHES_PROTOCOLS)) near.once('data', () => inUse.add(near));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const destroyAll = () => {
@@ -35,8 +43,9 @@ export async function lineTo(url: string): Promise<Line> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async cut() {
-      await eventually('somebody is connected', () => ends.size > 0);
+      await eventually('a WebSocket is in use', () => inUse.size > 0);
       destroyAll();
+      inUse.clear();
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
