@@ -25,14 +25,15 @@ export async function readWhenChanged(
   const bell = createBell(deps, first.row.id, signal);
   try {
     let reading = first;
-    while (reading.view.state === before && !isTerminal(before)) {
-      const left = until - performance.now();
-      if (left <= 0 || signal.aborted) break;
-      await bell.rings(left);
+    while (!isTerminal(before)) {
+      // Also before the first ring: the run may have changed since `first` was read and before the bell was there.
       const row = await findRun(deps.database, first.row.id);
       if (!row) break;
       // A change is stored before the workflow shows it, so the row is enough to see one.
       reading = row.state === before ? { row, view: reading.view } : await readRun(deps, row);
+      const left = until - performance.now();
+      if (reading.view.state !== before || left <= 0 || signal.aborted) break;
+      await bell.rings(left);
     }
     return reading.view.state === before ? await readLast(deps, reading) : reading;
   } finally {

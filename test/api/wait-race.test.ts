@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import type { Dependencies } from '../../src/api/dependencies.ts';
+import { readWhenChanged } from '../../src/api/tasks/wait.ts';
+import { findRun } from '../../src/database/task-runs.ts';
+import { useWorld } from '../support/world.ts';
+
+describe('a request that waits for a change', () => {
+  const world = useWorld();
+
+  it('is answered at once where the run has changed before its news were subscribed to', async () => {
+    const id = (await world.submit()).json.execution_id;
+    await world.reaches(id, 'completed');
+    const row = await findRun(world.database, id);
+    assert.ok(row);
+    // Never rings, so that only a look without a ring can find the change.
+    const notifications = { subscribe: () => () => {} };
+    const deps = { database: world.database, notifications } as unknown as Dependencies;
+    const first = { row, view: { ...row, state: 'planning' } } as unknown as Parameters<
+      typeof readWhenChanged
+    >[1];
+    const signal = new AbortController().signal;
+    const { view } = await readWhenChanged(deps, first, { seconds: 3_600, signal });
+    assert.equal(view.state, 'completed');
+  });
+});
