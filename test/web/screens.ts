@@ -13,17 +13,20 @@ const SHOTS = process.env['BATON_SCREENSHOTS'];
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /**
- * Settles once everything that moves has come to rest, apart from what moves for ever. A change of an inherited colour
- * goes from element to element, each with a transition of its own, so that the end of one may begin others.
+ * Settles once what moves has come to rest; what moves for ever is not waited for. A change of an inherited colour goes
+ * from element to element, each with a transition of its own, so that the end of one may begin others.
  */
 const SETTLED = `(async () => {
-  for (;;) {
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    const moving = document
+  const moving = () =>
+    document
       .getAnimations()
       .filter(({ playState, effect }) => playState === 'running' && Number.isFinite(effect.getComputedTiming().endTime));
-    if (moving.length === 0) return;
-    await Promise.allSettled(moving.map((animation) => animation.finished));
+  const isOfColour = ({ transitionProperty }) => /color/.test(transitionProperty ?? '');
+  const twoFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await twoFrames();
+  for (let some = moving(); some.length > 0; some = moving().filter(isOfColour)) {
+    await Promise.allSettled(some.map(({ finished }) => finished));
+    await twoFrames();
   }
 })()`;
 /** A browser writes every refused request into its console; a refusal that is answered to is no complaint. */
