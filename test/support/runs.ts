@@ -12,7 +12,7 @@ import { eventsAfter } from '../../src/database/feed.ts';
 import { createWorkspace, type Installation } from '../../src/installation.ts';
 import { findRun, insertRun, type TaskRunRow } from '../../src/database/task-runs.ts';
 import type { Rehearsal } from '../../src/domain/rehearsal.ts';
-import type { TaskType } from '../../src/domain/task-run.ts';
+import type { RunView, TaskType } from '../../src/domain/task-run.ts';
 import type { TaskState } from '../../src/domain/task-states.ts';
 import { callbackSecretPlace, createSealing } from '../../src/security/sealing.ts';
 import { createTaskControl, type TaskControl } from '../../src/workflows/control.ts';
@@ -50,6 +50,8 @@ export type Runs = {
   reaches(id: string, state: TaskState, withinMs?: number): Promise<TaskRunRow>;
   /** Waits for the run's row to be as wanted. */
   becomes(what: string, id: string, is: (row: TaskRunRow) => boolean, withinMs?: number): Promise<TaskRunRow>;
+  /** What the workflow itself says of the run, after all signals before; a query that got no answer is asked again. */
+  view(id: string): Promise<RunView>;
   events(id: string): ReturnType<typeof eventsAfter>;
   attempts(id: string): ReturnType<typeof callbackAttempts>;
   /** Waits until the run's workflow has ended, however it ended. */
@@ -226,6 +228,7 @@ function runsIn(service: RunService, installation: Installation, close: () => Pr
       ),
     reaches: (id, state, withinMs) =>
       runs.becomes(`${id} is ${state}`, id, (row) => row.state === state, withinMs),
+    view: (id) => eventually(`${id} answers`, () => control.view(id)),
     events: (id) => eventsAfter(database, id, 0, 10_000),
     attempts: (id) => callbackAttempts(database, id),
     async ends(id) {

@@ -24,8 +24,8 @@ describe('an agent that asks a person', function () {
       row.steps.map(({ status }) => status),
       ['completed', 'running', 'pending'],
     );
-    const view = await runs.control.view(id);
-    assert.deepEqual(view?.question, row.question);
+    const view = await runs.view(id);
+    assert.deepEqual(view.question, row.question);
     assert.deepEqual((await changes(id)).at(-1), {
       from: 'executing',
       to: 'paused',
@@ -63,8 +63,8 @@ describe('an agent that asks a person', function () {
     await runs.reaches(id, 'paused');
     await runs.control.pause(id, person);
     // A query is answered after the signals before it.
-    const view = await runs.control.view(id);
-    assert.deepEqual([view?.state, view?.paused_by], ['paused', 'agent:tester']);
+    const view = await runs.view(id);
+    assert.deepEqual([view.state, view.paused_by], ['paused', 'agent:tester']);
     assert.equal((await runs.row(id)).state, 'paused');
     await runs.control.cancel(id, person);
   });

@@ -37,8 +37,8 @@ describe('payloads that are encrypted', function () {
       const ask = { step: 2, question: 'May I open the vault?' };
       const id = await runs.submit({ rehearsal: { ask, fail: { step: 1, times: 1 } } });
       await runs.reaches(id, 'paused');
-      const view = await runs.control.view(id);
-      assert.equal(view?.question?.text, 'May I open the vault?', 'the query is answered');
+      const view = await runs.view(id);
+      assert.equal(view.question?.text, 'May I open the vault?', 'the query is answered');
       await runs.control.continue(id, { ...person, reason: 'with the blue key' });
       await runs.reaches(id, 'completed');
       await runs.ends(id);

@@ -44,7 +44,7 @@ describe('a run', function () {
   it('answers its detail by query as the projection has it', async () => {
     const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
     await runs.becomes('the step is at work', id, ({ steps }) => steps[0]?.status === 'running');
-    const asked = await runs.control.view(id);
+    const asked = await runs.view(id);
     assert.deepEqual(asked, viewOfRow(await runs.row(id)));
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
