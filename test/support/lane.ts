@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { resolve as resolvePath } from 'node:path';
 import Mocha from 'mocha';
 import { checkout } from '../../dev/paths.ts';
 import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
@@ -36,7 +36,7 @@ send({ ready: true });
 async function runFile(file: string): Promise<Outcome> {
   const before = openResources();
   const mocha = new Mocha(OPTIONS);
-  mocha.addFile(resolve(checkout, file));
+  mocha.addFile(resolvePath(checkout, file));
   try {
     await mocha.loadFilesAsync();
   } catch (error) {
