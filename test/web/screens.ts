@@ -13,21 +13,18 @@ const SHOTS = process.env['BATON_SCREENSHOTS'];
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /**
- * Settles once what moves has come to rest; what moves for ever is not waited for. A change of an inherited colour goes
- * from element to element, each with a transition of its own, so that the end of one may begin others.
+ * Settles once what moves has come to rest; what moves forever is not waited for. Times are compared, since an animation in a
+ * part that is folded away never says that it has finished. A change of an inherited colour goes from element to element,
+ * each with a transition of its own, so that the end of one may begin others.
  */
 const SETTLED = `(async () => {
-  const moving = () =>
-    document
-      .getAnimations()
-      .filter(({ playState, effect }) => playState === 'running' && Number.isFinite(effect.getComputedTiming().endTime));
-  const isOfColour = ({ transitionProperty }) => /color/.test(transitionProperty ?? '');
+  const isMoving = ({ playState, currentTime, effect }) => {
+    const { endTime } = effect.getComputedTiming();
+    return playState === 'running' && Number.isFinite(endTime) && currentTime < endTime;
+  };
   const twoFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  await twoFrames();
-  for (let some = moving(); some.length > 0; some = moving().filter(isOfColour)) {
-    await Promise.allSettled(some.map(({ finished }) => finished));
-    await twoFrames();
-  }
+  do await twoFrames();
+  while (document.getAnimations().some(isMoving));
 })()`;
 /** A browser writes every refused request into its console; a refusal that is answered to is no complaint. */
 const REFUSAL = /Failed to load resource: the server responded with a status of 4\d\d/;
