@@ -25,13 +25,17 @@ describe('the API', () => {
     return {
       worker: false,
       deliveryWorker: true,
-      database: { url, drop: async () => {} },
+      // A service whose Temporal is gone takes long to close, so both end after it.
+      database: { url, drop: stopAll },
       temporalAddress: temporal.running().address,
     };
   });
-  after(async () => {
+  async function stopAll(): Promise<void> {
     await Promise.all([postgres.stop(), temporal.stop(), receiver?.close()]);
     rmSync(folder, { recursive: true, force: true });
+  }
+  after(async () => {
+    if (!('close' in world)) await stopAll();
   });
 
   const readiness = async () => (await world.send('GET', '/health/ready', { key: null })).json;
