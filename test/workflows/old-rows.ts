@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
+import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
 import { statements } from '../../src/database/connect.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
@@ -98,4 +100,26 @@ export async function runActivity(
   });
   const rows = (await environment.run(activity)) as number;
   return { rows, beats };
+}
+
+/** Stores old and young rows. @throws unless the removal takes every old row, in batches, and leaves the young ones */
+export async function assertGoesInBatches(
+  world: World,
+  { old, young }: { old: number; young: number },
+): Promise<void> {
+  await storeDeliveries(world, { at: ago(100), rows: old });
+  await storeDeliveries(world, { at: ago(10), rows: young });
+  await sql`analyze`.execute(statements(world.database));
+  const { eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups } =
+    createRetentionActivities({ database: world.database, kept: KEPT });
+  for (const activity of [eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups]) {
+    const { rows, beats } = await runActivity(activity);
+    assert.equal(rows, old);
+    const steps = beats.map((beat, index) => beat.rows - (beats[index - 1]?.rows ?? 0));
+    assert.ok(Math.max(...steps) <= BATCH_ROWS, `${Math.max(...steps)}`);
+    assert.ok(beats.length <= old / BATCH_ROWS + 1, `${beats.length} batches`);
+  }
+  for (const table of ['events', 'deliveries', 'delivery_attempts', 'event_groups']) {
+    assert.equal(await count(world, table), young, table);
+  }
 }

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { sql } from 'kysely';
-import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
+import { createRetentionActivities } from '../../src/activities/retention.ts';
 import { statements } from '../../src/database/connect.ts';
-import { ago, count, KEPT, runActivity, startWorld, storeDeliveries, type World } from './old-rows.ts';
+import {
+  ago,
+  KEPT,
+  runActivity,
+  startWorld,
+  storeDeliveries,
+  type World,
+  assertGoesInBatches,
+} from './old-rows.ts';
 
 describe('the removal of very many old rows', function () {
   this.timeout(180_000);
@@ -12,24 +20,8 @@ describe('the removal of very many old rows', function () {
   });
   afterEach(() => world.close());
 
-  const activities = () => createRetentionActivities({ database: world.database, kept: KEPT });
-
   it('of a hundred thousand goes in batches of five thousand at most', async () => {
-    const many = 100_000;
-    await storeDeliveries(world, { at: ago(100), rows: many });
-    await storeDeliveries(world, { at: ago(10), rows: 1_000 });
-    await sql`analyze`.execute(statements(world.database));
-    const { eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups } = activities();
-    for (const activity of [eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups]) {
-      const { rows, beats } = await runActivity(activity);
-      assert.equal(rows, many);
-      const steps = beats.map((beat, index) => beat.rows - (beats[index - 1]?.rows ?? 0));
-      assert.ok(Math.max(...steps) <= BATCH_ROWS, `${Math.max(...steps)}`);
-      assert.ok(beats.length <= many / BATCH_ROWS + 1, `${beats.length} batches`);
-    }
-    for (const table of ['events', 'deliveries', 'delivery_attempts', 'event_groups']) {
-      assert.equal(await count(world, table), 1_000, table);
-    }
+    await assertGoesInBatches(world, { old: 100_000, young: 1_000 });
   });
 
   it('reads no table whole, however many rows it has', async () => {

@@ -5,7 +5,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
+import { createRetentionActivities } from '../../src/activities/retention.ts';
 import { statements } from '../../src/database/connect.ts';
 import { ensureRetentionSchedule } from '../../src/workflows/control-maintenance.ts';
 import { retentionScheduleId } from '../../src/workflows/delivery-messages.ts';
@@ -28,6 +28,7 @@ import {
   storeNotification,
   storeWebhook,
   type World,
+  assertGoesInBatches,
 } from './old-rows.ts';
 
 describe('the Schedule of the retention', function () {
@@ -194,21 +195,7 @@ describe('the removal of old rows', function () {
     createRetentionActivities({ database: world.database, kept: KEPT, ...(clock ? { clock } : {}) });
 
   it('goes in batches of five thousand at most', async () => {
-    const many = 11_000;
-    await storeDeliveries(world, { at: ago(100), rows: many });
-    await storeDeliveries(world, { at: ago(10), rows: 100 });
-    await sql`analyze`.execute(statements(world.database));
-    const { eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups } = activities();
-    for (const activity of [eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups]) {
-      const { rows, beats } = await runActivity(activity);
-      assert.equal(rows, many);
-      const steps = beats.map((beat, index) => beat.rows - (beats[index - 1]?.rows ?? 0));
-      assert.ok(Math.max(...steps) <= BATCH_ROWS, `${Math.max(...steps)}`);
-      assert.ok(beats.length <= many / BATCH_ROWS + 1, `${beats.length} batches`);
-    }
-    for (const table of ['events', 'deliveries', 'delivery_attempts', 'event_groups']) {
-      assert.equal(await count(world, table), 100, table);
-    }
+    await assertGoesInBatches(world, { old: 11_000, young: 100 });
   });
 
   it('goes on where it was cut off, and counts on', async () => {
