@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
   type Client,
+  type ScheduleDescription,
   type ScheduleOptions,
 } from '@temporalio/client';
 import { MAINTENANCE_WORKFLOW, retentionScheduleId, type MaintenanceInput } from './delivery-messages.ts';
@@ -25,10 +27,11 @@ export async function ensureRetentionSchedule(client: Client, taskQueue: string)
       await client.schedule.create({ scheduleId, spec, action, policies });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      const handle = client.schedule.getHandle(scheduleId);
+      // Temporal can lose a pause that comes at the same moment as an update, so nothing is written without a reason.
+      if (isAsWanted(await handle.describe(), { spec, action, policies })) return;
       // An operator's pause and its note stay.
-      await client.schedule
-        .getHandle(scheduleId)
-        .update((previous) => ({ spec, action, policies, state: previous.state }));
+      await handle.update((previous) => ({ spec, action, policies, state: previous.state }));
     }
   });
 }
@@ -36,7 +39,7 @@ export async function ensureRetentionSchedule(client: Client, taskQueue: string)
 function scheduleOf(scheduleId: string, taskQueue: string) {
   const input: MaintenanceInput = { settleSeconds: SETTLE_SECONDS };
   return {
-    spec: { intervals: [{ every: '1 hour' }] },
+    spec: { intervals: [{ every: 3_600_000 }] },
     action: {
       type: 'startWorkflow',
       workflowType: MAINTENANCE_WORKFLOW,
@@ -45,6 +48,25 @@ function scheduleOf(scheduleId: string, taskQueue: string) {
       args: [input],
     },
     // What an outage of hours has left out, the next hour does.
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '10 min' },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 600_000 },
   } satisfies Partial<ScheduleOptions>;
+}
+
+type Wanted = ReturnType<typeof scheduleOf>;
+
+function isAsWanted({ spec, action, policies }: ScheduleDescription, wanted: Wanted): boolean {
+  return isDeepStrictEqual(
+    {
+      spec: { intervals: spec.intervals?.map(({ every }) => ({ every })) },
+      action: {
+        type: action.type,
+        workflowType: action.workflowType,
+        workflowId: action.workflowId,
+        taskQueue: action.taskQueue,
+        args: action.args,
+      },
+      policies: { overlap: policies.overlap, catchupWindow: policies.catchupWindow },
+    },
+    wanted,
+  );
 }
