@@ -36,10 +36,10 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
       buckets.set(who, { tokens: granted ? tokens - count : tokens, at: now });
       return { granted, remaining: tokens - count };
     },
-    /** Puts one back that was taken. */
+    /** Puts one back that was taken. What is above a full bucket is lost with the next that is taken. */
     giveBack(who: string): void {
       const bucket = buckets.get(who);
-      if (bucket) bucket.tokens = Math.min(rate.burst, bucket.tokens + 1);
+      if (bucket) bucket.tokens += 1;
     },
     /** Makes the bucket full again. */
     refill(who: string): void {

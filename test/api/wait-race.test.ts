@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Dependencies } from '../../src/api/dependencies.ts';
-import { readWhenChanged } from '../../src/api/tasks/wait.ts';
+import { createBell, readWhenChanged } from '../../src/api/tasks/wait.ts';
 import { findRun } from '../../src/database/task-runs.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -21,5 +21,20 @@ describe('a request that waits for a change', () => {
     const signal = new AbortController().signal;
     const { view } = await readWhenChanged(deps, first, { seconds: 3_600, signal });
     assert.equal(view.state, 'completed');
+  });
+
+  it('misses no news that comes while it reads', async () => {
+    let tell = () => {};
+    const notifications = {
+      subscribe: (_: string, __: string, listener: () => void) => ((tell = listener), () => {}),
+    };
+    const bell = createBell(
+      { notifications } as unknown as Dependencies,
+      'any',
+      new AbortController().signal,
+    );
+    tell();
+    await bell.rings(3_600_000);
+    bell.close();
   });
 });

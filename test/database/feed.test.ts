@@ -5,7 +5,7 @@ import { recordChange } from '../../src/database/feed.ts';
 import { findRun } from '../../src/database/task-runs.ts';
 import { initialView, progressOf, type Step, type StepStatus } from '../../src/domain/task-run.ts';
 import type { Installation } from '../../src/installation.ts';
-import { quietRun } from '../gateway/quiet-runs.ts';
+import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 describe('the stored picture of a run', () => {
@@ -66,5 +66,24 @@ describe('the stored picture of a run', () => {
       ['test', 'cancelled', null],
       ['review', 'completed', 'review is done'],
     ]);
+  });
+
+  it('is never changed again once the run has ended, and nor is its feed', async () => {
+    const id = await quietRun(database, installation);
+    const at = new Date().toISOString();
+    const view = { ...initialView(), state: 'completed' as const, completed_at: at };
+    await recordChange(database, {
+      executionId: id,
+      view,
+      entries: [{ key: 'run.ended', type: 'run.ended', at, data: {} }],
+    });
+    const before = await findRun(database, id);
+    const late = { key: randomUUIDv7(), type: 'agent.message' as const, at, data: {} };
+    assert.deepEqual(
+      await recordChange(database, { executionId: id, view: initialView(), entries: [late] }),
+      { outcome: 'ended', state: 'completed', lastSeq: 1 },
+    );
+    assert.deepEqual(await findRun(database, id), before);
+    assert.equal((await feedOf(database, id)).length, 1);
   });
 });

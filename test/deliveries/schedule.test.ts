@@ -39,7 +39,7 @@ describe('the schedule of a delivery', function () {
   afterEach(() => receiver.close());
 
   /** Publishes one event and lets time run until nothing is left to do. */
-  async function deliver(webhookId: string, betweenAttempts: () => Promise<void> = async () => {}) {
+  async function deliver(webhookId: string, betweenAttempts: () => Promise<unknown> = async () => {}) {
     await world.publish([{}]);
     const [first] = await eventually('a first attempt', async () => {
       const rows = await world.deliveries(webhookId);
@@ -113,6 +113,17 @@ describe('the schedule of a delivery', function () {
       [receiver.url, other.url],
     );
     assert.equal(other.requests[0]?.headers['x-service-signature'], undefined);
+  });
+
+  it('does nothing for a delivery that has since begun again', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    const { row, attempts } = await deliver(webhookId, () =>
+      world.database.em
+        .fork()
+        .execute('update deliveries set generation = generation + 1 where webhook_id = ?', [webhookId]),
+    );
+    assert.deepEqual([row.status, attempts.length], ['retrying', 1]);
   });
 
   for (const [what, change, status] of [

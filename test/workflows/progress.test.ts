@@ -123,4 +123,18 @@ describe('the merging of reports', () => {
     assert.ok(!written.includes(98));
     await merger.drop();
   });
+
+  it('writes no more than a burst at once, also after a long rest', async () => {
+    const written: number[] = [];
+    let now = 0;
+    const merger = createProgressMerger<number>(
+      async (reports) => void written.push(...reports),
+      () => now,
+    );
+    now = 3_600_000;
+    for (let number = 1; number <= 500; number += 1) merger.report(number);
+    await merger.flush();
+    assert.equal(written.length, PROGRESS_EVENTS.burst);
+    assert.equal(written.at(-1), 500);
+  });
 });
