@@ -1,30 +1,25 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { Baton, BatonOptions, OutgoingEvent } from '../../clients/typescript/src/index.ts';
+import type { OutgoingEvent } from '../../clients/typescript/src/index.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
-import { installedClient, type InstalledClient } from './installed-client.ts';
+import { useClient } from './installed-client.ts';
 
 const SECRET = randomBytes(32).toString('hex');
 
 describe('events and webhooks by the client package', function () {
   const world = useWorld();
-  let client: Awaited<ReturnType<InstalledClient['load']>>;
-  let baton: Baton;
+  const { client, baton, connect } = useClient(world);
   let receiver: Receiver;
 
   before(async () => {
-    client = await (await installedClient()).load();
     receiver = await startReceiver();
-    baton = connect();
   });
   after(async () => {
     await receiver?.close();
   });
 
-  const connect = (options: Partial<BatonOptions> = {}): Baton =>
-    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
   const joined = (count: number): OutgoingEvent[] =>
     Array.from({ length: count }, (_, number) => ({
       event: 'user.joined',

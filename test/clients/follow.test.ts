@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Baton, BatonOptions, FeedEvent, WayName } from '../../clients/typescript/src/index.ts';
+import type { Baton, FeedEvent, WayName } from '../../clients/typescript/src/index.ts';
 import { quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { tokenForger } from '../gateway/forged-tokens.ts';
 import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
@@ -7,7 +7,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { useOwnWorld } from '../support/world.ts';
-import { installedClient, type InstalledClient } from './installed-client.ts';
+import { useClient } from './installed-client.ts';
 import { startRelay } from './relay.ts';
 
 const NOWHERE = 'ws://127.0.0.1:9/ws';
@@ -16,16 +16,7 @@ const TOKEN_KEY = Buffer.alloc(32, 4);
 describe('following a task with the client package', function () {
   this.timeout(90_000);
   const world = useOwnWorld({ environment: SHARED_RINGS });
-  let client: Awaited<ReturnType<InstalledClient['load']>>;
-  let baton: Baton;
-
-  before(async () => {
-    client = await (await installedClient()).load();
-    baton = connect();
-  });
-
-  const connect = (options: Partial<BatonOptions> = {}): Baton =>
-    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
+  const { client, baton, connect } = useClient(world);
 
   async function submit(rehearsal: Record<string, unknown>, callbackUrl?: string): Promise<string> {
     const { execution_id } = await baton.tasks.submit({

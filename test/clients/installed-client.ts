@@ -1,12 +1,15 @@
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
 import type * as main from '../../clients/typescript/src/index.ts';
 import type * as verify from '../../clients/typescript/src/verify/index.ts';
 import { packClient } from '../../dev/client-package.ts';
+import type { World } from '../support/world.ts';
 
 type Client = typeof main & {
   /** What `baton-client/verify` gives. */
@@ -52,3 +55,41 @@ async function install(): Promise<InstalledClient> {
     load: () => import(pathToFileURL(join(project, 'load.js')).href) as Promise<Client>,
   };
 }
+
+/** The client package in a test: `connect` makes a client of the world's API, `baton` is one with the owner's key. */
+export type ClientInUse = {
+  client: Client;
+  baton: Baton;
+  connect(options?: Partial<BatonOptions>): Baton;
+};
+
+/** Registers a hook that installs the package for the tests of a `describe`; what is returned is filled before they run. */
+export function useClient(world: World): ClientInUse {
+  const client = {} as Client;
+  const baton = {} as Baton;
+  const connect = (options: Partial<BatonOptions> = {}) =>
+    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
+  before(async () => {
+    Object.assign(client, await (await installedClient()).load());
+    Object.assign(baton, connect());
+  });
+  return { client, baton, connect };
+}
+
+/** Submissions in the project of a world: of any task, and of one whose steps take a minute each. */
+export const plansOf = (world: World) => {
+  const plan = (fields: Record<string, unknown> = {}) => ({
+    title: 'A task',
+    project_id: world.installation.project_id,
+    ...fields,
+  });
+  return { plan, slow: () => plan({ metadata: { rehearsal: { step_ms: 60_000 } } }) };
+};
+
+/** Makes checks that an error is a problem of the API with a code and a status. */
+export const problemOf = (client: Client) => (code: string, status: number) => (error: unknown) => {
+  assert.ok(error instanceof client.BatonProblem, String(error));
+  assert.deepEqual([error.code, error.status], [code, status]);
+  assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/);
+  return true;
+};

@@ -1,33 +1,13 @@
 import assert from 'node:assert/strict';
-import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useWorld } from '../support/world.ts';
-import { installedClient, type InstalledClient } from './installed-client.ts';
+import { plansOf, problemOf, useClient } from './installed-client.ts';
 
 describe('requests of the client package', function () {
   const world = useWorld();
-  let client: Awaited<ReturnType<InstalledClient['load']>>;
-  let baton: Baton;
-
-  before(async () => {
-    client = await (await installedClient()).load();
-    baton = connect();
-  });
-
-  const connect = (options: Partial<BatonOptions> = {}): Baton =>
-    client.createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key, ...options });
-  const plan = (members: Record<string, unknown> = {}) => ({
-    title: 'A task',
-    project_id: world.installation.project_id,
-    ...members,
-  });
-  const slow = () => plan({ metadata: { rehearsal: { step_ms: 60_000 } } });
-  const problem = (code: string, status: number) => (error: unknown) => {
-    assert.ok(error instanceof client.BatonProblem, String(error));
-    assert.deepEqual([error.code, error.status], [code, status]);
-    assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/);
-    return true;
-  };
+  const { client, baton, connect } = useClient(world);
+  const { plan, slow } = plansOf(world);
+  const problem = problemOf(client);
 
   /** A fetch that does something else with the first requests; what is left of it is seen in `sent`. */
   function disturbed(...disturbances: ((request: () => Promise<Response>) => Promise<Response>)[]) {

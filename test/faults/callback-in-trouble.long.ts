@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import type { Service } from '../support/service.ts';
-import { services } from '../support/services.ts';
 import { SHORT } from './mixed-tasks.ts';
 import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './runs-of-service.ts';
-import { wholeService } from './whole-service.ts';
+import { useWholeService } from './whole-service.ts';
 
 /** Longer than all attempts of a callback take with their waits of 1 s and 4 s. */
 const LONGER_THAN_THE_SCHEDULE_MS = 9_000;
 
 describe('a callback', function () {
   this.timeout(240_000);
-  let service: Service;
-  let receiver: Receiver;
-  beforeEach(async () => {
-    service = await wholeService();
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(() => receiver.close());
+  const { service, receiver } = useWholeService();
 
   /** The kinds of failure of a task's attempts so far, oldest first. */
   async function failuresOf(id: string): Promise<(string | null)[]> {

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal } from '../../src/domain/task-states.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Part, Service } from '../support/service.ts';
-import { services } from '../support/services.ts';
+import type { Part } from '../support/service.ts';
 import { sayFigures, seconds } from './figures.ts';
 import { mixedScripts, SHORT } from './mixed-tasks.ts';
 import {
@@ -19,20 +17,14 @@ import {
   type Taken,
 } from './runs-of-service.ts';
 import { submitSteadily, type Submitted } from './steady-submitter.ts';
-import { wholeService } from './whole-service.ts';
+import { useWholeService } from './whole-service.ts';
 
 const TASKS = 20;
 const AWAY_MS = 2_000;
 
 describe('a kill -9 in the middle of twenty runs changes nothing of what becomes of them', function () {
   this.timeout(300_000);
-  let service: Service;
-  let receiver: Receiver;
-  beforeEach(async () => {
-    service = await wholeService();
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(() => receiver.close());
+  const { service, receiver } = useWholeService();
 
   it('of the API and the task worker', async () => {
     const { api, worker } = service;

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { withClient } from '../../dev/postgres.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Answered, Part, Service } from '../support/service.ts';
-import { services } from '../support/services.ts';
 import { sayFigures, seconds } from './figures.ts';
 import { SHORT } from './mixed-tasks.ts';
 import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './runs-of-service.ts';
-import { wholeService } from './whole-service.ts';
+import { useWholeService } from './whole-service.ts';
 
 const AT_ONCE = 10;
 
 describe('a service whose', function () {
   this.timeout(240_000);
-  let service: Service;
-  let receiver: Receiver;
-  beforeEach(async () => {
-    service = await wholeService();
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(() => receiver.close());
+  const { service, receiver } = useWholeService();
 
   it('Temporal is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
     await refusesWithout(service.temporal, 'temporal');

@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import type { Service } from '../support/service.ts';
-import { services } from '../support/services.ts';
 import { formsOf, isHeldBy, placesHolding, type Place } from './search-by-value.ts';
 import { answersAbout, databaseDump, filesBelow, historiesOf } from './places.ts';
 import { mixedScripts, SHORT } from './mixed-tasks.ts';
 import { submitAll, untilSettled } from './runs-of-service.ts';
-import { wholeService } from './whole-service.ts';
+import { useWholeService } from './whole-service.ts';
 
 describe('a secret', function () {
   this.timeout(240_000);
-  let service: Service;
-  let receiver: Receiver;
-  beforeEach(async () => {
-    service = await wholeService();
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(() => receiver.close());
+  const { service, receiver } = useWholeService();
 
   it('is in no history, log, answer, table or file', async () => {
     const { installation, secrets } = service;

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
 import { isTerminal } from '../../src/domain/task-states.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import type { Service } from '../support/service.ts';
-import { services } from '../support/services.ts';
 import { sayFigures, seconds } from './figures.ts';
 import { briefScripts, mixedScripts } from './mixed-tasks.ts';
 import {
@@ -15,19 +12,13 @@ import {
   untilSettled,
 } from './runs-of-service.ts';
 import { workersAtWork } from './workers-at-work.ts';
-import { wholeService } from './whole-service.ts';
+import { useWholeService } from './whole-service.ts';
 
 const MANY = 200;
 
 describe('a crowd of runs', function () {
   this.timeout(300_000);
-  let service: Service;
-  let receiver: Receiver;
-  beforeEach(async () => {
-    service = await wholeService();
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(() => receiver.close());
+  const { service, receiver } = useWholeService();
 
   it('goes on elsewhere when one of two workers is killed', async () => {
     const { worker, secondWorker } = service;

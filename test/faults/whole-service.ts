@@ -1,11 +1,23 @@
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { sharedInLane } from '../support/shared.ts';
 
-const service = sharedInLane(startService, (started) => started.close());
+const lanesService = sharedInLane(startService, (started) => started.close());
 
 /** Returns the lane's service for tests that kill its parts, with every part running that an earlier test has killed. */
 export async function wholeService(): Promise<Service> {
-  const running = await service();
+  const running = await lanesService();
   await running.restore();
   return running;
+}
+
+/**
+ * Registers a hook that gives each test of a `describe` the whole service, and a receiver of its own for callbacks. What
+ * is returned is filled before a test runs.
+ */
+export function useWholeService(): { service: Service; receiver: Receiver } {
+  const service = {} as Service;
+  beforeEach(async () => void Object.assign(service, await wholeService()));
+  return { service, receiver: useCallbackReceiver('each test') };
 }

@@ -1,12 +1,16 @@
 import { startReceiver, type Receiver } from './receiver.ts';
 import { services } from './services.ts';
 
-/** Registers hooks that give the tests of a `describe` a receiver of callbacks with a certificate that worlds trust. */
-export function useCallbackReceiver(): Receiver {
+/**
+ * Registers hooks that give a `describe`, or each test of it, a receiver of callbacks with a certificate that worlds
+ * trust.
+ */
+export function useCallbackReceiver(each: 'describe' | 'each test' = 'describe'): Receiver {
   const held = {} as Receiver;
-  before(async () => {
+  const [first, last] = each === 'describe' ? [before, after] : [beforeEach, afterEach];
+  first(async () => {
     Object.assign(held, await startReceiver({ tls: services().tls, name: 'localhost' }));
   });
-  after(async () => await held.close?.());
+  last(async () => await held.close?.());
   return held;
 }

@@ -2,19 +2,11 @@ import assert from 'node:assert/strict';
 import { recordCall } from '../../src/database/agent-calls.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
-import { assertAccessible, atScreens, picture, type AtScreens } from './screens.ts';
+import { assertAccessible, atScreens, picture, useScreens } from './screens.ts';
 
 describe('the orchestration screens', () => {
   const world = useWorld();
-  let at: AtScreens;
-  beforeEach(async () => {
-    at = await atScreens(world);
-  });
-  afterEach(async () => {
-    const complaints = at.complaints();
-    await at.close();
-    assert.deepEqual(complaints, []);
-  });
+  const at = useScreens(world);
 
   const submit = async (title: string, rehearsal: object, members: object = {}) => {
     const { json } = await world.submit({ title, metadata: { rehearsal }, ...members });

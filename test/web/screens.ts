@@ -26,8 +26,9 @@ const SETTLED = `(async () => {
   do await twoFrames();
   while (document.getAnimations().some(isMoving));
 })()`;
-/** A browser writes every refused request into its console; a refusal that is answered to is no complaint. */
-const REFUSAL = /Failed to load resource: the server responded with a status of 4\d\d/;
+/** A browser writes every refused request into its console, and every one without a network; neither is a complaint. */
+const EXPECTED =
+  /Failed to load resource: the server responded with a status of 4\d\d|ERR_INTERNET_DISCONNECTED/;
 
 /** What reaches beyond the edge, and how wide the page is. */
 const REACHING = `(() => {
@@ -72,7 +73,7 @@ export async function atScreens(
   }
   return {
     page,
-    complaints: () => errors.filter((error) => !REFUSAL.test(error)),
+    complaints: () => errors.filter((error) => !EXPECTED.test(error)),
     go: async (path) => {
       await page.goto(`${url}${path}`);
     },
@@ -83,6 +84,21 @@ export async function atScreens(
     },
     close,
   };
+}
+
+/**
+ * Registers hooks that open a page, as {@link atScreens} does, for each test of a `describe`, and fail a test whose page
+ * has complained. What is returned is filled before a test runs.
+ */
+export function useScreens(world: World, options: { cookie?: null } = {}): AtScreens {
+  const at = {} as AtScreens;
+  beforeEach(async () => void Object.assign(at, await atScreens(world, options)));
+  afterEach(async () => {
+    const complaints = at.complaints();
+    await at.close();
+    assert.deepEqual(complaints, []);
+  });
+  return at;
 }
 
 /**

@@ -2,19 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { addPerson } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
-import { assertAccessible, atScreens, picture, type AtScreens } from './screens.ts';
+import { assertAccessible, atScreens, picture, useScreens } from './screens.ts';
 
 describe('the settings screens', () => {
   const world = useWorld();
-  let at: AtScreens;
-  beforeEach(async () => {
-    at = await atScreens(world);
-  });
-  afterEach(async () => {
-    const complaints = at.complaints();
-    await at.close();
-    assert.deepEqual(complaints, []);
-  });
+  const at = useScreens(world);
 
   it('make an API key, show it once, replace and revoke it', async () => {
     const { page } = at;

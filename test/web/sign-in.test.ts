@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { useOwnWorld, useWorld } from '../support/world.ts';
 import { CLIENT, startOpenIdProvider, type TestProvider } from '../support/openid-provider.ts';
-import { assertAccessible, atScreens, picture, type AtScreens } from './screens.ts';
+import { assertAccessible, picture, useScreens } from './screens.ts';
 
 describe('signing in at the screens', () => {
   const world = useWorld();
-  let at: AtScreens;
-  beforeEach(async () => {
-    at = await atScreens(world, { cookie: null });
-  });
-  afterEach(async () => {
-    const complaints = at.complaints();
-    await at.close();
-    assert.deepEqual(complaints, []);
-  });
+  const at = useScreens(world, { cookie: null });
 
   it('leads to where one wanted to go', async () => {
     const { page } = at;
@@ -86,7 +78,6 @@ describe('signing in at the screens', () => {
 
 describe('signing in by an OpenID provider at the screens', () => {
   let provider: TestProvider;
-  let at: AtScreens;
   const world = useOwnWorld(async () => {
     provider = await startOpenIdProvider();
     const environment = {
@@ -100,14 +91,7 @@ describe('signing in by an OpenID provider at the screens', () => {
   });
   before(() => provider.open(`${base()}/api/v1/openid/callback`));
   after(() => provider?.close());
-  beforeEach(async () => {
-    at = await atScreens(world, { cookie: null });
-  });
-  afterEach(async () => {
-    const complaints = at.complaints();
-    await at.close();
-    assert.deepEqual(complaints, []);
-  });
+  const at = useScreens(world, { cookie: null });
 
   // The service takes itself for localhost; the provider sends back to no other name.
   const base = () => world.api.url.replace('127.0.0.1', 'localhost');

@@ -48,6 +48,30 @@ describe('the clock of a run', function () {
   const moves = (changes: Awaited<ReturnType<typeof play>>) =>
     entriesOf(changes, 'state.changed').map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`);
 
+  type Meanwhile = NonNullable<SkippedPlay['meanwhile']>;
+  /** Plays a run that is paused while its first step is in flight; `then` follows once that step has completed. */
+  function playPausedInStep(
+    rehearsal: object,
+    then: (run: Parameters<Meanwhile>[0], kept: RunView) => Promise<void>,
+  ) {
+    const gate = Promise.withResolvers<void>();
+    return play({
+      taskType: 'feature',
+      rehearsal: { step_ms: 1_000, ...rehearsal },
+      async work(step) {
+        await gate.promise;
+        return await done(step);
+      },
+      async meanwhile(run) {
+        await run.becomes('step one', ({ steps }) => steps[0]?.status === 'running');
+        await run.handle.signal(pauseSignal, me);
+        await run.becomes('paused', isPaused);
+        gate.resolve();
+        await then(run, await run.becomes('kept', ({ steps }) => steps[0]?.status === 'completed'));
+      },
+    });
+  }
+
   for (const [phase, rehearsal] of [
     ['initializing', { start_ms: HOUR }],
     ['planning', { plan_ms: HOUR }],
@@ -76,27 +100,13 @@ describe('the clock of a run', function () {
   }
 
   it('keeps the result of a step in flight when the run is paused, and starts no other one', async () => {
-    const gate = Promise.withResolvers<void>();
-    const changes = await play({
-      taskType: 'feature',
-      rehearsal: { step_ms: 1_000 },
-      async work(step) {
-        await gate.promise;
-        return await done(step);
-      },
-      async meanwhile(run) {
-        await run.becomes('step one', ({ steps }) => steps[0]?.status === 'running');
-        await run.handle.signal(pauseSignal, me);
-        await run.becomes('paused', isPaused);
-        gate.resolve();
-        const kept = await run.becomes('kept', ({ steps }) => steps[0]?.status === 'completed');
-        assert.equal(kept.state, 'paused');
-        const before = run.changes.length;
-        await run.pass(5 * HOUR);
-        assert.equal(run.changes.length, before, 'nothing happens');
-        assert.equal(entriesOf(run.changes, 'step.started').length, 1);
-        await run.handle.signal(continueSignal, me);
-      },
+    const changes = await playPausedInStep({}, async (run, kept) => {
+      assert.equal(kept.state, 'paused');
+      const before = run.changes.length;
+      await run.pass(5 * HOUR);
+      assert.equal(run.changes.length, before, 'nothing happens');
+      assert.equal(entriesOf(run.changes, 'step.started').length, 1);
+      await run.handle.signal(continueSignal, me);
     });
     assert.deepEqual(moves(changes).slice(-3), [
       'executing → paused',
@@ -148,27 +158,14 @@ describe('the clock of a run', function () {
   });
 
   it('has an agent ask only once the pause of a person is over', async () => {
-    const gate = Promise.withResolvers<void>();
-    const changes = await play({
-      taskType: 'feature',
-      rehearsal: { step_ms: 1_000, ask: { step: 2, question: 'May I?' } },
-      async work(step) {
-        await gate.promise;
-        return await done(step);
-      },
-      async meanwhile(run) {
-        await run.becomes('step one', ({ steps }) => steps[0]?.status === 'running');
-        await run.handle.signal(pauseSignal, me);
-        await run.becomes('paused', isPaused);
-        gate.resolve();
-        const held = await run.becomes('kept', ({ steps }) => steps[0]?.status === 'completed');
-        assert.deepEqual([held.question, held.paused_by], [null, 'key:test']);
-        await run.pass(HOUR);
-        await run.handle.signal(continueSignal, me);
-        const asked = await run.becomes('asked', ({ question }) => question !== null);
-        assert.deepEqual([asked.state, asked.paused_by], ['paused', 'agent:ada']);
-        await run.handle.signal(continueSignal, me);
-      },
+    const ask = { step: 2, question: 'May I?' };
+    const changes = await playPausedInStep({ ask }, async (run, kept) => {
+      assert.deepEqual([kept.question, kept.paused_by], [null, 'key:test']);
+      await run.pass(HOUR);
+      await run.handle.signal(continueSignal, me);
+      const asked = await run.becomes('asked', ({ question }) => question !== null);
+      assert.deepEqual([asked.state, asked.paused_by], ['paused', 'agent:ada']);
+      await run.handle.signal(continueSignal, me);
     });
     assert.equal(moves(changes).at(-1), 'executing → completed');
   });
