@@ -23,7 +23,7 @@ describe('a request that waits for a change', () => {
     assert.equal(view.state, 'completed');
   });
 
-  it('misses no news that comes while it reads', async () => {
+  it('does not miss a notification that arrives while it reads', async () => {
     let tell = () => {};
     const notifications = {
       subscribe: (_: string, __: string, listener: () => void) => ((tell = listener), () => {}),

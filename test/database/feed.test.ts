@@ -68,7 +68,7 @@ describe('the stored picture of a run', () => {
     ]);
   });
 
-  it('is never changed again once the run has ended, and nor is its feed', async () => {
+  it('does not change after the run has ended, and neither does its feed', async () => {
     const id = await quietRun(database, installation);
     const at = new Date().toISOString();
     const view = { ...initialView(), state: 'completed' as const, completed_at: at };

@@ -115,7 +115,7 @@ describe('the schedule of a delivery', function () {
     assert.equal(other.requests[0]?.headers['x-service-signature'], undefined);
   });
 
-  it('does nothing for a delivery that has since begun again', async () => {
+  it('does nothing when the delivery has a newer generation', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     const { row, attempts } = await deliver(webhookId, () =>

@@ -124,7 +124,7 @@ describe('the merging of reports', () => {
     await merger.drop();
   });
 
-  it('writes no more than a burst at once, also after a long rest', async () => {
+  it('writes at most one burst at once, even after an idle hour', async () => {
     const written: number[] = [];
     let now = 0;
     const merger = createProgressMerger<number>(
