@@ -6,22 +6,72 @@
 /** For each folder of `src/`: the other folders whose code it may use, and those of which it may use types only. */
 const LAYOUT = {
   domain: { uses: [] },
-  ids: { uses: [] },
   telemetry: { uses: ['domain'] },
-  workflows: { uses: ['domain'], types: ['activities'] },
-  agents: { uses: ['domain', 'ids'] },
+  security: { uses: ['domain'] },
   outbound: { uses: ['domain'] },
   mail: { uses: ['domain'] },
-  database: { uses: ['domain', 'ids'] },
-  security: { uses: ['domain'] },
-  activities: { uses: ['domain', 'ids', 'database', 'agents', 'outbound', 'mail', 'workflows'] },
-  reconciler: { uses: ['domain', 'database', 'workflows'] },
-  gateway: { uses: ['domain', 'database', 'security', 'workflows'] },
-  api: { uses: ['domain', 'ids', 'database', 'security', 'agents', 'outbound', 'mail', 'workflows'] },
+  agents: { uses: ['domain'] },
+  temporal: { uses: ['domain'] },
+  database: { uses: ['domain'] },
+  activities: { uses: ['domain', 'database', 'agents', 'outbound', 'mail', 'temporal'] },
+  workflows: { uses: ['domain', 'temporal'], types: ['activities'] },
+  reconciler: { uses: ['domain', 'database', 'temporal'] },
+  runtime: {
+    uses: [
+      'domain',
+      'telemetry',
+      'security',
+      'outbound',
+      'mail',
+      'agents',
+      'temporal',
+      'database',
+      'activities',
+      'workflows',
+      'reconciler',
+    ],
+  },
+  gateway: { uses: ['domain', 'database', 'security', 'temporal'] },
+  api: {
+    uses: ['domain', 'telemetry', 'security', 'outbound', 'mail', 'agents', 'temporal', 'database'],
+  },
+};
+
+/** Folders whose parts are in layers, from low to high: a part may use its own layer and those before it. */
+const LAYERS = {
+  'src/domain': [['common'], ['people', 'tasks', 'webhooks'], ['agents'], ['channel']],
+  'src/database': [['common', 'migrations'], ['people', 'agents'], ['tasks'], ['webhooks']],
+  'src/api': [
+    ['http'],
+    // Resources.
+    'account agents audit-log codec deliveries docs event-types events health keys members notifications projects source-addresses tasks web'.split(
+      ' ',
+    ),
+    ['invitations', 'listeners', 'webhooks'],
+    // The types in `dependencies.ts` name what resources define; everything else at the top composes them.
+    ['app\\.ts', 'server\\.ts'],
+  ],
+  web: [['api', 'format'], ['components'], ['forms', 'live', 'routing'], ['shell'], ['pages'], ['app']],
+  dev: [['common'], ['services', 'types'], ['launcher'], ['checks', 'docs', 'tests']],
 };
 
 /** Composition roots put everything together, so they may import anything. */
 const ROOTS = '^src/(api|gateway)/server\\.ts$';
+
+function layerRulesOf([folder, layers]) {
+  return layers.slice(0, -1).map((parts, index) => ({
+    name: `layers-of-${folder.replaceAll('/', '-')}`,
+    comment: `${folder}/{${parts}} is below {${layers.slice(index + 1).flat()}}`,
+    severity: 'error',
+    from: { path: `^${folder}/(${parts.join('|')})(/|$)` },
+    to: {
+      path: `^${folder}/(${layers
+        .slice(index + 1)
+        .flat()
+        .join('|')})/`,
+    },
+  }));
+}
 
 function rulesOf([folder, { uses, types = [] }]) {
   const from = { path: `^src/${folder}/`, pathNot: ROOTS };
@@ -50,6 +100,7 @@ function rulesOf([folder, { uses, types = [] }]) {
 module.exports = {
   forbidden: [
     ...Object.entries(LAYOUT).flatMap(rulesOf),
+    ...Object.entries(LAYERS).flatMap(layerRulesOf),
     {
       name: 'domain-is-pure',
       comment: 'src/domain has no I/O and no clock: nothing of Node, and of the libraries only schemas',
@@ -61,8 +112,7 @@ module.exports = {
       name: 'workflow-code-is-deterministic',
       comment: "what runs inside Temporal's sandbox can't have modules of Node",
       severity: 'error',
-      // The control of runs lies beside the messages it sends, but runs in ordinary processes.
-      from: { path: '^src/workflows/', pathNot: '^src/workflows/control' },
+      from: { path: '^src/workflows/' },
       to: { dependencyTypes: ['core'] },
     },
     {
@@ -99,6 +149,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^(src|workers|cli)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'development-needs-no-benchmarks',
+      comment: 'bench/ and faults/ have entry points of their own and use dev/, not the other way round',
+      severity: 'error',
+      from: { path: '^dev/' },
+      to: { path: '^(bench|faults|test)/' },
     },
     {
       name: 'no-circles',

@@ -4,7 +4,7 @@ import { Agent, request } from 'undici';
 import { Client } from 'pg';
 import { connectDatabase } from '../src/database/connect.ts';
 import { services } from '../test/support/services.ts';
-import { connectTemporal, installRuntime } from '../workers/temporal.ts';
+import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
 import { startCallbackReceiver, type CallbackReceiver } from './support/callback-receiver.ts';
 import { measured } from './support/costs.ts';

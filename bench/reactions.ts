@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { request } from 'undici';
-import { connectTemporal, installRuntime } from '../workers/temporal.ts';
+import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
 import { pino } from 'pino';
 import { services } from '../test/support/services.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';

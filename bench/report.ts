@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inCheckout } from '../dev/paths.ts';
+import { inCheckout } from '../dev/common/paths.ts';
 import { withFigures } from './support/documents.ts';
 import { plotOf } from './support/plots.ts';
 import { printed, printedSummary } from './support/printed.ts';

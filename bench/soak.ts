@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { freePort } from '../dev/free-port.ts';
+import { freePort } from '../dev/common/free-port.ts';
 import { services } from '../test/support/services.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
 import { startCallbackReceiver } from './support/callback-receiver.ts';

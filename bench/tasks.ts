@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { Agent } from 'undici';
 import { connectDatabase } from '../src/database/connect.ts';
 import { services } from '../test/support/services.ts';
-import { connectTemporal, installRuntime } from '../workers/temporal.ts';
+import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
 import { startCallbackReceiver, type CallbackReceiver } from './support/callback-receiver.ts';
 import { costTables } from './support/costs.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Agent } from 'undici';
-import { sampleData } from '../src/domain/event-samples.ts';
+import { sampleData } from '../src/domain/webhooks/event-samples.ts';
 import { services } from '../test/support/services.ts';
-import { connectTemporal, installRuntime } from '../workers/temporal.ts';
+import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
 import { barePosts, bareWorkflows } from './support/bare-deliveries.ts';
 import { prepareBaton } from './support/baton.ts';
 import { costTables, measured } from './support/costs.ts';

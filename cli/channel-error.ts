@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { CHANNEL_CODES, type ChannelCode } from '../src/domain/channel.ts';
+import { CHANNEL_CODES, type ChannelCode } from '../src/domain/channel/channel.ts';
 import { printable } from './output.ts';
 
 /** Why the channel said no or ended; `unreachable` where it did not say, or nothing of it is there. */

@@ -1,5 +1,5 @@
 import WebSocket from 'ws';
-import { CHANNEL_PATH, type Pushed } from '../src/domain/channel.ts';
+import { CHANNEL_PATH, type Pushed } from '../src/domain/channel/channel.ts';
 import { type ChannelError, endOf, errorOf, lost, refusedUpgrade } from './channel-error.ts';
 import { newToken, type Token } from './channel-token.ts';
 import type { Api } from './http.ts';

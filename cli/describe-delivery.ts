@@ -1,5 +1,4 @@
-import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
-import type { DeliveryStatus } from '../src/domain/delivery.ts';
+import type { AttemptTimings, DeliveryStatus } from '../src/domain/webhooks/delivery.ts';
 import { type Cell, duration, fields, printable, printableLines, styled, table } from './output.ts';
 import type { Delivery, DeliveryAttempt, DeliveryDetail } from './shapes.ts';
 

@@ -1,4 +1,4 @@
-import type { Subscription, WebhookStatus } from '../src/domain/webhook.ts';
+import type { Subscription, WebhookStatus } from '../src/domain/webhooks/webhook.ts';
 import { type Cell, fields, styled, table } from './output.ts';
 import type { Stats, Webhook } from './shapes.ts';
 import { sparkline } from './sparkline.ts';

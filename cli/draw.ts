@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { isTerminal } from '../src/domain/task-states.ts';
+import { isTerminal } from '../src/domain/tasks/task-states.ts';
 import { duration, printable, styled } from './output.ts';
 import type { RunPicture, StepPicture } from './run-picture.ts';
 

@@ -1,4 +1,4 @@
-import type { TaskState } from '../src/domain/task-states.ts';
+import type { TaskState } from '../src/domain/tasks/task-states.ts';
 
 /** What the exit code of `baton` tells a script. */
 export const EXIT = {

@@ -1,5 +1,5 @@
-import type { FeedEvent } from '../src/domain/feed-events.ts';
-import { isTerminal } from '../src/domain/task-states.ts';
+import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
+import { isTerminal } from '../src/domain/tasks/task-states.ts';
 import { ChannelError } from './channel-error.ts';
 import { type Channel, openChannel } from './channel.ts';
 import { CliError, EXIT } from './exit-codes.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FeedEvent } from '../src/domain/feed-events.ts';
+import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { ChannelError } from './channel-error.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 import { type Followed, isOver, WAYS, type Way } from './follow-ways.ts';

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RELAY_FAILURES, type RelayAnswer, type RelayRequest } from '../src/domain/channel.ts';
+import { RELAY_FAILURES, type RelayAnswer, type RelayRequest } from '../src/domain/channel/channel.ts';
 import {
   DELIVERY_RESPONSE_BYTES,
   DELIVERY_TIMEOUT_MS,
   MAX_RELAYED_HEADER_LENGTH,
   MAX_RELAYED_MESSAGE_LENGTH,
-} from '../src/domain/limits.ts';
+} from '../src/domain/common/limits.ts';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createSender } from '../src/outbound/attempt.ts';
 import type { AttemptRecord } from '../src/outbound/attempt-record.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RelayAnswer, RelayRequest } from '../src/domain/channel.ts';
+import type { RelayAnswer, RelayRequest } from '../src/domain/channel/channel.ts';
 import { type Channel, openChannel } from './channel.ts';
 import { ChannelError } from './channel-error.ts';
 import { CliError, EXIT } from './exit-codes.ts';

@@ -1,5 +1,5 @@
-import type { FeedEvent } from '../src/domain/feed-events.ts';
-import type { TaskState } from '../src/domain/task-states.ts';
+import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
+import type { TaskState } from '../src/domain/tasks/task-states.ts';
 
 /** A step as `watch` shows it. `percent` is what it last reported of itself. */
 export type StepPicture = {

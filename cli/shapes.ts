@@ -1,11 +1,10 @@
-import type { AttemptTimings } from '../src/domain/attempt-timings.ts';
-import type { AttemptTrigger, DeliveryStatus } from '../src/domain/delivery.ts';
-import type { ArtifactNote } from '../src/domain/artifact.ts';
-import type { RunView, Usage } from '../src/domain/task-run.ts';
+import type { AttemptTimings, AttemptTrigger, DeliveryStatus } from '../src/domain/webhooks/delivery.ts';
+import type { ArtifactNote } from '../src/domain/tasks/artifact.ts';
+import type { RunView, Usage } from '../src/domain/tasks/task-run.ts';
+import type { TaskState } from '../src/domain/tasks/task-states.ts';
+import type { Subscription, WebhookStatus } from '../src/domain/webhooks/webhook.ts';
 
 export type { Usage };
-import type { TaskState } from '../src/domain/task-states.ts';
-import type { Subscription, WebhookStatus } from '../src/domain/webhook.ts';
 
 /** What the command line reads of the API's answers. */
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTerminal } from '../src/domain/task-states.ts';
+import { isTerminal } from '../src/domain/tasks/task-states.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 import type { Api } from './http.ts';
 import type { Output } from './output.ts';

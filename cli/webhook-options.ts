@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { EVENT_KINDS } from '../src/domain/event-kinds.ts';
+import { EVENT_KINDS } from '../src/domain/webhooks/event-kinds.ts';
 import { contentOf, readSecret } from './ask.ts';
 import { usageError } from './exit-codes.ts';
 import type { Io } from './io.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DefaultLogger } from '@temporalio/worker';
-import { agentsBundle, workflowBundle } from '../workers/bundle.ts';
-import { dataConverterOf } from '../workers/data-converter.ts';
+import { agentsBundle, workflowBundle } from '../src/runtime/bundle.ts';
+import { dataConverterOf } from '../src/runtime/data-converter.ts';
 import { parseKeyRing } from '../src/security/key-ring.ts';
 
 /*

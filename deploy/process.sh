@@ -8,7 +8,7 @@ process=${1:-}
 
 # Calls into the workflow sandbox go without a watchdog, see the file.
 service() {
-  exec node --import ./workers/sandbox-preload.ts "$@"
+  exec node --import ./src/runtime/sandbox-preload.ts "$@"
 }
 
 case $process in

@@ -15,14 +15,14 @@ const modernNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
 
 /** What each word runs, and with which words before those of the command line. */
 const PROGRAMS = {
-  start: ['dev/start.ts'],
+  start: ['dev/launcher/start.ts'],
   test: ['dev/tests/run.ts', 'fast'],
   'test:long': ['dev/tests/run.ts', 'long'],
-  check: ['dev/check.ts'],
-  bench: ['dev/bench.ts'],
-  faults: ['dev/faults.ts'],
-  client: ['dev/client-package.ts'],
-  walk: ['dev/walk.ts'],
+  check: ['dev/checks/check.ts'],
+  bench: ['bench/main.ts'],
+  faults: ['faults/main.ts'],
+  client: ['dev/types/client-package.ts'],
+  walk: ['dev/docs/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],
 };
 

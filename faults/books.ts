@@ -1,5 +1,5 @@
-import type { FeedEvent } from '../src/domain/feed-events.ts';
-import type { TaskState } from '../src/domain/task-states.ts';
+import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
+import type { TaskState } from '../src/domain/tasks/task-states.ts';
 import type { Disturbance, WebhookName } from './plan-disturbances.ts';
 import type { PlannedEvent } from './plan-events.ts';
 import type { PlannedTask } from './plan-tasks.ts';

@@ -1,4 +1,4 @@
-import { ATTEMPTS_AT_ONCE } from '../src/domain/limits.ts';
+import { ATTEMPTS_AT_ONCE } from '../src/domain/common/limits.ts';
 import {
   figure,
   none,

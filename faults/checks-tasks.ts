@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { isTerminal } from '../src/domain/task-states.ts';
-import type { FeedEvent } from '../src/domain/feed-events.ts';
+import { isTerminal } from '../src/domain/tasks/task-states.ts';
+import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { figure, none, some, type Arrival, type Books, type Line, type RunRow } from './books.ts';
 
 /** At most so many attempts of a callback (docs/callbacks.md). */

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { Client as Database } from 'pg';
-import { withClient } from '../dev/postgres.ts';
-import type { FeedEvent } from '../src/domain/feed-events.ts';
+import { withClient } from '../dev/services/postgres.ts';
+import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { MAY_WAIT } from './books.ts';
 import type { Books, CallbackRow, DeliveryRow, RunRow, Switching, WorkflowRow } from './books.ts';
 

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { postgresUser } from '../dev/postgres-user.ts';
-import { isAlive } from '../dev/processes.ts';
+import { postgresUser } from '../dev/services/postgres-user.ts';
+import { isAlive } from '../dev/common/processes.ts';
 import { childrenOf } from '../test/support/parts.ts';
 
 /** Where PostgreSQL's data lies, on which room can be made scarce. */

@@ -1,5 +1,5 @@
-import type { EventKind } from '../src/domain/event-kinds.ts';
-import { sampleData } from '../src/domain/event-samples.ts';
+import type { EventKind } from '../src/domain/webhooks/event-kinds.ts';
+import { sampleData } from '../src/domain/webhooks/event-samples.ts';
 import type { Random } from '../test/support/random.ts';
 
 export type PlannedEvent = { id: string; event: EventKind; data: Record<string, unknown> };

@@ -1,5 +1,5 @@
-import type { Rehearsal } from '../src/domain/rehearsal.ts';
-import type { TaskState } from '../src/domain/task-states.ts';
+import type { Rehearsal } from '../src/domain/tasks/rehearsal.ts';
+import type { TaskState } from '../src/domain/tasks/task-states.ts';
 import type { Random } from '../test/support/random.ts';
 
 /** What a caller asks of a run on its way. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { local } from '../dev/paths.ts';
+import { local } from '../dev/common/paths.ts';
 import { createTestAuthority } from '../test/support/certificates.ts';
 import { createRandom } from '../test/support/random.ts';
 import type { Books, Made, WebhookBook } from './books.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isTerminal } from '../src/domain/task-states.ts';
+import { isTerminal } from '../src/domain/tasks/task-states.ts';
 import type { TaskBook, Told } from './books.ts';
 import type { Answer, Caller } from './caller.ts';
 import type { PlannedTask } from './plan-tasks.ts';

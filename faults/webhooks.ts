@@ -1,4 +1,4 @@
-import type { EventKind } from '../src/domain/event-kinds.ts';
+import type { EventKind } from '../src/domain/webhooks/event-kinds.ts';
 import type { WebhookName } from './plan-disturbances.ts';
 import type { PlannedEvent } from './plan-events.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { Worker, type NativeConnection } from '@temporalio/worker';
 import { Agent, request } from 'undici';
-import { sampleData } from '../../src/domain/event-samples.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { sideBySide, timed } from './figures.ts';
 
 /** Signed POSTs a second of one process to a receiver, over 64 connections, with nothing else around them. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNodeService } from '../../dev/node-service.ts';
-import { freePort } from '../../dev/free-port.ts';
-import { inCheckout } from '../../dev/paths.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { startNodeService } from '../../dev/launcher/node-service.ts';
+import { freePort } from '../../dev/common/free-port.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
 import { freshDatabase, services, type FreshDatabase } from '../../test/support/services.ts';
 import { READY_FILE } from './profiles.ts';
 
@@ -75,6 +75,6 @@ export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
 /** The options of our processes, and a profile of each of their threads in a folder of the process's own. */
 function profiling(folder: string): string[] {
   mkdirSync(folder, { recursive: true });
-  const preload = inCheckout('workers', 'sandbox-preload.ts');
+  const preload = inCheckout('src', 'runtime', 'sandbox-preload.ts');
   return ['--import', preload, '--cpu-prof', `--cpu-prof-dir=${folder}`];
 }

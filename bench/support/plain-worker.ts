@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { Agent, fetch } from 'undici';
-import { connectTemporal, installRuntime } from '../../workers/temporal.ts';
+import { connectTemporal, installRuntime } from '../../src/runtime/temporal.ts';
 
 /** The activities of the hand-written workflow; `ca` is trusted for its callbacks. */
 export function plainActivities(ca: string) {

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkout } from '../../dev/paths.ts';
+import { checkout } from '../../dev/common/paths.ts';
 import { table } from './figures.ts';
 
 /** The part of V8's CPU profile that is needed here; times in microseconds of the monotonic clock. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { printed } from './printed.ts';
 import { fileNameOf, RESULT_FILE } from './result-file.ts';
 import { asJson, type BenchResult } from './results.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { request, type Agent } from 'undici';
-import { sampleData } from '../../src/domain/event-samples.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { sideBySide, summarise, timed, type Summary } from './figures.ts';
 import type { Arrival } from './webhook-receiver.ts';
 

@@ -3,7 +3,7 @@ import { cpus, release, tmpdir, totalmem, type as systemName } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { Client } from 'pg';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { services } from '../../test/support/services.ts';
 import { summarise } from './figures.ts';
 import type { Where } from './results.ts';

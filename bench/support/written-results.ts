@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import type { Database } from '../../src/database/connect.ts';
-import { recordResults } from '../../src/database/delivery-results.ts';
+import type { Database } from '../../src/database/database.ts';
+import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../../test/support/results.ts';
 import { summarise, timed } from './figures.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { VersionControl, VersionView } from '../../src/workflows/control-versions.ts';
+import type { VersionControl, VersionView } from '../../src/temporal/versions.ts';
 import { outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
 import { ioOf } from '../io.ts';
@@ -46,9 +46,9 @@ async function withVersions<T>(command: Command, work: (control: VersionControl)
   const { env } = ioOf(command);
   // What only these commands need is loaded with them.
   const { Client, Connection } = await import('@temporalio/client');
-  const { readDeployment } = await import('../../src/configuration.ts');
-  const { temporalPlace } = await import('../../src/temporal-place.ts');
-  const { createVersionControl } = await import('../../src/workflows/control-versions.ts');
+  const { readDeployment } = await import('../../src/runtime/configuration.ts');
+  const { temporalPlace } = await import('../../src/temporal/connection.ts');
+  const { createVersionControl } = await import('../../src/temporal/versions.ts');
   const deployment = readingEnvironment(() => readDeployment(env));
   const { connectionOptions, namespace } = temporalPlace(env);
   const address = connectionOptions.address ?? 'localhost:7233';

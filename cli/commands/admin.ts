@@ -37,7 +37,7 @@ export function addAdminCommands(program: Command): void {
     .description('Seal all that is sealed in the database with the first of BATON_SEALING_KEYS')
     .addHelpText('after', '\nSafe while the service runs; begin it again where it was broken off.')
     .action(async (_options: object, command: Command) => {
-      const { resealDatabase } = await import('../../workers/reseal.ts');
+      const { resealDatabase } = await import('../admin/reseal.ts');
       const done = await inDatabase(() => resealDatabase(ioOf(command).env));
       const output = outputOf(command);
       output.document({ data: done });
@@ -54,7 +54,7 @@ export function addAdminCommands(program: Command): void {
     .option('--end-orphans', 'end runs that Temporal knows and the database does not')
     .action(async (options: { endOrphans?: true }, command: Command) => {
       const endOrphans = options.endOrphans === true;
-      const { afterRestore } = await import('../../workers/after-restore.ts');
+      const { afterRestore } = await import('../admin/after-restore.ts');
       const done = await inDatabase(() => afterRestore(ioOf(command).env, { endOrphans }));
       const output = outputOf(command);
       output.document(done);
@@ -94,7 +94,7 @@ export function addAdminCommands(program: Command): void {
 
 async function setUp(url: string, options: SetupOptions, password: string | undefined) {
   const { migrate } = await import('../../src/database/migrate.ts');
-  const { setUpInstallation } = await import('../../src/installation.ts');
+  const { setUpInstallation } = await import('../../src/runtime/installation.ts');
   await migrate(url);
   return await setUpInstallation(url, {
     workspaceName: options.workspace,

@@ -56,7 +56,7 @@ export function addAgentCommands(program: Command): void {
 
 async function check(environment: NodeJS.ProcessEnv): Promise<AgentCheck[]> {
   // What only this command needs is loaded with it.
-  const { tryAgents } = await import('../../workers/try-agents.ts');
+  const { tryAgents } = await import('../admin/try-agents.ts');
   try {
     return await tryAgents(environment);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { DELIVERY_STATUSES } from '../../src/domain/delivery.ts';
+import { DELIVERY_STATUSES } from '../../src/domain/webhooks/delivery.ts';
 import { contextOf } from '../context.ts';
 import { describeDeliveries, describeDelivery } from '../describe-delivery.ts';
 import { usageError } from '../exit-codes.ts';

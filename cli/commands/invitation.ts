@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { ROLES } from '../../src/domain/access.ts';
-import { INVITATION_STATUSES } from '../../src/domain/invitation.ts';
+import { ROLES } from '../../src/domain/people/access.ts';
+import { INVITATION_STATUSES } from '../../src/domain/people/invitation.ts';
 import { contextOf } from '../context.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';

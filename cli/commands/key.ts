@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { SCOPES } from '../../src/domain/access.ts';
+import { SCOPES } from '../../src/domain/people/access.ts';
 import { contextOf } from '../context.ts';
 import { usageError } from '../exit-codes.ts';
 import { fields, table } from '../output.ts';

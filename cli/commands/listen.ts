@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { RelayRequest } from '../../src/domain/channel.ts';
-import { FAILURES_TO_DISABLE } from '../../src/domain/limits.ts';
+import type { RelayRequest } from '../../src/domain/channel/channel.ts';
+import { FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
 import { contextOf } from '../context.ts';
 import { describeWebhook } from '../describe-webhook.ts';
 import { CliError, EXIT } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import { ROLES } from '../../src/domain/access.ts';
+import { ROLES } from '../../src/domain/people/access.ts';
 import { readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
 import { ioOf } from '../io.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import { TASK_TYPES } from '../../src/domain/task-run.ts';
-import { TASK_STATES } from '../../src/domain/task-states.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import { TASK_TYPES } from '../../src/domain/tasks/task-run.ts';
+import { TASK_STATES } from '../../src/domain/tasks/task-states.ts';
 import { keepCallbackSecret } from '../callback-secrets.ts';
 import { type Context, contextOf } from '../context.ts';
 import { EXIT, exitCodeOf, usageError } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { inCheckout } from '../paths.ts';
+import { inCheckout } from '../common/paths.ts';
 
 /** What stands in a page, in its order, as far as commands and links are concerned. */
 export type Part =

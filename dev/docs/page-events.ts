@@ -1,6 +1,6 @@
 import { eventTypeRoutes } from '../../src/api/event-types/routes.ts';
 import type { Call } from '../../src/api/http/route.ts';
-import { ABOUT_EVENTS, type EventKind } from '../../src/domain/event-kinds.ts';
+import { ABOUT_EVENTS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { markdownTable, pageHead } from './write.ts';
 
 type EventType = { event: EventKind; description: string; sample: Record<string, unknown> };
@@ -26,7 +26,10 @@ export async function eventKindsPage(): Promise<string> {
     '```',
   ]);
   return `${[
-    pageHead('Kinds of events', '`src/domain/event-kinds.ts` and `src/domain/event-samples.ts`'),
+    pageHead(
+      'Kinds of events',
+      '`src/domain/webhooks/event-kinds.ts` and `src/domain/webhooks/event-samples.ts`',
+    ),
     'Sending them: [events](../events.md). Receiving them: [receiving](../receiving.md). JSON Schemas of the payloads:',
     '`GET /api/v1/event-types`, or `npx baton event-types KIND`.',
     '',

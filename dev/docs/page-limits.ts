@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import * as limits from '../../src/domain/limits.ts';
-import { inCheckout } from '../paths.ts';
+import * as limits from '../../src/domain/common/limits.ts';
+import { inCheckout } from '../common/paths.ts';
 import { markdownTable, pageHead } from './write.ts';
 
 const VALUES = new Map(Object.entries(limits));
@@ -10,13 +10,13 @@ const COMMENT = /^\/\*\* (.+) \*\/$/;
 /** Every limit with its number, from the constants and the sentences above them. */
 export function limitsPage(): string {
   return `${[
-    pageHead('Limits', '`src/domain/limits.ts`'),
+    pageHead('Limits', '`src/domain/common/limits.ts`'),
     'Those that a configuration may change: [configuration](../configuration.md). Those of one part of the service stand with',
     'it, too: [HTTP API](../http-api.md#all-limits), [live channel](../channel.md#limits), [agents](../agents.md).',
     '',
     markdownTable(
       ['limit', 'value', 'in the code'],
-      rowsOf(readFileSync(inCheckout('src', 'domain', 'limits.ts'), 'utf8')),
+      rowsOf(readFileSync(inCheckout('src', 'domain', 'common', 'limits.ts'), 'utf8')),
     ),
   ].join('\n')}\n`;
 }

@@ -1,5 +1,5 @@
-import { MEMBER_PROBLEMS, PROBLEMS } from '../../src/domain/problem-codes.ts';
-import { CHANNEL_CODES } from '../../src/domain/channel.ts';
+import { MEMBER_PROBLEMS, PROBLEMS } from '../../src/domain/common/problem-codes.ts';
+import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { markdownTable, pageHead } from './write.ts';
 
 /** Every stable code of refusals: of requests, of members of a body, of the live channel. */
@@ -11,7 +11,7 @@ export function problemsPage(): string {
   ]);
   const channel = Object.entries(CHANNEL_CODES).map(([code, sentence]) => [`\`${code}\``, sentence]);
   return `${[
-    pageHead('Problems', '`src/domain/problem-codes.ts` and `src/domain/channel.ts`'),
+    pageHead('Problems', '`src/domain/common/problem-codes.ts` and `src/domain/channel/channel.ts`'),
     'A refused request is answered with `application/problem+json` (RFC 9457). Its `code` is one of these and is stable;',
     '`/problems/<code>` of a running service is its page. When each comes up: [the HTTP API](../http-api.md#problems).',
     '',

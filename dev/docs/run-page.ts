@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../common/free-port.ts';
 import type { Page } from './markdown.ts';
 import { differences } from './shapes.ts';
 import { STARTS, stepsOf, type Step } from './steps.ts';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { checkout, inCheckout } from '../paths.ts';
+import { checkout, inCheckout } from '../common/paths.ts';
 import type { ServicesForTests } from './services.ts';
 
 /** What a lane receives: the file to run next, or that there are no more. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { checkout } from '../paths.ts';
-import { progressOn } from '../progress.ts';
-import { ensureScreens } from '../web.ts';
+import { checkout } from '../common/paths.ts';
+import { progressOn } from '../common/progress.ts';
+import { ensureScreens } from '../launcher/web.ts';
 import { changedFiles, repositoryFiles } from './changed.ts';
 import { affectedTests } from './affected.ts';
 import { lanesFor, longestFirst, runInLanes } from './lanes.ts';

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres } from '../postgres.ts';
-import { isAlive } from '../processes.ts';
-import type { Progress } from '../progress.ts';
-import { startTemporal } from '../temporal.ts';
-import { ensureLocalTls, type LocalTls } from '../tls.ts';
+import { startPostgres } from '../services/postgres.ts';
+import { isAlive } from '../common/processes.ts';
+import type { Progress } from '../common/progress.ts';
+import { startTemporal } from '../services/temporal.ts';
+import { ensureLocalTls, type LocalTls } from '../launcher/tls.ts';
 
 /** What tests and benchmarks find, as the environment variable `BATON_TEST_SERVICES` carries it (JSON). */
 export type ServicesForTests = {

@@ -1,4 +1,4 @@
-import { inSeconds } from '../progress.ts';
+import { inSeconds } from '../common/progress.ts';
 import type { Outcome } from './lane-process.ts';
 
 /** The result of one test file; `ms` is the time that it took. */

@@ -1,9 +1,14 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { beginAttempt, endAttempt, withdrawAttempt, type PendingCallback } from '../database/callbacks.ts';
-import type { Database } from '../database/connect.ts';
-import type { FeedEntry } from '../domain/feed-events.ts';
-import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/limits.ts';
-import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/retry-schedules.ts';
+import {
+  beginAttempt,
+  endAttempt,
+  withdrawAttempt,
+  type PendingCallback,
+} from '../database/tasks/callbacks.ts';
+import type { Database } from '../database/database.ts';
+import type { FeedEntry } from '../domain/tasks/feed-events.ts';
+import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/common/limits.ts';
+import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/common/retry-schedules.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/attempt-record.ts';
 import type { Sender } from '../outbound/attempt.ts';
 import type { Traces } from '../outbound/traces.ts';

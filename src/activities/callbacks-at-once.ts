@@ -1,5 +1,5 @@
-import { pendingCallback } from '../database/callbacks.ts';
-import type { Database } from '../database/connect.ts';
+import { pendingCallback } from '../database/tasks/callbacks.ts';
+import type { Database } from '../database/database.ts';
 import type { CallbackAttempt } from './callback-attempt.ts';
 
 /** First attempts of callbacks by the process that writes the end of the run. */

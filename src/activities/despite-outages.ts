@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isDatabaseOutage, isDeadlock } from '../database/outage.ts';
+import { isDatabaseOutage, isDeadlock } from '../database/common/outage.ts';
 
 /** How often a database that is away is looked for, and for how long what is to be written is kept for it. */
 const LOOK_MS = 200;

@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
-import type { Database } from '../database/connect.ts';
-import { mailNextNotice, type UnmailedNotice } from '../database/notices.ts';
-import type { Occasion } from '../domain/notice.ts';
+import type { Database } from '../database/database.ts';
+import { mailNextNotice, type UnmailedNotice } from '../database/people/notices.ts';
+import type { Occasion } from '../domain/people/notice.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { taskEscalatedMail } from '../mail/task-escalated.ts';
 import { webhookDisabledMail } from '../mail/webhook-disabled.ts';
-import type { NotifyInput } from '../workflows/delivery-messages.ts';
+import type { NotifyInput } from '../temporal/delivery-messages.ts';
 import { keepBeating } from './heartbeat.ts';
 
 export type NotifyActivities = ReturnType<typeof createNotifyActivities>;

@@ -1,4 +1,4 @@
-import { PROGRESS_EVENTS } from '../domain/limits.ts';
+import { PROGRESS_EVENTS } from '../domain/common/limits.ts';
 
 /** Takes reports of one step's progress as fast as they come, and has only as many written as the feed is to hold. */
 export type ProgressMerger<Report> = {

@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { rehearseStep, type ProgressReport } from '../agents/rehearsal.ts';
-import type { Database } from '../database/connect.ts';
-import { lastProgress, recordChange } from '../database/feed.ts';
-import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
-import type { StepOutcome, StepWork } from '../domain/step-work.ts';
+import type { Database } from '../database/database.ts';
+import { lastProgress, recordChange } from '../database/tasks/feed.ts';
+import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
+import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 import { createArtifactActivities } from './agents/artifacts.ts';
 import { keepBeating } from './heartbeat.ts';
 import { createProgressMerger } from './progress-merger.ts';

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { Database } from '../database/connect.ts';
+import type { Database } from '../database/database.ts';
 import {
   eraseAnswers,
   eraseEventPayloads,
@@ -10,7 +10,7 @@ import {
   removeNotifications,
   removeSkipped,
   type Removal,
-} from '../database/retention.ts';
+} from '../database/common/retention.ts';
 
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>;
 

@@ -1,13 +1,12 @@
 import type { Catalogue } from '../agents/catalogue.ts';
-import { planRun, type Planned, type Task } from '../agents/plan.ts';
-import { takeUpPlan } from '../agents/plan-again.ts';
-import { stepIdsOf } from '../agents/step-ids.ts';
-import { giveUpCallback } from '../database/callbacks.ts';
-import type { Database } from '../database/connect.ts';
-import { noteEscalation } from '../database/escalations.ts';
-import { recordChange } from '../database/feed.ts';
-import { storedPlan } from '../database/reruns.ts';
-import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
+import { planRun, type Planned, type Task, takeUpPlan } from '../agents/plan.ts';
+import { stepIdsOf } from '../database/common/ids.ts';
+import { giveUpCallback } from '../database/tasks/callbacks.ts';
+import type { Database } from '../database/database.ts';
+import { noteEscalation } from '../database/tasks/escalations.ts';
+import { recordChange } from '../database/tasks/feed.ts';
+import { storedPlan } from '../database/tasks/reruns.ts';
+import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { CallbacksAtOnce } from './callbacks-at-once.ts';
 
 export type RunRecords = ReturnType<typeof createRunRecords>;

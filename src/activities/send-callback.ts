@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import { pendingCallback, type PendingCallback } from '../database/callbacks.ts';
-import type { Database } from '../database/connect.ts';
+import { pendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
+import type { Database } from '../database/database.ts';
 import { callbackFailed, LOOK_AGAIN_MS, OVER_MS, type CallbackAttempt } from './callback-attempt.ts';
 import { keepBeating } from './heartbeat.ts';
 

@@ -1,6 +1,12 @@
+import type { BackendName } from '../domain/tasks/plan.ts';
 import { z } from 'zod';
-import { AGENT_MODEL_CALLS, MAX_MODEL_CALLS, MAX_STEPS, MODEL_CALL_TIME_LIMIT_MS } from '../domain/limits.ts';
-import type { AgentLimits, Price } from '../domain/agent-work.ts';
+import {
+  AGENT_MODEL_CALLS,
+  MAX_MODEL_CALLS,
+  MAX_STEPS,
+  MODEL_CALL_TIME_LIMIT_MS,
+} from '../domain/common/limits.ts';
+import type { AgentLimits, Price } from '../domain/agents/agent-work.ts';
 import { duration } from './durations.ts';
 import {
   a2aSchema,
@@ -104,4 +110,11 @@ export function agentOf(
     },
     callTimeMs: limits.call_time ?? MODEL_CALL_TIME_LIMIT_MS,
   };
+}
+
+/** What does an agent's work, and by which model, address or program; null for an agent that rehearses. */
+export function workPlaceOf({ a2a, command, model }: Agent): { backend: BackendName; by: string | null } {
+  if (a2a) return { backend: 'a2a', by: a2a.url };
+  if (command) return { backend: 'command', by: [command.command, ...command.args].join(' ') };
+  return model === null ? { backend: 'rehearsal', by: null } : { backend: 'model', by: model };
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { MAX_STEPS, RUN_TIME_LIMIT_MS, STEP_TIME_LIMIT_MS } from '../domain/limits.ts';
-import type { StepRetry } from '../domain/plan.ts';
-import { TASK_TYPES, type TaskType } from '../domain/task-run.ts';
+import { MAX_STEPS, RUN_TIME_LIMIT_MS, STEP_TIME_LIMIT_MS } from '../domain/common/limits.ts';
+import type { StepRetry } from '../domain/tasks/plan.ts';
+import { TASK_TYPES, type TaskType } from '../domain/tasks/task-run.ts';
 import {
   agentOf,
   agentSchema,

@@ -1,13 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Agent } from './agent-settings.ts';
+import { type Agent, workPlaceOf } from './agent-settings.ts';
 import { connectToRemote } from './a2a-client.ts';
 import type { Catalogue } from './catalogue.ts';
 import { failureOf } from './model-failures.ts';
 import type { Models } from './models.ts';
 import { environmentOf } from './own-process.ts';
 import { secretsIn, withoutSecrets, type Environment } from './secrets.ts';
-import { workPlaceOf } from './work-place.ts';
 import { toolSetOf } from './tool-set.ts';
 import type { ToolServers } from './tool-servers.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { MAX_STEPS } from '../domain/limits.ts';
-import type { PlannedStep } from '../domain/plan.ts';
-import type { TaskType } from '../domain/task-run.ts';
+import { MAX_STEPS } from '../domain/common/limits.ts';
+import type { PlannedStep } from '../domain/tasks/plan.ts';
+import type { TaskType } from '../domain/tasks/task-run.ts';
 import type { Catalogue } from './catalogue.ts';
 import { cutText } from './cut.ts';
 

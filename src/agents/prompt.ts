@@ -1,4 +1,4 @@
-import { EARLIER_RESULTS_BYTES } from '../domain/limits.ts';
+import { EARLIER_RESULTS_BYTES } from '../domain/common/limits.ts';
 import { cutText } from './cut.ts';
 
 /** What an agent is told of the task. */

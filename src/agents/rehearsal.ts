@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StepOutcome, StepWork } from '../domain/step-work.ts';
+import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 
 /** One progress report of a step: the `number`-th, counted from 1. */
 export type ProgressReport = { number: number; percent: number; at: Date };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_TOOL_TIME_LIMIT_MS, TOOL_TIME_LIMIT_MS } from '../domain/limits.ts';
+import { MAX_TOOL_TIME_LIMIT_MS, TOOL_TIME_LIMIT_MS } from '../domain/common/limits.ts';
 import { duration } from './durations.ts';
 
 /** The name of a server; it is a part of the names of its tools, which providers limit. */

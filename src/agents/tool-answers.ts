@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@ai-sdk/mcp';
-import type { ToolAnswer } from '../domain/agent-work.ts';
-import { TOOL_ANSWER_BYTES } from '../domain/limits.ts';
-import { storable } from '../domain/text.ts';
+import type { ToolAnswer } from '../domain/agents/agent-work.ts';
+import { TOOL_ANSWER_BYTES } from '../domain/common/limits.ts';
+import { storable } from '../domain/common/text.ts';
 import { cutText } from './cut.ts';
 
 /** What a tool's result says, as a text for a model: its texts as they are, of all else what it was. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isOwnTool, OWN_TOOLS } from '../domain/own-tools.ts';
+import { isOwnTool, OWN_TOOLS } from '../domain/agents/own-tools.ts';
 
 /** The longest name of a tool that all providers take; letters, digits, dashes and underscores. */
 const LONGEST_NAME = 64;

@@ -1,7 +1,12 @@
-import type { ToolDescription } from '../domain/agent-work.ts';
-import { ALL_TOOLS_BYTES, MAX_TOOLS, TOOL_DESCRIPTION_BYTES, TOOL_SCHEMA_BYTES } from '../domain/limits.ts';
-import { ownTool, ownToolsOf } from '../domain/own-tools.ts';
-import { storable } from '../domain/text.ts';
+import type { ToolDescription } from '../domain/agents/agent-work.ts';
+import {
+  ALL_TOOLS_BYTES,
+  MAX_TOOLS,
+  TOOL_DESCRIPTION_BYTES,
+  TOOL_SCHEMA_BYTES,
+} from '../domain/common/limits.ts';
+import { ownTool, ownToolsOf } from '../domain/agents/own-tools.ts';
+import { storable } from '../domain/common/text.ts';
 import { cutText } from './cut.ts';
 import type { ServerTool } from './tool-connection.ts';
 import { allowedServers, matchesTool, modelToolName } from './tool-policy.ts';

@@ -1,22 +1,22 @@
 import type { PayloadCodec } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Catalogue } from '../agents/catalogue.ts';
-import type { Database } from '../database/connect.ts';
-import type { KnownKeys } from '../database/known-keys.ts';
-import type { Notifications } from '../database/notifications.ts';
-import type { ChannelNumbers } from '../domain/channel.ts';
+import type { Database } from '../database/database.ts';
+import type { KnownKeys } from '../database/people/known-keys.ts';
+import type { Notifications } from '../database/common/notifications.ts';
+import type { ChannelNumbers } from '../domain/channel/channel.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
-import type { DeliveryControl } from '../workflows/control-deliveries.ts';
-import type { TaskControl } from '../workflows/control.ts';
+import type { DeliveryControl } from '../temporal/delivery-control.ts';
+import type { TaskControl } from '../temporal/task-control.ts';
 import type { Gatherer } from './events/gatherer.ts';
 import type { Answered } from './http/access-log.ts';
 import type { Answer, Route } from './http/route.ts';
 import type { TraceRequest } from './http/trace-requests.ts';
-import type { OpenIdMeans } from './openid/means.ts';
-import type { PasswordAttempts } from './session/password-attempts.ts';
+import type { OpenIdMeans } from './account/openid/means.ts';
+import type { PasswordAttempts } from './account/session/password-attempts.ts';
 
 /** Everything the API works with; made at a root. */
 export type Dependencies = {

@@ -1,45 +1,42 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { workflowBundle } from '../../workers/bundle.ts';
-import { openCallbacks } from '../../workers/callbacks.ts';
-import { observeDatabase, openObservation, readinessOfWorkers } from '../../workers/observation.ts';
-import { runProcess } from '../../workers/process.ts';
-import { mailerOf } from '../../workers/mailer.ts';
-import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
-import { startRunWorker } from '../../workers/run-worker.ts';
-import { UNOBSERVED, type Telemetry } from '../../workers/telemetry.ts';
-import { connectTemporal, installRuntime, knowsSearchAttributes } from '../../workers/temporal.ts';
-import { incomingTraces } from '../../workers/tracing.ts';
+import { openCallbacks } from '../runtime/callbacks.ts';
+import { openEngine, openFoundation, openSealing } from '../runtime/foundation.ts';
+import { readinessOfWorkers } from '../runtime/observation.ts';
+import { startRunWorker } from '../runtime/runs.ts';
+import { openWorkers } from '../runtime/workers.ts';
+import { runProcess, type Running } from '../runtime/process.ts';
+import { mailerOf } from '../runtime/outgoing.ts';
+import { UNOBSERVED, type Telemetry } from '../runtime/telemetry.ts';
+import { installRuntime, knowsSearchAttributes } from '../runtime/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
-import { readConfiguration, type Configuration } from '../configuration.ts';
-import { connectDatabase, type Database } from '../database/connect.ts';
-import { forgetOldKeys } from '../database/idempotency.ts';
-import { createKnownKeys } from '../database/known-keys.ts';
-import { startNotifications } from '../database/notifications.ts';
-import { checkSchema } from '../database/schema.ts';
+import { readConfiguration, type Configuration } from '../runtime/configuration.ts';
+import type { Database } from '../database/database.ts';
+import { forgetOldKeys } from '../database/tasks/idempotency.ts';
+import { createKnownKeys } from '../database/people/known-keys.ts';
+import { startNotifications } from '../database/common/notifications.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
-import { createSealing } from '../security/sealing.ts';
 import { answerHeaders } from '../security/answer-headers.ts';
 import { createTokens } from '../security/tokens.ts';
 import { measureRequests } from '../telemetry/measures.ts';
 import { tellOfChannel } from '../telemetry/readings.ts';
-import { createDeliveryControl } from '../workflows/control-deliveries.ts';
+import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createChannel } from '../gateway/channel.ts';
-import { createTaskControl } from '../workflows/control.ts';
+import { createTaskControl } from '../temporal/task-control.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createGatherer } from './events/gatherer.ts';
 import { createGroupStore } from './events/group-store.ts';
-import { listen, urlOf, type Listening } from './http/listen.ts';
-import { createOpenIdMeans } from './openid/means.ts';
-import { createPasswordAttempts } from './session/password-attempts.ts';
+import { listen, urlOf } from '../runtime/http-server.ts';
+import { incomingTraces } from './http/trace-requests.ts';
+import { createOpenIdMeans } from './account/openid/means.ts';
+import { createPasswordAttempts } from './account/session/password-attempts.ts';
 
-/** A running API process. `url` is where it listens, `stopped` settles when its worker has stopped by itself. */
-export type ApiProcess = { server: Server; url: string; close(): Promise<void>; stopped: Promise<unknown> };
+/** A running API process. `url` is where it listens; `stopped` settles if its worker stops by itself. */
+export type ApiProcess = Required<Running> & { server: Server; url: string };
 
 type Extras = Pick<Dependencies, 'onAnswer'> & { telemetry?: Telemetry };
 
@@ -50,59 +47,47 @@ const SCREENS_FOLDER = fileURLToPath(new URL('../../web/dist', import.meta.url))
 const HOUSEKEEPING_MS = 3_600_000;
 
 /**
- * Starts the API with everything it stands on: database, Temporal, and the worker that every API process carries
- * for eager starts.
- * @throws a sentence where the port is taken, or the driver's error where PostgreSQL or Temporal is out of reach
+ * Starts the API with everything it uses: database, Temporal, and the worker that every API process has for eager
+ * starts. Until it is ready, requests get 503.
+ * @throws a sentence if the port is taken, or the driver's error if PostgreSQL or Temporal is out of reach
  */
 export async function bootstrap(
   configuration: Configuration,
   log: Logger,
-  extras: Extras = {},
+  { telemetry = UNOBSERVED, ...extras }: Extras = {},
 ): Promise<ApiProcess> {
-  const listening = await listen(
-    configuration.host,
-    configuration.port,
-    answerHeaders(configuration.baseUrl),
-  );
-  try {
-    return await serve(listening, configuration, log, extras);
-  } catch (error) {
-    await listening.close();
-    throw error;
-  }
-}
-
-async function serve(
-  listening: Listening,
-  configuration: Configuration,
-  log: Logger,
-  { telemetry = UNOBSERVED, ...extras }: Extras,
-): Promise<ApiProcess> {
-  const observation = await openObservation(configuration, telemetry);
-  const { databaseUrl, taskQueue, eagerStart, version } = configuration;
+  await using opening = new AsyncDisposableStack();
+  const { host, databaseUrl, taskQueue, eagerStart } = configuration;
+  const listening = await listen(host, configuration.port, answerHeaders(configuration.baseUrl));
+  opening.defer(listening.close);
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
-  const database = await connectDatabase(databaseUrl, DATABASE_POOL);
-  await checkSchema(database);
-  const sealing = createSealing(configuration.sealingKeys);
-  await checkSealedSecrets(database, sealing);
-  const callbacks = openCallbacks({ configuration, database, sealing, telemetry, log });
+  const foundation = await openFoundation(opening, {
+    configuration,
+    log,
+    telemetry,
+    poolSize: DATABASE_POOL,
+  });
+  const { database, observation } = foundation;
+  const sealing = await openSealing(foundation);
+  const mailer = mailerOf(configuration);
+  opening.defer(() => mailer?.close());
+  const engine = await openEngine(opening, foundation);
+  const { client, namespace } = engine;
+  const searchable = await knowsSearchAttributes(engine, log);
   const notifications = await startNotifications(databaseUrl, log);
-  const temporal = await connectTemporal(configuration.payloadKeys, telemetry.tracing);
-  const { connection, client, namespace, dataConverter } = temporal;
-  const searchable = await knowsSearchAttributes(temporal, log);
-  const bundle = await workflowBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null);
-  const place = { connection, namespace, dataConverter, taskQueue, version };
-  const { callBack } = callbacks;
-  const worker = await startRunWorker({ ...place, database, catalogue, callBack, bundle, telemetry });
-  const stopping = new AbortController();
+  opening.defer(() => notifications.close());
+  const callbacks = openCallbacks(opening, foundation, sealing);
+  const workers = openWorkers(opening, foundation, engine);
+  const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
-  const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
   const deliveryControl = createDeliveryControl({ client, taskQueue });
   const gatherer = createGatherer(
     createGroupStore({ database, control: deliveryControl, engineReady: control.ready, clock, log }),
     telemetry.tracing?.within,
   );
+  opening.defer(() => gatherer.close());
+  const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
   const channel = configuration.channelInApi
     ? createChannel({
         database,
@@ -114,7 +99,8 @@ async function serve(
         log,
       })
     : null;
-  const mailer = mailerOf(configuration);
+  if (telemetry.registry && channel) tellOfChannel(telemetry.registry, channel.numbers);
+  const stopping = new AbortController();
   const app = createApp({
     database,
     catalogue,
@@ -137,8 +123,6 @@ async function serve(
     traceRequest: incomingTraces(telemetry.tracing),
     ...extras,
   });
-  observeDatabase(telemetry, database);
-  if (telemetry.registry && channel) tellOfChannel(telemetry.registry, channel.numbers);
   observation.judgeBy(() => readinessOfWorkers(database, control.ready, { runs: worker }));
   const answer = app.callback();
   listening.serve((request, response) => {
@@ -147,27 +131,18 @@ async function serve(
   });
   if (channel) listening.server.on('upgrade', channel.handleUpgrade);
   const housekeeping = forgetRegularly(database, clock, log);
-
-  /** From the outside in: no new requests, then none at all, then what they stood on. */
-  async function close(): Promise<void> {
+  // Callers go first; what they use is closed after them.
+  opening.defer(async () => {
     stopping.abort();
     clearInterval(housekeeping);
     await Promise.all([channel?.close(), listening.close()]);
-    await gatherer.close();
-    await worker.shutdown();
-    await callbacks.close();
-    await notifications.close();
-    await connection.close();
-    await observation.close();
-    mailer?.close();
-    await database.close();
-  }
-
+  });
+  const closing = opening.move();
   return {
     server: listening.server,
-    url: urlOf(configuration.host, listening.port),
+    url: urlOf(host, listening.port),
     stopped: worker.stopped,
-    close: onceOnly(close),
+    close: () => closing.disposeAsync(),
   };
 }
 
@@ -204,11 +179,6 @@ function forgetRegularly(database: Database, clock: () => Date, log: Logger): No
       log.warn({ err: error }, 'old idempotency keys could not be forgotten'),
     );
   return setInterval(() => void forget(), HOUSEKEEPING_MS);
-}
-
-function onceOnly(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => (done ??= work());
 }
 
 if (import.meta.main) {

@@ -1,10 +1,9 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
+import type { Database } from './database.ts';
 import { entities } from './entities.ts';
 import { MIGRATIONS } from './migrations/all.ts';
-
-export type Database = Awaited<ReturnType<typeof connectDatabase>>;
 
 /** What its migrator knows, and how long a statement waits for a lock, as PostgreSQL writes it; `0` is without end. */
 type Opening = { migrations?: readonly MigrationObject[]; lockTimeout?: string };
@@ -17,7 +16,7 @@ export async function connectDatabase(
   url: string,
   poolSize = 10,
   { migrations = MIGRATIONS, lockTimeout = '0' }: Opening = {},
-) {
+): Promise<Database> {
   const orm = new MikroORM({
     clientUrl: url,
     entities: [...entities],
@@ -41,17 +40,4 @@ export async function connectDatabase(
   });
   await orm.connect();
   return orm;
-}
-
-const builders = new WeakMap<object, ReturnType<typeof newBuilder>>();
-
-function newBuilder(database: Pick<Database, 'em'>) {
-  return database.em.fork().getKysely();
-}
-
-/** The query builder for statements that an entity manager has no words for, or not fast ones; outside any transaction. */
-export function statements(database: Pick<Database, 'em'>) {
-  const builder = builders.get(database) ?? newBuilder(database);
-  builders.set(database, builder);
-  return builder;
 }

@@ -1,4 +1,4 @@
-import { statements, type Database } from './connect.ts';
+import { statements, type Database } from './database.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 import { sql } from 'kysely';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Database } from '../database/connect.ts';
-import { tokenHolder, type TokenHolder } from '../database/token-holders.ts';
-import type { TokenClaims } from '../domain/access.ts';
-import type { ChannelCode } from '../domain/channel.ts';
-import { MAX_TOKEN_LENGTH } from '../domain/limits.ts';
+import type { Database } from '../database/database.ts';
+import { tokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
+import type { TokenClaims } from '../domain/people/access.ts';
+import type { ChannelCode } from '../domain/channel/channel.ts';
+import { MAX_TOKEN_LENGTH } from '../domain/common/limits.ts';
 import { TokenError, type Tokens } from '../security/tokens.ts';
 
 /** Who may come in, or why not. `leave` gives the place back. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import type { Notifications } from '../database/notifications.ts';
-import { CHANNEL_PATH, type ChannelNumbers } from '../domain/channel.ts';
-import type { RunView } from '../domain/task-run.ts';
+import type { Database } from '../database/database.ts';
+import type { Notifications } from '../database/common/notifications.ts';
+import { CHANNEL_PATH, type ChannelNumbers } from '../domain/channel/channel.ts';
+import type { RunView } from '../domain/tasks/task-run.ts';
 import type { Tokens } from '../security/tokens.ts';
 import { createDoor, type ConnectionLimits } from './admission.ts';
 import { createClients } from './clients.ts';

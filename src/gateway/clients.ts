@@ -1,5 +1,5 @@
-import type { Notifications } from '../database/notifications.ts';
-import type { ChannelCode } from '../domain/channel.ts';
+import type { Notifications } from '../database/common/notifications.ts';
+import type { ChannelCode } from '../domain/channel/channel.ts';
 import type { Admission } from './admission.ts';
 import type { Connection } from './connection.ts';
 import type { Numbers } from './numbers.ts';

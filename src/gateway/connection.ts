@@ -1,4 +1,4 @@
-import type { ChannelCode } from '../domain/channel.ts';
+import type { ChannelCode } from '../domain/channel/channel.ts';
 import type { Message } from './message.ts';
 
 /** One client, in whichever way it speaks. */

@@ -1,4 +1,4 @@
-import type { AgedEvent, FeedPlace } from '../database/feed.ts';
+import type { AgedEvent, FeedPlace } from '../database/tasks/feed.ts';
 
 /** Reads feeds, those of many runs at once, one reading after another: what is wanted meanwhile goes with the next. */
 export type Lane = {

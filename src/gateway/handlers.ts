@@ -1,5 +1,5 @@
-import { CHANNEL_CODES, type ChannelCode } from '../domain/channel.ts';
-import type { TokenHolder } from '../database/token-holders.ts';
+import { CHANNEL_CODES, type ChannelCode } from '../domain/channel/channel.ts';
+import type { TokenHolder } from '../database/people/token-holders.ts';
 import type { Connection } from './connection.ts';
 
 /** What a message of a client is answered with. */

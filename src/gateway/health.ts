@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Database } from '../database/connect.ts';
-import { readinessOf, type Check } from '../database/readiness.ts';
-import type { Notifications } from '../database/notifications.ts';
-import type { TaskControl } from '../workflows/control.ts';
+import type { Database } from '../database/database.ts';
+import { readinessOf, type Check } from '../database/common/readiness.ts';
+import type { Notifications } from '../database/common/notifications.ts';
+import type { TaskControl } from '../temporal/task-control.ts';
 import type { Channel } from './channel.ts';
 
 /** Whether a gateway can work, and by what it is judged. */

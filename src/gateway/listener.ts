@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { GONE, goOnListening, stopListening, type Until } from '../database/listeners.ts';
-import type { Notifications } from '../database/notifications.ts';
-import { giveBack, takeRequests } from '../database/relays.ts';
-import type { TokenHolder } from '../database/token-holders.ts';
-import type { ListeningEnded, RelayRequest } from '../domain/channel.ts';
-import { CHANNEL_PENDING_BYTES, LISTENING_SIGN_MS } from '../domain/limits.ts';
+import type { Database } from '../database/database.ts';
+import { GONE, goOnListening, stopListening, type Until } from '../database/webhooks/listeners.ts';
+import type { Notifications } from '../database/common/notifications.ts';
+import { giveBack, takeRequests } from '../database/webhooks/relays.ts';
+import type { TokenHolder } from '../database/people/token-holders.ts';
+import type { ListeningEnded, RelayRequest } from '../domain/channel/channel.ts';
+import { CHANNEL_PENDING_BYTES, LISTENING_SIGN_MS } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
 import type { Client } from './handlers.ts';
 import { Message } from './message.ts';

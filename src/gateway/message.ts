@@ -1,4 +1,4 @@
-import type { Pushed } from '../domain/channel.ts';
+import type { Pushed } from '../domain/channel/channel.ts';
 
 /**
  * A message on its way to many clients: each form is encoded once, whoever comes first. Socket.IO clients get an event

@@ -1,4 +1,4 @@
-import type { ChannelCode, ChannelNumbers } from '../domain/channel.ts';
+import type { ChannelCode, ChannelNumbers } from '../domain/channel/channel.ts';
 
 /** Seconds over which rates are averaged. */
 const WINDOW_S = 10;

@@ -1,5 +1,5 @@
-import type { ChannelCode } from '../domain/channel.ts';
-import type { TokenHolder } from '../database/token-holders.ts';
+import type { ChannelCode } from '../domain/channel/channel.ts';
+import type { TokenHolder } from '../database/people/token-holders.ts';
 import type { Connection } from './connection.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { eventsBehind, feedsAhead, type AgedEvent, type FeedPlace } from '../database/feed.ts';
-import type { Notifications } from '../database/notifications.ts';
-import { CHANNEL_STALL_MS } from '../domain/limits.ts';
+import type { Database } from '../database/database.ts';
+import { eventsBehind, feedsAhead, type AgedEvent, type FeedPlace } from '../database/tasks/feed.ts';
+import type { Notifications } from '../database/common/notifications.ts';
+import { CHANNEL_STALL_MS } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
 import { createLane } from './feed-lane.ts';
 import type { Numbers } from './numbers.ts';

@@ -1,5 +1,5 @@
-import type { FeedEvent } from '../domain/feed-events.ts';
-import { CHANNEL_PENDING_BYTES } from '../domain/limits.ts';
+import type { FeedEvent } from '../domain/tasks/feed-events.ts';
+import { CHANNEL_PENDING_BYTES } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
 import { Message } from './message.ts';
 

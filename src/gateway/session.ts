@@ -1,10 +1,15 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { tokenHolder, type TokenHolder } from '../database/token-holders.ts';
-import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel.ts';
-import { joinMessage, leaveMessage, renewMessage } from '../domain/channel-schemas.ts';
-import { CHANNEL_MESSAGES, CHANNEL_PENDING_BYTES, CHANNEL_STALL_MS, MAX_ROOMS } from '../domain/limits.ts';
-import { createRateLimiter } from '../domain/rate-limiter.ts';
+import type { Database } from '../database/database.ts';
+import { tokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
+import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel/channel.ts';
+import { joinMessage, leaveMessage, renewMessage } from '../domain/channel/channel-schemas.ts';
+import {
+  CHANNEL_MESSAGES,
+  CHANNEL_PENDING_BYTES,
+  CHANNEL_STALL_MS,
+  MAX_ROOMS,
+} from '../domain/common/limits.ts';
+import { createRateLimiter } from '../domain/common/rate-limiter.ts';
 import type { Admission, Door } from './admission.ts';
 import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handler, type Reply } from './handlers.ts';

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { deliveriesNow, MUCH, newestDeliveries } from '../database/watched-webhooks.ts';
-import { findWebhook } from '../database/webhooks.ts';
-import { presentListed } from '../domain/delivery-view.ts';
-import { CHANNEL_STALL_MS, ROOM_DELIVERIES_AGAIN } from '../domain/limits.ts';
-import { presentWebhook } from '../domain/webhook-view.ts';
+import type { Database } from '../database/database.ts';
+import { deliveriesNow, MUCH, newestDeliveries } from '../database/webhooks/watched-webhooks.ts';
+import { findWebhook } from '../database/webhooks/webhooks.ts';
+import { presentListed } from '../domain/webhooks/delivery-view.ts';
+import { CHANNEL_STALL_MS, ROOM_DELIVERIES_AGAIN } from '../domain/common/limits.ts';
+import { presentWebhook } from '../domain/webhooks/webhook-view.ts';
 import { Message } from './message.ts';
 import type { Numbers } from './numbers.ts';
 import type { WebhookViewer } from './webhook-viewers.ts';

@@ -1,5 +1,5 @@
-import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../domain/limits.ts';
-import { MUCH } from '../database/watched-webhooks.ts';
+import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../domain/common/limits.ts';
+import { MUCH } from '../database/webhooks/watched-webhooks.ts';
 import type { Connection } from './connection.ts';
 import type { Message } from './message.ts';
 

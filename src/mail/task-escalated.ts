@@ -1,4 +1,4 @@
-import { MAX_REASON_LENGTH } from '../domain/limits.ts';
+import { MAX_REASON_LENGTH } from '../domain/common/limits.ts';
 import { oneLine } from './one-line.ts';
 
 /** What the mail about an escalated run tells. */

@@ -1,5 +1,5 @@
-import type { AttemptTimings } from '../domain/attempt-timings.ts';
-import type { FailureKind } from '../domain/failure-kinds.ts';
+import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
+import type { FailureKind } from '../domain/common/failure-kinds.ts';
 
 /** One POST as the caller of the sender describes it. */
 export type AttemptRequest = {

@@ -1,5 +1,5 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import type { AttemptTimings } from '../domain/attempt-timings.ts';
+import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { type AttemptRecord, type AttemptRequest, requestHeaders } from './attempt-record.ts';
 import { openConnection, type Route, type Target } from './connect.ts';

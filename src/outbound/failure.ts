@@ -1,4 +1,4 @@
-import type { FailureKind } from '../domain/failure-kinds.ts';
+import type { FailureKind } from '../domain/common/failure-kinds.ts';
 
 /** Ends an attempt with a kind and a sentence for people. */
 export class OutboundFailure extends Error {

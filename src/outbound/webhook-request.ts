@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { MASKED } from '../domain/delivery.ts';
+import { MASKED } from '../domain/webhooks/delivery.ts';
 import { signature } from './sign.ts';
 
 /** How a webhook signs. Secrets are in clear here, and live no longer than the attempt. */

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { abandonedByListeners } from '../database/listeners.ts';
-import { dropRequestsBefore } from '../database/relays.ts';
-import { deleteWebhook } from '../database/webhooks.ts';
-import { DELIVERY_TIMEOUT_MS, LISTENER_GONE_MS } from '../domain/limits.ts';
+import type { Database } from '../database/database.ts';
+import { abandonedByListeners } from '../database/webhooks/listeners.ts';
+import { dropRequestsBefore } from '../database/webhooks/relays.ts';
+import { deleteWebhook } from '../database/webhooks/webhooks.ts';
+import { DELIVERY_TIMEOUT_MS, LISTENER_GONE_MS } from '../domain/common/limits.ts';
 
 type Needs = { database: Database; clock: () => Date; log: Logger };
 

@@ -1,7 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { GRPC, grpcCodeOf, withinDeadline } from '../workflows/engine-calls.ts';
-import type { EngineEnd } from '../domain/engine-news.ts';
+import { GRPC, grpcCodeOf, withinDeadline } from '../temporal/deadlines.ts';
+import type { EngineEnd } from '../domain/tasks/engine-news.ts';
 import {
   callbackWorkflowId,
   enginePausedSignal,
@@ -9,7 +9,7 @@ import {
   TASK_RUN_WORKFLOW,
   taskQueues,
   type EnginePause,
-} from '../workflows/messages.ts';
+} from '../temporal/task-messages.ts';
 
 /** What the engine says of a run. */
 export type EngineState =

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { backlogsForgotten, noteRetriesStarted, retriesNeverStarted } from '../database/dispatch.ts';
-import { groupsNeverStarted, noteGroupStarted } from '../database/events.ts';
-import { occasionsUnmailed } from '../database/notices.ts';
-import type { DeliveryControl } from '../workflows/control-deliveries.ts';
+import type { Database } from '../database/database.ts';
+import { backlogsForgotten, noteRetriesStarted, retriesNeverStarted } from '../database/webhooks/dispatch.ts';
+import { groupsNeverStarted, noteGroupStarted } from '../database/webhooks/events.ts';
+import { occasionsUnmailed } from '../database/people/notices.ts';
+import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 
 /** What takes up the work of webhooks that a process left between the database and Temporal when it died. */

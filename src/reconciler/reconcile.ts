@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/connect.ts';
-import { recordChange } from '../database/feed.ts';
+import type { Database } from '../database/database.ts';
+import { recordChange } from '../database/tasks/feed.ts';
 import {
   findRun,
   noteEnginePause,
@@ -12,13 +12,13 @@ import {
   runsWithUntoldPause,
   viewOfRow,
   type TaskRunRow,
-} from '../database/task-runs.ts';
-import { storedPlan } from '../database/reruns.ts';
-import { endedAsItSays, endedByEngine, pausedByEngine, type News } from '../domain/engine-news.ts';
-import { rehearsalSchema } from '../domain/rehearsal.ts';
-import { isTerminal, isToldByCallback } from '../domain/task-states.ts';
-import type { TaskControl } from '../workflows/control.ts';
-import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
+} from '../database/tasks/task-runs.ts';
+import { storedPlan } from '../database/tasks/reruns.ts';
+import { endedAsItSays, endedByEngine, pausedByEngine, type News } from '../domain/tasks/engine-news.ts';
+import { rehearsalSchema } from '../domain/tasks/rehearsal.ts';
+import { isTerminal, isToldByCallback } from '../domain/tasks/task-states.ts';
+import type { TaskControl } from '../temporal/task-control.ts';
+import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { Engine, EngineState } from './engine.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { randomBytes, createHash, randomInt } from 'node:crypto';
 
 /** What a new secret looks like once: the text for its owner, and what is stored of it. */
 export type NewKey = { key: string; prefix: string; hash: string };
@@ -38,4 +38,15 @@ export function looksLikeKey(text: string): boolean {
  */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');
+}
+
+/** The token of a new invitation, 32 random bytes, and the hash that is stored of it. */
+export function newInvitationToken(): { token: string; hash: string } {
+  const token = randomBytes(32).toString('base64url');
+  return { token, hash: hashOfSecret(token) };
+}
+
+/** The link that is shown once. What is behind `#` stays in the browser and reaches no log. */
+export function invitationLink(baseUrl: string, token: string): string {
+  return `${baseUrl}/invitation#${token}`;
 }

@@ -1,4 +1,4 @@
-import { MAX_RETURN_TO_LENGTH } from '../domain/limits.ts';
+import { MAX_RETURN_TO_LENGTH } from '../domain/common/limits.ts';
 
 /** Where somebody lands who wanted nothing in particular. */
 const HOME = '/';

@@ -7,8 +7,8 @@ import {
   type JWTPayload,
   type JWTVerifyGetKey,
 } from 'jose';
-import { SCOPES, type Scope, type TokenClaims, type TokenSubject } from '../domain/access.ts';
-import { TOKEN_SECONDS } from '../domain/limits.ts';
+import { SCOPES, type Scope, type TokenClaims, type TokenSubject } from '../domain/people/access.ts';
+import { TOKEN_SECONDS } from '../domain/common/limits.ts';
 import type { KeyRing } from './key-ring.ts';
 
 const ISSUER = 'baton';

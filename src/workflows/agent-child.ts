@@ -6,7 +6,7 @@ import {
   type ChildWorkflowHandle,
   type Workflow,
 } from '@temporalio/workflow';
-import { continueSignal, pauseSignal, queuesBeside } from './messages.ts';
+import { continueSignal, pauseSignal, queuesBeside } from '../temporal/task-messages.ts';
 import { until } from './until.ts';
 
 /** What runs beside a run: its name, its id, its input, and what the Web UI calls it. */

@@ -1,6 +1,6 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { DispatchActivities } from '../activities/deliveries/dispatch.ts';
-import type { DispatchInput } from './delivery-messages.ts';
+import type { DispatchInput } from '../temporal/delivery-messages.ts';
 
 // In the worker that took the workflow's task: without a way over a queue, arrival is a third quicker.
 const { dispatchGroup } = proxyLocalActivities<DispatchActivities>({

@@ -8,8 +8,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RetryActivities } from '../activities/deliveries/retries.ts';
-import { ATTEMPTS_AT_ONCE } from '../domain/limits.ts';
-import { BACKLOG_SIGNAL, type BacklogInput } from './delivery-messages.ts';
+import { ATTEMPTS_AT_ONCE } from '../domain/common/limits.ts';
+import { BACKLOG_SIGNAL, type BacklogInput } from '../temporal/delivery-messages.ts';
 import { moveOn } from './move-on.ts';
 
 const { drainBacklog } = proxyActivities<RetryActivities>({

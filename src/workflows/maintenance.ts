@@ -1,6 +1,6 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
 import type { RetentionActivities } from '../activities/retention.ts';
-import type { MaintenanceInput } from './delivery-messages.ts';
+import type { MaintenanceInput } from '../temporal/delivery-messages.ts';
 
 // Each is done in batches that can be repeated and cut off anywhere; what is left is the next hour's.
 const retention = proxyActivities<RetentionActivities>({

@@ -1,6 +1,6 @@
 import { proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { NotifyActivities } from '../activities/notify-admins.ts';
-import type { NotifyInput } from './delivery-messages.ts';
+import type { NotifyInput } from '../temporal/delivery-messages.ts';
 import { moveOn } from './move-on.ts';
 
 const { mailNotices } = proxyActivities<NotifyActivities>({

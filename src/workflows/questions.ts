@@ -1,4 +1,4 @@
-import type { Answer, RunState, Wish } from '../domain/run-state.ts';
+import type { Answer, RunState, Wish } from '../domain/tasks/run-state.ts';
 
 type OnAnswer = (answer: Answer) => void | Promise<void>;
 

@@ -6,17 +6,17 @@ import {
 } from '@temporalio/workflow';
 import type { SearchAttributePair } from '@temporalio/common';
 import type { RunRecords } from '../activities/run-records.ts';
-import type { RecordOutcome, RunChange } from '../domain/run-change.ts';
-import type { RunState } from '../domain/run-state.ts';
-import { initialView, type RunView } from '../domain/task-run.ts';
-import type { TaskState } from '../domain/task-states.ts';
+import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
+import type { RunState } from '../domain/tasks/run-state.ts';
+import { initialView, type RunView } from '../domain/tasks/task-run.ts';
+import type { TaskState } from '../domain/tasks/task-states.ts';
 import {
   projectAttribute,
   stateAttribute,
   taskTypeAttribute,
   workspaceAttribute,
   type TaskRunInput,
-} from './messages.ts';
+} from '../temporal/task-messages.ts';
 
 const records = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '10 s',

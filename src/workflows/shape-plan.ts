@@ -1,8 +1,12 @@
 import { CancellationScope, ChildWorkflowFailure } from '@temporalio/workflow';
-import type { Plan } from '../domain/plan.ts';
-import type { TaskType } from '../domain/task-run.ts';
+import type { Plan } from '../domain/tasks/plan.ts';
+import type { TaskType } from '../domain/tasks/task-run.ts';
 import { runAgentChild } from './agent-child.ts';
-import { AGENT_PLAN_WORKFLOW, agentPlanWorkflowId, type AgentPlanOutcome } from './agent-messages.ts';
+import {
+  AGENT_PLAN_WORKFLOW,
+  agentPlanWorkflowId,
+  type AgentPlanOutcome,
+} from '../temporal/agent-messages.ts';
 
 /**
  * Lets the planner write the steps of a run. Where it comes to no plan that can be carried out, the one that is given

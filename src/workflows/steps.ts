@@ -1,9 +1,9 @@
 import { CancellationScope, sleep, Trigger } from '@temporalio/workflow';
-import { backendOf, stepWaitMs, type PlannedStep } from '../domain/plan.ts';
-import type { StoredPlan } from '../domain/rerun.ts';
-import type { Rehearsal } from '../domain/rehearsal.ts';
-import type { Answer, RunState } from '../domain/run-state.ts';
-import type { StepOutcome, StepWork } from '../domain/step-work.ts';
+import { backendOf, stepWaitMs, type PlannedStep } from '../domain/tasks/plan.ts';
+import type { StoredPlan } from '../domain/tasks/rerun.ts';
+import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
+import type { Answer, RunState } from '../domain/tasks/run-state.ts';
+import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 import type { Questions } from './questions.ts';
 import type { Recorder } from './recorder.ts';
 import type { StepBackend, Surroundings } from './step-backends/backend.ts';

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { CallbackActivities } from '../activities/send-callback.ts';
 import type { RunRecords } from '../activities/run-records.ts';
-import { queuesBeside } from './messages.ts';
+import { queuesBeside } from '../temporal/task-messages.ts';
 import { moveOn } from './move-on.ts';
 
 const { giveUpCallback } = proxyLocalActivities<RunRecords>({

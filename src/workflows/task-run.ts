@@ -12,9 +12,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
-import type { Plan } from '../domain/plan.ts';
-import { RunState, type Wish } from '../domain/run-state.ts';
-import { isToldByCallback, type TaskState } from '../domain/task-states.ts';
+import type { Plan } from '../domain/tasks/plan.ts';
+import { RunState, type Wish } from '../domain/tasks/run-state.ts';
+import { isToldByCallback, type TaskState } from '../domain/tasks/task-states.ts';
 import {
   cancelSignal,
   approvalAnsweredSignal,
@@ -25,7 +25,7 @@ import {
   pauseSignal,
   stateQuery,
   type TaskRunInput,
-} from './messages.ts';
+} from '../temporal/task-messages.ts';
 import { Questions } from './questions.ts';
 import { Recorder } from './recorder.ts';
 import { shapePlan } from './shape-plan.ts';

@@ -5,7 +5,7 @@ import {
   setWorkflowOptions,
 } from '@temporalio/workflow';
 import type { RetryActivities } from '../activities/deliveries/retries.ts';
-import type { AttemptInput, DeliveryInput } from './delivery-messages.ts';
+import type { AttemptInput, DeliveryInput } from '../temporal/delivery-messages.ts';
 import { moveOn } from './move-on.ts';
 
 // The schedule travels with each failure as its `nextRetryDelay`; this policy serves what is not the receiver's

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { Runtime, Worker } from '@temporalio/worker';
-import type { AgentWork, StepOutcome } from '../../src/domain/step-work.ts';
-import { AGENT_STEP_WORKFLOW } from '../../src/workflows/agent-messages.ts';
-import { continueSignal, pauseSignal } from '../../src/workflows/messages.ts';
-import { agentsBundle } from '../../workers/bundle.ts';
+import type { AgentWork, StepOutcome } from '../../src/domain/tasks/step-work.ts';
+import { AGENT_STEP_WORKFLOW } from '../../src/temporal/agent-messages.ts';
+import { continueSignal, pauseSignal } from '../../src/temporal/task-messages.ts';
+import { agentsBundle } from '../../src/runtime/bundle.ts';
 import { useSkippedTime } from '../workflows/skipped-time.ts';
 
 const MINUTE = 60_000;

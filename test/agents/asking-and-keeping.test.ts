@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findArtifact } from '../../src/database/artifacts.ts';
+import { findArtifact } from '../../src/database/tasks/artifacts.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
 import { useModels } from './model-world.ts';
 

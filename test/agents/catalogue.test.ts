@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { loadCatalogue, parseCatalogue } from '../../src/agents/catalogue.ts';
 import { planRun } from '../../src/agents/plan.ts';
-import { TASK_TYPES } from '../../src/domain/task-run.ts';
-import { backendOf, stepWaitMs } from '../../src/domain/plan.ts';
+import { TASK_TYPES } from '../../src/domain/tasks/task-run.ts';
+import { backendOf, stepWaitMs } from '../../src/domain/tasks/plan.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const counting = () => {

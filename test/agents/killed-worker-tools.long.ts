@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TaskState } from '@a2a-js/sdk';
 import { Client, Connection } from '@temporalio/client';
-import { isTerminal } from '../../src/domain/task-states.ts';
+import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
 import { saidIn, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isTerminal } from '../../src/domain/task-states.ts';
+import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, type Service } from '../support/service.ts';

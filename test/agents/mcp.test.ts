@@ -7,7 +7,7 @@ import { serverOf, serverSchema } from '../../src/agents/server-settings.ts';
 import { answerOf, textOfResult } from '../../src/agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../src/agents/tool-set.ts';
 import { createToolServers, type ToolServers } from '../../src/agents/tool-servers.ts';
-import { TOOL_ANSWER_BYTES } from '../../src/domain/limits.ts';
+import { TOOL_ANSWER_BYTES } from '../../src/domain/common/limits.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { startHttpMcpServer } from '../support/mcp-http.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { usageOfRun } from '../../src/database/agent-calls.ts';
+import { usageOfRun } from '../../src/database/agents/agent-calls.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
-import { usageOfRun } from '../../src/database/agent-calls.ts';
+import { usageOfRun } from '../../src/database/agents/agent-calls.ts';
 import { stepsOfDraft } from '../../src/agents/plan-draft.ts';
 import { saidIn, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';

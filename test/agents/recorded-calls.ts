@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { statements, type Database } from '../../src/database/connect.ts';
+import { statements, type Database } from '../../src/database/database.ts';
 
 /** A row of the record of calls. */
 export type RecordedCall = {

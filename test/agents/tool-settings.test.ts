@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { secretsAmong, secretsIn, withoutSecrets } from '../../src/agents/secrets.ts';
 import { matchesTool, modelToolName } from '../../src/agents/tool-policy.ts';
-import { workPlaceOf } from '../../src/agents/work-place.ts';
+import { workPlaceOf } from '../../src/agents/agent-settings.ts';
 
 const TEAMS = ['feature', 'bug', 'spec', 'chore']
   .map((type) => `  ${type}: [{ step: a, agent: ada }]`)

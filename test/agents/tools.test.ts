@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/connect.ts';
+import { statements } from '../../src/database/database.ts';
 import { saidIn, startModelServer, turnOf, type ModelServer, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, type Runs } from '../support/runs.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { recordCall } from '../../src/database/agent-calls.ts';
+import { recordCall } from '../../src/database/agents/agent-calls.ts';
 import { addPerson } from '../support/people.ts';
 import { useOwnWorld } from '../support/world.ts';
 

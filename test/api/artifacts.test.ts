@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createArtifactActivities } from '../../src/activities/agents/artifacts.ts';
-import { MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/limits.ts';
+import { MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/common/limits.ts';
 import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
 import { useWorld } from '../support/world.ts';

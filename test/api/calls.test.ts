@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { recordCall, type NewCall } from '../../src/database/agent-calls.ts';
+import { recordCall, type NewCall } from '../../src/database/agents/agent-calls.ts';
 import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
 import { useWorld } from '../support/world.ts';

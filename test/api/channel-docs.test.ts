@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { z } from 'zod';
-import { CHANNEL_CODES } from '../../src/domain/channel.ts';
-import { FEED_EVENT_TYPES } from '../../src/domain/feed-events.ts';
+import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
+import { FEED_EVENT_TYPES } from '../../src/domain/tasks/feed-events.ts';
 import { channelDocument } from '../../src/api/docs/asyncapi.ts';
 import { ANSWERS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from '../../src/api/docs/channel-words.ts';
 import { useWorld } from '../support/world.ts';

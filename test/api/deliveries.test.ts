@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/connect.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
-import type { EventKind } from '../../src/domain/event-kinds.ts';
-import { deliveryWaitMs } from '../../src/domain/retry-schedules.ts';
+import { statements } from '../../src/database/database.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { deliveryWaitMs } from '../../src/domain/common/retry-schedules.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { addPerson, addWorkspace } from '../support/people.ts';

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
-import { connectDatabase, statements, type Database } from '../../src/database/connect.ts';
+import { statements, type Database } from '../../src/database/database.ts';
+import { connectDatabase } from '../../src/database/connect.ts';
 import {
   deliveriesStatement,
   listDeliveries,
   matchingEvents,
   type DeliveryFilter,
-} from '../../src/database/deliveries.ts';
+} from '../../src/database/webhooks/deliveries.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const DELIVERIES = 200_000;

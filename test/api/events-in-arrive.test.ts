@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
+import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { keyWith } from './keys.ts';
 import { useWorld } from '../support/world.ts';

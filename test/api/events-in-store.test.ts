@@ -4,9 +4,10 @@ import { pino } from 'pino';
 import { createGatherer, type Gatherer } from '../../src/api/events/gatherer.ts';
 import { createGroupStore, type StoreMeans } from '../../src/api/events/group-store.ts';
 import { Problem } from '../../src/api/http/problem.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
-import type { NewEvent } from '../../src/database/events.ts';
-import { EngineUncertain, EngineUnavailable } from '../../src/workflows/control.ts';
+import type { Database } from '../../src/database/database.ts';
+import { connectDatabase } from '../../src/database/connect.ts';
+import type { NewEvent } from '../../src/database/webhooks/events.ts';
+import { EngineUncertain, EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 

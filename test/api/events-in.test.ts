@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { eventually } from '../support/eventually.ts';
 import { keyWith } from './keys.ts';
 import { addWorkspace } from '../support/people.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Role } from '../../src/domain/access.ts';
-import { Invitation, Member, User, Workspace } from '../../src/database/entities.ts';
+import type { Role } from '../../src/domain/people/access.ts';
+import { Invitation, Member, User, Workspace } from '../../src/database/people/entities.ts';
 import { hashOfSecret } from '../../src/security/keys.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { assertProblem } from './problems.ts';

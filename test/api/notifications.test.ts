@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { Notification } from '../../src/database/entities.ts';
-import { derivedUuid } from '../../src/ids/derived-uuid.ts';
+import { Notification } from '../../src/database/people/entities.ts';
+import { derivedUuid } from '../../src/database/common/ids.ts';
 import { addPerson } from '../support/people.ts';
 import { assertProblem, assertWithin } from './problems.ts';
 import { useWorld } from '../support/world.ts';

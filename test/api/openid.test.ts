@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { SignJWT, decodeJwt, generateKeyPair } from 'jose';
-import { Identity, Member, User } from '../../src/database/entities.ts';
-import type { SignInProblem } from '../../src/domain/sign-in-problems.ts';
+import { Identity, Member, User } from '../../src/database/people/entities.ts';
+import type { SignInProblem } from '../../src/domain/people/sign-in-problems.ts';
 import { startBrowsing, type Browsing, type Page } from '../support/browsing.ts';
 import { CLIENT, startOpenIdProvider, type Account, type TestProvider } from '../support/openid-provider.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';

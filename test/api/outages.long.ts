@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/connect.ts';
+import { statements } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { eventually } from '../support/eventually.ts';
 import { createPart, postgresIn, temporalIn } from '../support/parts.ts';

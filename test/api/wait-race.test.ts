@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { createBell, readWhenChanged } from '../../src/api/tasks/wait.ts';
-import { findRun } from '../../src/database/task-runs.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { useWorld } from '../support/world.ts';
 
 describe('a request that waits for a change', () => {

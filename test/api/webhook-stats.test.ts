@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { withClient } from '../../dev/postgres.ts';
-import { statements } from '../../src/database/connect.ts';
-import { derivedUuid } from '../../src/ids/derived-uuid.ts';
+import { withClient } from '../../dev/services/postgres.ts';
+import { statements } from '../../src/database/database.ts';
+import { derivedUuid } from '../../src/database/common/ids.ts';
 import { useWorld } from '../support/world.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/connect.ts';
+import { statements } from '../../src/database/database.ts';
 import { openApiDocument } from '../../src/api/http/openapi.ts';
 import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';

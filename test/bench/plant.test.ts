@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Client } from 'pg';
 import { plant, settle } from '../../bench/support/plant.ts';
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
-import { insertRun } from '../../src/database/task-runs.ts';
-import { setUpInstallation } from '../../src/installation.ts';
+import type { Database } from '../../src/database/database.ts';
+import { connectDatabase } from '../../src/database/connect.ts';
+import { insertRun } from '../../src/database/tasks/task-runs.ts';
+import { setUpInstallation } from '../../src/runtime/installation.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 describe('rows that are planted', function () {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { withFigures } from '../../bench/support/documents.ts';
 import { plotOf } from '../../bench/support/plots.ts';
 import { row, type BenchReport } from '../../bench/support/results.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { sampleResult } from './sample.ts';
 
 /** Every element that begins ends in order; attributes are quoted, and text has no bare `<` or `&`. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { placeOf, selfTimes, type CpuProfile } from '../../bench/support/profiles.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 
 const frame = (functionName: string, url = '') => ({ functionName, url, lineNumber: 9 });
-const own = `file://${inCheckout('src', 'database', 'feed.ts')}`;
+const own = `file://${inCheckout('src', 'database', 'tasks', 'feed.ts')}`;
 
 describe('the summary of a CPU profile', () => {
   const profile: CpuProfile = {
@@ -24,7 +24,7 @@ describe('the summary of a CPU profile', () => {
       ['pg', 5],
       ['src/database', 4],
     ]);
-    assert.deepEqual(byFunction[1], ['recordChange  src/database/feed.ts:10', 4]);
+    assert.deepEqual(byFunction[1], ['recordChange  src/database/tasks/feed.ts:10', 4]);
   });
 
   it('leaves out what was before the load', () => {

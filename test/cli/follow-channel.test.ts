@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { followFeed } from '../../cli/follow.ts';
 import { createApi } from '../../cli/http.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { type FakeChannel, type Peer, type Said, startFakeChannel } from './fake-channel.ts';
 
 const ID = '0193f0a0-0000-7000-8000-000000000001';

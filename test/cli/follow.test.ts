@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { followFeed } from '../../cli/follow.ts';
 import { CliError } from '../../cli/exit-codes.ts';
 import { createApi } from '../../cli/http.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { type Answering, type Receiver, startReceiver } from '../support/receiver.ts';
 
 const event = (seq: number): FeedEvent => ({

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { stripVTControlCharacters } from 'node:util';
 import { drawRun } from '../../cli/draw.ts';
 import { emptyPicture, noteOf, type RunPicture, withEvent } from '../../cli/run-picture.ts';
-import { RunState } from '../../src/domain/run-state.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import type { Plan } from '../../src/domain/plan.ts';
+import { RunState } from '../../src/domain/tasks/run-state.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import type { Plan } from '../../src/domain/tasks/plan.ts';
 
 const START = Date.parse('2026-01-31T12:00:00.000Z');
 const step = (name: string) => ({

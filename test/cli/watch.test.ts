@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { openChannel } from '../../cli/channel.ts';
 import { ChannelError } from '../../cli/channel-error.ts';
 import { type Api, createApi } from '../../cli/http.ts';
-import { TOKEN_SECONDS } from '../../src/domain/limits.ts';
+import { TOKEN_SECONDS } from '../../src/domain/common/limits.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 import { PASSWORD, useOwnWorld, type World } from '../support/world.ts';
 import { type Cli, cliWith } from './cli-process.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { Done } from './cli-process.ts';
 
 /** Returns the events that `task watch --json` has printed. */

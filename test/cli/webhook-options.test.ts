@@ -10,7 +10,7 @@ import { table } from '../../cli/output.ts';
 import { sparkline } from '../../cli/sparkline.ts';
 import { timeOf } from '../../cli/times.ts';
 import { type EventOptions, newSecret, subscriptionsOf } from '../../cli/webhook-options.ts';
-import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
+import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 
 const io = processIo();
 const usage = (message: RegExp) => ({ exitCode: 2, message });

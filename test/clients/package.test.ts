@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkout, inCheckout } from '../../dev/paths.ts';
+import { checkout, inCheckout } from '../../dev/common/paths.ts';
 import { typeCheck } from './type-check.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 

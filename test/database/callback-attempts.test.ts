@@ -7,9 +7,9 @@ import {
   giveUpCallback,
   pendingCallback,
   withdrawAttempt,
-} from '../../src/database/callbacks.ts';
-import type { Database } from '../../src/database/connect.ts';
-import { findRun } from '../../src/database/task-runs.ts';
+} from '../../src/database/tasks/callbacks.ts';
+import type { Database } from '../../src/database/database.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import type { Database } from '../../src/database/connect.ts';
-import { recordChange } from '../../src/database/feed.ts';
-import { findRun } from '../../src/database/task-runs.ts';
-import { initialView, progressOf, type Step, type StepStatus } from '../../src/domain/task-run.ts';
-import type { Installation } from '../../src/installation.ts';
+import type { Database } from '../../src/database/database.ts';
+import { recordChange } from '../../src/database/tasks/feed.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { initialView, progressOf, type Step, type StepStatus } from '../../src/domain/tasks/task-run.ts';
+import type { Installation } from '../../src/runtime/installation.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createKeptAnswers } from '../../src/database/kept-answers.ts';
+import { createKeptAnswers } from '../../src/database/common/kept-answers.ts';
 
 describe('answers that are kept', () => {
   let nowMs: number;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
-import { Member, Notification, User } from '../../src/database/entities.ts';
+import { Member, Notification, User } from '../../src/database/people/entities.ts';
 import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { connectDatabase, statements, type Database } from '../../src/database/connect.ts';
-import { recordResults } from '../../src/database/delivery-results.ts';
+import { statements, type Database } from '../../src/database/database.ts';
+import { connectDatabase } from '../../src/database/connect.ts';
+import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../support/results.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 import { eventually } from '../support/eventually.ts';

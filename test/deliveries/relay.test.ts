@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createRelay, type Relay } from '../../src/activities/deliveries/relay.ts';
-import { statements } from '../../src/database/connect.ts';
-import { beginListening, stopListening } from '../../src/database/listeners.ts';
-import { startNotifications, type Notifications } from '../../src/database/notifications.ts';
-import { answerRequest, takeRequests } from '../../src/database/relays.ts';
-import { LISTENER_BACK_MS } from '../../src/domain/limits.ts';
-import type { RelayAnswer, RelayRequest } from '../../src/domain/channel.ts';
+import { statements } from '../../src/database/database.ts';
+import { beginListening, stopListening } from '../../src/database/webhooks/listeners.ts';
+import { startNotifications, type Notifications } from '../../src/database/common/notifications.ts';
+import { answerRequest, takeRequests } from '../../src/database/webhooks/relays.ts';
+import { LISTENER_BACK_MS } from '../../src/domain/common/limits.ts';
+import type { RelayAnswer, RelayRequest } from '../../src/domain/channel/channel.ts';
 import { type Deliveries, startDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 

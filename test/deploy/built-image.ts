@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { checkout, inCheckout } from '../../dev/paths.ts';
+import { checkout, inCheckout } from '../../dev/common/paths.ts';
 import { environmentOf, ignoredBy, only, readContainerfile, type Stage } from './containerfile.ts';
 
 /** Where every stage works. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres, withClient, type RunningPostgres } from '../../dev/postgres.ts';
+import { startPostgres, withClient, type RunningPostgres } from '../../dev/services/postgres.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
-import { inCheckout } from '../../dev/paths.ts';
-import { pythonTool } from '../../dev/python-tools.ts';
-import { readConfiguration } from '../../src/configuration.ts';
-import { taskQueues } from '../../src/workflows/messages.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { pythonTool } from '../../dev/services/python-tools.ts';
+import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { taskQueues } from '../../src/temporal/task-messages.ts';
 import { manifestsOf, selects, yamlFilesOf, type Manifest } from './manifests.ts';
 import { scaledObjectSchema } from './scaled-object-schema.ts';
 
@@ -22,7 +22,7 @@ const [overlay] = manifestsOf(inKubernetes('keda', 'kustomization.yaml'));
 
 const SERVING = ['api', 'gateway'];
 const WORKING = ['delivery-worker', 'task-worker'];
-/** What a process gives itself to end, in `workers/process.ts`. */
+/** What a process gives itself to end, in `src/runtime/process.ts`. */
 const CLOSE_LIMIT_SECONDS = 20;
 
 const ofKind = (kind: string, among = base) => among.filter((one) => one.kind === kind);
@@ -91,7 +91,7 @@ describe('the Kubernetes manifests', () => {
   });
 
   it('leave each process the time that it takes to end in order', () => {
-    const source = readFileSync(inCheckout('workers', 'process.ts'), 'utf8');
+    const source = readFileSync(inCheckout('src', 'runtime', 'process.ts'), 'utf8');
     assert.match(source, new RegExp(`CLOSE_LIMIT_MS = ${CLOSE_LIMIT_SECONDS}_000;`));
     for (const one of deployments) {
       const before = containerOf(one).lifecycle?.preStop.sleep.seconds ?? 0;

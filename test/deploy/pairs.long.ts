@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { inCheckout } from '../../dev/paths.ts';
-import { withClient } from '../../dev/postgres.ts';
-import { isTerminal, type TaskState } from '../../src/domain/task-states.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { withClient } from '../../dev/services/postgres.ts';
+import { isTerminal, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../dev/free-port.ts';
-import { startNodeService } from '../../dev/node-service.ts';
-import { inCheckout } from '../../dev/paths.ts';
-import { inWords } from '../../dev/processes.ts';
-import type { Child } from '../../dev/supervisor.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import { freePort } from '../../dev/common/free-port.ts';
+import { startNodeService } from '../../dev/launcher/node-service.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { inWords } from '../../dev/common/processes.ts';
+import type { Child } from '../../dev/launcher/supervisor.ts';
+import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
 import { freshDatabase } from '../support/services.ts';
 import { settingsOn } from '../support/settings.ts';
 import { startBalancer, type Balancer } from './balancer.ts';

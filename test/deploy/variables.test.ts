@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { readCompose, variablesIn } from './compose-file.ts';
 import { environmentOf, readContainerfile } from './containerfile.ts';
 import { manifestsOf } from './manifests.ts';
@@ -50,7 +50,10 @@ describe('the variables that deploy/ gives', () => {
     for (const [name, file] of ours) {
       assert.ok(known.has(name), `${name} of ${file} is not in docs/configuration.md`);
       const read = new RegExp(`^  ${name}:`, 'm').test(source);
-      assert.ok(read || name.startsWith('TEMPORAL_'), `${name} of ${file} is not in src/configuration.ts`);
+      assert.ok(
+        read || name.startsWith('TEMPORAL_'),
+        `${name} of ${file} is not in src/runtime/configuration.ts`,
+      );
     }
   });
 

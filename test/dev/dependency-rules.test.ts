@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { judgeAudit } from '../../dev/audit-rules.ts';
-import { judgeLicences } from '../../dev/licence-rules.ts';
+import { judgeAudit } from '../../dev/checks/audit-rules.ts';
+import { judgeLicences } from '../../dev/checks/licence-rules.ts';
 
 describe('the licence of a package', () => {
   const faultsOf = (licence: string, ships = true) =>

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { commandLine } from '../../dev/processes.ts';
-import { checkout } from '../../dev/paths.ts';
-import type { Credentials } from '../../dev/credentials.ts';
+import { commandLine } from '../../dev/common/processes.ts';
+import { checkout } from '../../dev/common/paths.ts';
+import type { Credentials } from '../../dev/launcher/credentials.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** A start may build the screens first, on a machine that does other things as well. */

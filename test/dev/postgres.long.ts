@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { placeFor } from '../../dev/postgres-place.ts';
-import { type RunningPostgres, startPostgres, withClient } from '../../dev/postgres.ts';
+import { placeFor } from '../../dev/services/postgres-place.ts';
+import { type RunningPostgres, startPostgres, withClient } from '../../dev/services/postgres.ts';
 
 describe('the embedded PostgreSQL', function () {
   let folder: string;

@@ -41,10 +41,10 @@ describe('choosing tests by name', () => {
 
 describe('choosing tests by what changed', () => {
   const files = new Map([
-    ['src/domain/limits.ts', 'export const LIMIT = 1;'],
+    ['src/domain/common/limits.ts', 'export const LIMIT = 1;'],
     ['src/api/server.ts', "import { LIMIT } from '../domain/limits.ts';"],
     ['cli/main.ts', ''],
-    ['docs/limits.md', 'The limit is in `src/domain/limits.ts`.'],
+    ['docs/limits.md', 'The limit is in `src/domain/common/limits.ts`.'],
     ['dev/tests/run.ts', "import { select } from './selection.ts';"],
     ['dev/tests/selection.ts', ''],
     ['test/support/lane.ts', ''],
@@ -52,14 +52,14 @@ describe('choosing tests by what changed', () => {
     ['test/api/submit.test.ts', "import { service } from '../support/service.ts';"],
     ['test/cli/task.test.ts', ''],
     ['test/docs/links.test.ts', ''],
-    ['test/domain/limits.test.ts', "import { LIMIT } from '../../src/domain/limits.ts';"],
+    ['test/domain/limits.test.ts', "import { LIMIT } from '../../src/domain/common/limits.ts';"],
     ['test/faults/kills.long.ts', "const program = join(root, 'server.ts');"],
     ['package.json', ''],
   ]);
   const all = [...files.keys()].filter((file) => /\.(test|long)\.ts$/.test(file));
 
   it('follows imports and the paths of programs, the closest test first', () => {
-    assert.deepEqual(affectedTests(['src/domain/limits.ts'], files), [
+    assert.deepEqual(affectedTests(['src/domain/common/limits.ts'], files), [
       'test/domain/limits.test.ts',
       'test/faults/kills.long.ts',
       'test/api/submit.test.ts',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Client, Connection } from '@temporalio/client';
-import { readTemporalPlan } from '../../dev/temporal-plan.ts';
-import { withClient } from '../../dev/postgres.ts';
+import { readTemporalPlan } from '../../dev/services/temporal-plan.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { freshDatabase, services } from '../support/services.ts';
 
 describe('the services that tests run on', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTemporalProgram } from '../../dev/temporal-binary.ts';
-import { temporalCli, type TemporalProgram } from '../../dev/temporal-programs.ts';
+import { findTemporalProgram } from '../../dev/services/temporal-binary.ts';
+import { temporalCli, type TemporalProgram } from '../../dev/services/temporal-programs.ts';
 
 const WORKS = '#!/bin/sh\nexit 0\n';
 const BROKEN = '#!/bin/sh\nexit 1\n';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { allPages } from '../../dev/docs/markdown.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { signature } from '../../src/outbound/sign.ts';
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { followPage, type PageReport } from '../../dev/docs/run-page.ts';
 import { stepsOf } from '../../dev/docs/steps.ts';
-import { findTemporalProgram } from '../../dev/temporal-binary.ts';
-import { readTemporalPlan } from '../../dev/temporal-plan.ts';
-import { temporalCli } from '../../dev/temporal-programs.ts';
+import { findTemporalProgram } from '../../dev/services/temporal-binary.ts';
+import { readTemporalPlan } from '../../dev/services/temporal-plan.ts';
+import { temporalCli } from '../../dev/services/temporal-programs.ts';
 import { endLaunched, freshCheckout, npmStart } from '../dev/launched.ts';
 import { pages } from './steps.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { environmentSchema } from '../../src/configuration.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { environmentSchema } from '../../src/runtime/configuration.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 
 /** One variable as the page has it; `value` is what its default cell says. */
 type Documented = { section: string; name: string; value: string };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { GENERATED } from '../../dev/docs/generated.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 
 describe('pages that are made from the code', () => {
   for (const { path, make } of GENERATED) {
     it(`${path} is as the code is`, async () => {
       const written = existsSync(inCheckout(path)) ? readFileSync(inCheckout(path), 'utf8') : '';
-      assert.ok(written === (await make()), `${path} is out of date: run \`node dev/docs.ts\``);
+      assert.ok(written === (await make()), `${path} is out of date: run \`node dev/docs/main.ts\``);
     });
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { allPages, type Page } from '../../dev/docs/markdown.ts';
-import { checkout } from '../../dev/paths.ts';
+import { checkout } from '../../dev/common/paths.ts';
 
 const pages = new Map(allPages().map((page) => [page.path, page]));
 

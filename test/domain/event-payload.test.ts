@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
-import { payloadText, wordsOf } from '../../src/domain/event-payload.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
-import { EVENT_SCHEMAS } from '../../src/domain/event-schemas.ts';
+import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
+import { payloadText, wordsOf } from '../../src/domain/webhooks/event-payload.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
 
 describe('the payload of an event', () => {
   it('has id, event, timestamp, workspace and data in this order, and data as it came', () => {

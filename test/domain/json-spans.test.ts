@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { entrySpans, memberSpan, type Span } from '../../src/domain/json-spans.ts';
+import { entrySpans, memberSpan, type Span } from '../../src/domain/common/json-spans.ts';
 
 const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));
 

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
-import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
-import { judge, type Verdict } from '../../src/domain/matching.ts';
-import { FILTER_FIELDS, type Filter, type FilterField, type FilterValue } from '../../src/domain/webhook.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import { judge, type Verdict } from '../../src/domain/webhooks/matching.ts';
+import {
+  FILTER_FIELDS,
+  type Filter,
+  type FilterField,
+  type FilterValue,
+} from '../../src/domain/webhooks/webhook.ts';
 
 type Data = Record<string, unknown>;
 

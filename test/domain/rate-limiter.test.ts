@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createRateLimiter } from '../../src/domain/rate-limiter.ts';
+import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 
 describe('a rate', () => {
   let now = 0;

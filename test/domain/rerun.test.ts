@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { planAgain, takeUp } from '../../src/domain/rerun.ts';
-import type { Plan } from '../../src/domain/plan.ts';
-import type { Step, StepStatus } from '../../src/domain/task-run.ts';
+import { planAgain, takeUp } from '../../src/domain/tasks/rerun.ts';
+import type { Plan } from '../../src/domain/tasks/plan.ts';
+import type { Step, StepStatus } from '../../src/domain/tasks/task-run.ts';
 
 const retry = {
   maximum_attempts: 1,

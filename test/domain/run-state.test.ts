@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Plan } from '../../src/domain/plan.ts';
-import { RunState } from '../../src/domain/run-state.ts';
+import type { Plan } from '../../src/domain/tasks/plan.ts';
+import { RunState } from '../../src/domain/tasks/run-state.ts';
 
 const CREATED = Date.parse('2026-01-01T00:00:00.000Z');
 const RETRY = {

@@ -9,7 +9,7 @@ import {
   TRANSITION_TRIGGERS,
   type TaskState,
   type TransitionTrigger,
-} from '../../src/domain/task-states.ts';
+} from '../../src/domain/tasks/task-states.ts';
 
 /** The whole table (docs/how-it-works.md). `·` is "does not happen". */
 const TABLE: Record<TaskState, Partial<Record<TransitionTrigger, TaskState>>> = {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { useWorld } from '../support/world.ts';
 import { withPage } from '../support/browser.ts';
 import { pythonWithClients } from '../support/python.ts';

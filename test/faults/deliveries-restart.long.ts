@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Client, Connection } from '@temporalio/client';
-import { deliveryWorkflowId } from '../../src/workflows/delivery-messages.ts';
+import { deliveryWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import { eventOf } from './publishers.ts';

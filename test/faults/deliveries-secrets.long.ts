@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
 import type { ReceivedRequest, Receiver } from '../support/receiver.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { dispatchWorkflowId } from '../../src/workflows/delivery-messages.ts';
+import { dispatchWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { eventually } from '../support/eventually.ts';
 import { assertBooksAgree, duplicatesIn, pairsOf } from './delivery-books.ts';
 import { sayFigures, seconds } from './figures.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isTerminal } from '../../src/domain/task-states.ts';
+import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Part } from '../support/service.ts';
 import { sayFigures, seconds } from './figures.ts';

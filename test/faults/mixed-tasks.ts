@@ -1,5 +1,5 @@
-import type { Rehearsal } from '../../src/domain/rehearsal.ts';
-import type { TaskState } from '../../src/domain/task-states.ts';
+import type { Rehearsal } from '../../src/domain/tasks/rehearsal.ts';
+import type { TaskState } from '../../src/domain/tasks/task-states.ts';
 
 /** How one task is played, and what must have become of it whatever happens to the service meanwhile. */
 export type Script = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Answered, Part, Service } from '../support/service.ts';
 import { sayFigures, seconds } from './figures.ts';

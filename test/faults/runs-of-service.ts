@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isTerminal, type TaskState } from '../../src/domain/task-states.ts';
+import { isTerminal, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { eventually, PATIENCE_MS } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';

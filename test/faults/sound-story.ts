@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { Arrival, Books, DeliveryRow, Made, TaskBook, WebhookBook } from '../../faults/books.ts';
 import type { Disturbance, WebhookName } from '../../faults/plan-disturbances.ts';
 import type { PlannedTask } from '../../faults/plan-tasks.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import type { TaskState } from '../../src/domain/task-states.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import type { TaskState } from '../../src/domain/tasks/task-states.ts';
 
 /** Times of this story, milliseconds since 1970. */
 const AT = 1_800_000_000_000;

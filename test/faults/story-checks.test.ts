@@ -9,7 +9,7 @@ import {
 import { checkStory } from '../../faults/checks.ts';
 import { LONG_MINUTES, planStory, SHORT_MINUTES } from '../../faults/plan.ts';
 import { CUTS, LINKS, PARTS } from '../../faults/plan-disturbances.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { arrivalOf, soundStory } from './sound-story.ts';
 
 /** What is put wrong, and the line that must say so. */

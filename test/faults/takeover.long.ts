@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isTerminal } from '../../src/domain/task-states.ts';
+import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { sayFigures, seconds } from './figures.ts';
 import { briefScripts, mixedScripts } from './mixed-tasks.ts';
 import {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { submitTask } from '../../src/api/tasks/submit.ts';
-import { findRun, listRuns } from '../../src/database/task-runs.ts';
+import { findRun, listRuns } from '../../src/database/tasks/task-runs.ts';
 import { createSealing } from '../../src/security/sealing.ts';
-import { EngineUncertain, type RunToStart } from '../../src/workflows/control.ts';
+import { EngineUncertain, type RunToStart } from '../../src/temporal/task-control.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, type Runs } from '../support/runs.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';

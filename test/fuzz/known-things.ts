@@ -1,5 +1,5 @@
 import type { Furnished } from '../web/furnished.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { Sent, World } from '../support/world.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pythonTool } from '../../dev/python-tools.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { pythonTool } from '../../dev/services/python-tools.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 
 /** Who asks: by which of the document's security schemes, with which credential. */
 export type Asker = { scheme: 'apiKey' | 'session'; credential: string };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isTerminal } from '../../src/domain/task-states.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { isTerminal } from '../../src/domain/tasks/task-states.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { startWorld, type World } from '../support/world.ts';
 import { browserClients } from '../support/channel-browser.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';

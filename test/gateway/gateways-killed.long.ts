@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { withClient } from '../../dev/postgres.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { withClient } from '../../dev/services/postgres.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { untilEach } from '../faults/runs-of-service.ts';
 import { wholeService } from '../faults/whole-service.ts';
-import { isTerminal } from '../../src/domain/task-states.ts';
+import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
 import { announcedSeed, createRandom } from '../support/random.ts';
 import { eventually } from '../support/eventually.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { io, type Socket } from 'socket.io-client';
 import { WebSocket } from 'ws';
-import { CHANNEL_PATH } from '../../src/domain/channel.ts';
+import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import { addWorkspace } from '../support/people.ts';
 import { type Received, useWorld } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { eventually } from '../support/eventually.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
 import { useWorld } from '../support/world.ts';

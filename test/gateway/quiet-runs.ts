@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Database } from '../../src/database/connect.ts';
-import { eventsAfter, recordChange } from '../../src/database/feed.ts';
-import { insertRun } from '../../src/database/task-runs.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import type { Installation } from '../../src/installation.ts';
+import type { Database } from '../../src/database/database.ts';
+import { eventsAfter, recordChange } from '../../src/database/tasks/feed.ts';
+import { insertRun } from '../../src/database/tasks/task-runs.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import type { Installation } from '../../src/runtime/installation.ts';
 
 /** A run in which nothing happens but what is written by hand: its workflow was never started. */
 export async function quietRun(database: Database, installation: Installation): Promise<string> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
-import { CHANNEL_PENDING_BYTES } from '../../src/domain/limits.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import { CHANNEL_PENDING_BYTES } from '../../src/domain/common/limits.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
 import { RunRoom, type Viewer } from '../../src/gateway/run-room.ts';
 

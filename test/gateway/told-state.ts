@@ -1,4 +1,4 @@
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 
 /** As much of a run as its events tell: its state, and status and attempt of each step by its name. */
 export type Told = { state: string; steps: Record<string, readonly [status: string, attempt: number]> };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { MUCH } from '../../src/database/watched-webhooks.ts';
-import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../../src/domain/limits.ts';
+import { MUCH } from '../../src/database/webhooks/watched-webhooks.ts';
+import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../../src/domain/common/limits.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
 import { Message } from '../../src/gateway/message.ts';
 import { WebhookViewer } from '../../src/gateway/webhook-viewers.ts';

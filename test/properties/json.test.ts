@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { payloadText } from '../../src/domain/event-payload.ts';
-import { entrySpans, memberSpan } from '../../src/domain/json-spans.ts';
+import { canonicalJson } from '../../src/domain/common/canonical-json.ts';
+import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
+import { entrySpans, memberSpan } from '../../src/domain/common/json-spans.ts';
 import { holds } from './property.ts';
 
 type Chance = { next(): number };

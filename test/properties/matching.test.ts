@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { EVENT_KINDS, type EventKind } from '../../src/domain/event-kinds.ts';
-import { judge, type JudgedEvent } from '../../src/domain/matching.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { judge, type JudgedEvent } from '../../src/domain/webhooks/matching.ts';
 import {
   FILTER_FIELDS,
   type Filter,
   type FilterField,
   type FilterValue,
   type Subscription,
-} from '../../src/domain/webhook.ts';
+} from '../../src/domain/webhooks/webhook.ts';
 import { holds } from './property.ts';
 
 /** Few values, so that filters and events often mean the same; some of them only look the same. */

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { cutPage } from '../../src/api/http/fields.ts';
-import { statements } from '../../src/database/connect.ts';
-import { listDeliveries } from '../../src/database/deliveries.ts';
-import { listRuns } from '../../src/database/task-runs.ts';
-import { derivedUuid } from '../../src/ids/derived-uuid.ts';
+import { statements } from '../../src/database/database.ts';
+import { listDeliveries } from '../../src/database/webhooks/deliveries.ts';
+import { listRuns } from '../../src/database/tasks/task-runs.ts';
+import { derivedUuid } from '../../src/database/common/ids.ts';
 import { startWorld, type Sent, type World } from '../support/world.ts';
 import { holdsLater } from './property.ts';
 

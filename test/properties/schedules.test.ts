@@ -5,8 +5,8 @@ import {
   callbackWaitMs,
   DELIVERY_ATTEMPTS,
   deliveryWaitMs,
-} from '../../src/domain/retry-schedules.ts';
-import { createRateLimiter } from '../../src/domain/rate-limiter.ts';
+} from '../../src/domain/common/retry-schedules.ts';
+import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { holds } from './property.ts';
 
 const SECOND = 1_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { Plan } from '../../src/domain/plan.ts';
-import { RunState } from '../../src/domain/run-state.ts';
+import type { Plan } from '../../src/domain/tasks/plan.ts';
+import { RunState } from '../../src/domain/tasks/run-state.ts';
 import {
   isTerminal,
   nextState,
@@ -10,7 +10,7 @@ import {
   TRANSITION_TRIGGERS,
   type ActiveState,
   type TaskState,
-} from '../../src/domain/task-states.ts';
+} from '../../src/domain/tasks/task-states.ts';
 import { holds } from './property.ts';
 
 const BEGUN = Date.parse('2026-01-01T00:00:00.000Z');

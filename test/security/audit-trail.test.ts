@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { AUDIT_ACTIONS, type AuditAction } from '../../src/domain/audit-actions.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
+import { AUDIT_ACTIONS, type AuditAction } from '../../src/domain/people/audit-actions.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { PASSWORD, type Sent, type World, useWorld } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';

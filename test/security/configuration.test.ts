@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ConfigurationError, readConfiguration } from '../../src/configuration.ts';
+import { ConfigurationError, readConfiguration } from '../../src/runtime/configuration.ts';
 
 const RING = `a:${Buffer.alloc(32, 1).toString('base64')}`;
 const NEEDED = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { checkout, inCheckout } from '../../dev/paths.ts';
+import { checkout, inCheckout } from '../../dev/common/paths.ts';
 import { comparisonsOfSecrets } from './comparisons.ts';
 
 const SOURCES = '{src,workers,cli,examples}/**/*.{ts,mjs,js}';
@@ -8,12 +8,12 @@ const SOURCES = '{src,workers,cli,examples}/**/*.{ts,mjs,js}';
 /** Comparisons that tell nothing by how long they take: file, text, why. */
 const HARMLESS: readonly (readonly [file: string, text: string, reason: string])[] = [
   [
-    'src/database/known-keys.ts',
+    'src/database/people/known-keys.ts',
     'known.get(hash)',
     'SHA-256 of a key of 256 random bits: whoever learns some of it can make no key that has it',
   ],
   [
-    'src/database/idempotency.ts',
+    'src/database/tasks/idempotency.ts',
     'row.request_hash !== requestHash',
     'of a request, kept for the one who sent it',
   ],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { pino } from 'pino';
-import { ensureScreens } from '../../dev/web.ts';
+import { ensureScreens } from '../../dev/launcher/web.ts';
 import { startGateway } from '../../src/gateway/server.ts';
 import { type Sent, type World, useOwnWorld } from '../support/world.ts';
 

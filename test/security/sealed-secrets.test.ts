@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { ConfigurationError } from '../../src/configuration.ts';
-import type { Database } from '../../src/database/connect.ts';
+import { ConfigurationError } from '../../src/runtime/configuration.ts';
+import type { Database } from '../../src/database/database.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
-import { checkSealedSecrets } from '../../workers/sealed-secrets.ts';
+import { checkSealedSecrets } from '../../src/runtime/sealed-secrets.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');

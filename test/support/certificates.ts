@@ -1,6 +1,6 @@
 import { webcrypto } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
-import { loadX509 } from '../../dev/x509.ts';
+import { loadX509 } from '../../dev/launcher/x509.ts';
 
 /** PEM texts for a server. `cert` is the chain that the server shows. */
 export type ServerCertificate = { cert: string; key: string };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { inCheckout } from '../../dev/paths.ts';
-import { CHANNEL_PATH } from '../../src/domain/channel.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { openPage } from './browser.ts';
 import {
   beginFollowing,

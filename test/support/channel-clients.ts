@@ -1,7 +1,7 @@
 import { io, type ManagerOptions, type SocketOptions } from 'socket.io-client';
 import { WebSocket as WebSocketOfWs } from 'ws';
-import { CHANNEL_PATH } from '../../src/domain/channel.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { beginFollowing, plainAddress, wishOf, type ChannelClient, type Joined } from './following.ts';
 
 // @ts-expect-error -- it ships no types for modules; it is used as the newest is

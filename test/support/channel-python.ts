@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { inCheckout } from '../../dev/paths.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import {
   beginFollowing,
   inTime,

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
-import { inCheckout } from '../../dev/paths.ts';
-import { cacheFolder, runs } from '../../dev/temporal-binary.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { cacheFolder, runs } from '../../dev/services/temporal-binary.ts';
 
 /** A browser on this machine, with the environment that it wants. */
 export type Chromium = { path: string; environment: Record<string, string> };

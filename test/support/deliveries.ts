@@ -1,15 +1,17 @@
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
-import { readConfiguration, type Configuration } from '../../src/configuration.ts';
-import { Delivery, DeliveryAttempt, Notification, Webhook } from '../../src/database/entities.ts';
-import { payloadText } from '../../src/domain/event-payload.ts';
-import { sampleData } from '../../src/domain/event-samples.ts';
-import type { EventKind } from '../../src/domain/event-kinds.ts';
-import type { Subscription } from '../../src/domain/webhook.ts';
+import { readConfiguration, type Configuration } from '../../src/runtime/configuration.ts';
+import { Delivery, DeliveryAttempt, Webhook } from '../../src/database/webhooks/entities.ts';
+import { Notification } from '../../src/database/people/entities.ts';
+import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import type { Subscription } from '../../src/domain/webhooks/webhook.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
-import { createDeliveryControl, type DeliveryControl } from '../../src/workflows/control-deliveries.ts';
-import { startDeliveryWorker, type DeliveryWorker } from '../../workers/delivery-worker.ts';
-import { connectTemporal, type Engine } from '../../workers/temporal.ts';
+import { createDeliveryControl, type DeliveryControl } from '../../src/temporal/delivery-control.ts';
+import type { Running } from '../../src/runtime/process.ts';
+import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
+import { connectTemporal, type Engine } from '../../src/runtime/temporal.ts';
 import { freshInstallation } from './installation.ts';
 import { useRuntime } from './runs.ts';
 import { services } from './services.ts';
@@ -55,7 +57,7 @@ export async function startDeliveries(
   const control: DeliveryControl = createDeliveryControl({ client: engine.client, taskQueue });
   const sealing = createSealing(configuration.sealingKeys);
   const begin = () => startDeliveryWorker(configuration, log, options.engine);
-  let workers: DeliveryWorker[] = await Promise.all(Array.from({ length: options.workers ?? 1 }, begin));
+  let workers: Running[] = await Promise.all(Array.from({ length: options.workers ?? 1 }, begin));
   const em = () => database.em.fork();
 
   return {

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { insertRun } from '../../src/database/task-runs.ts';
+import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import type { FreshInstallation } from './installation.ts';
 
 /** Stores a completed run whose callback to `callbackUrl` is still to be sent; answers its id. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { CHANNEL_PATH } from '../../src/domain/channel.ts';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { PATIENCE_MS } from './eventually.ts';
 
 /** What a run's room answered to `join`. */

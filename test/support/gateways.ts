@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../dev/free-port.ts';
-import { startNodeService } from '../../dev/node-service.ts';
-import { inCheckout } from '../../dev/paths.ts';
+import { freePort } from '../../dev/common/free-port.ts';
+import { startNodeService } from '../../dev/launcher/node-service.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 import { services } from './services.ts';
 
 /** A gateway in a process of its own. */

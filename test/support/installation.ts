@@ -1,5 +1,6 @@
-import { connectDatabase, type Database } from '../../src/database/connect.ts';
-import { setUpInstallation, type Installation } from '../../src/installation.ts';
+import type { Database } from '../../src/database/database.ts';
+import { connectDatabase } from '../../src/database/connect.ts';
+import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
 import { freshDatabase } from './services.ts';
 
 /** A database of a test's own in which the first workspace, its project and its admin have been set up. */

@@ -1,6 +1,6 @@
 import { resolve as resolvePath } from 'node:path';
 import Mocha from 'mocha';
-import { checkout } from '../../dev/paths.ts';
+import { checkout } from '../../dev/common/paths.ts';
 import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
 import { closeShared } from './shared.ts';
 

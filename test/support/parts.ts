@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { startPostgres, type RunningPostgres } from '../../dev/postgres.ts';
-import { startTemporal, type RunningTemporal } from '../../dev/temporal.ts';
+import { startPostgres, type RunningPostgres } from '../../dev/services/postgres.ts';
+import { startTemporal, type RunningTemporal } from '../../dev/services/temporal.ts';
 
 type Running = { pid: number; ended: Promise<unknown>; stop(): Promise<unknown> };
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Role } from '../../src/domain/access.ts';
-import { SCOPES } from '../../src/domain/access.ts';
-import { createKey } from '../../src/database/keys.ts';
-import { Project, Workspace } from '../../src/database/entities.ts';
+import type { Role } from '../../src/domain/people/access.ts';
+import { SCOPES } from '../../src/domain/people/access.ts';
+import { createKey } from '../../src/database/people/keys.ts';
+import { Project, Workspace } from '../../src/database/people/entities.ts';
 import { newApiKey } from '../../src/security/keys.ts';
 import { PASSWORD, type World } from './world.ts';
 

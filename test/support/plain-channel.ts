@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { WebSocket, type ClientOptions } from 'ws';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { inTime, plainAddress } from './following.ts';
 import { eventually } from './eventually.ts';
 

@@ -1,5 +1,5 @@
-import { inCheckout } from '../../dev/paths.ts';
-import { pythonWith } from '../../dev/python.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { pythonWith } from '../../dev/services/python.ts';
 
 /**
  * The path of a Python that has Socket.IO's client in both manners, with asyncio (aiohttp) and without (requests,

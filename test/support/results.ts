@@ -1,4 +1,4 @@
-import type { AttemptResult } from '../../src/database/delivery-results.ts';
+import type { AttemptResult } from '../../src/database/webhooks/delivery-results.ts';
 
 /** The result of an attempt that its receiver took, apart from the members that are given. */
 export function successOf(

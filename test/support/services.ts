@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { withClient } from '../../dev/postgres.ts';
-import { findTemporalProgram } from '../../dev/temporal-binary.ts';
-import { readTemporalPlan } from '../../dev/temporal-plan.ts';
-import { temporalTestServer } from '../../dev/temporal-programs.ts';
+import { withClient } from '../../dev/services/postgres.ts';
+import { findTemporalProgram } from '../../dev/services/temporal-binary.ts';
+import { readTemporalPlan } from '../../dev/services/temporal-plan.ts';
+import { temporalTestServer } from '../../dev/services/temporal-programs.ts';
 import type { ServicesForTests } from '../../dev/tests/services.ts';
 import { migrate } from '../../src/database/migrate.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { ChannelClient, Following } from './following.ts';
 import type { Random } from './random.ts';
 import { eventually, PATIENCE_MS } from './eventually.ts';

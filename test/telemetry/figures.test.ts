@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { storedFigures } from '../../src/database/figures.ts';
+import { storedFigures } from '../../src/database/common/metrics.ts';
 import { createRegistry } from '../../src/telemetry/registry.ts';
 import { tellOfStored, type StoredFigures } from '../../src/telemetry/readings.ts';
 import { startDeliveries } from '../support/deliveries.ts';

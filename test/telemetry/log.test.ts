@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createLog } from '../../workers/log.ts';
+import { createLog } from '../../src/runtime/log.ts';
 
 describe('the log of a process', () => {
   const written = (

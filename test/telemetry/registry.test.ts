@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
-import { freePort } from '../../dev/free-port.ts';
+import { freePort } from '../../dev/common/free-port.ts';
 import { createRegistry } from '../../src/telemetry/registry.ts';
-import { openObservation, type Readiness } from '../../workers/observation.ts';
-import { UNOBSERVED } from '../../workers/telemetry.ts';
+import { openObservation, type Readiness } from '../../src/runtime/observation.ts';
+import { UNOBSERVED } from '../../src/runtime/telemetry.ts';
 import { samplesOf, valueOf } from './observed.ts';
 
 describe('the text for Prometheus', () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { checkout } from '../../dev/paths.ts';
+import { checkout } from '../../dev/common/paths.ts';
 
 /** Which packages a process has in memory once it has started what its environment asks for. */
 async function loadedWith(environment: Record<string, string>): Promise<string[]> {
   const program = `
     import { Module } from 'node:module';
     const log = { warn() {} };
-    const { startTelemetry } = await import('./workers/telemetry.ts');
+    const { startTelemetry } = await import('./src/runtime/telemetry.ts');
     await import('./workers/delivery-worker.ts');
     const { close, tracing, registry } = await startTelemetry('api', process.env, log);
     const packages = Object.keys(Module._cache).map((path) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1]);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { answerPlace, createSealing } from '../../src/security/sealing.ts';
 import { createTokens, TokenError } from '../../src/security/tokens.ts';
-import { resealDatabase } from '../../workers/reseal.ts';
+import { resealDatabase } from '../../cli/admin/reseal.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { MIGRATIONS } from '../../src/database/migrations/all.ts';
 import { cliWith } from '../cli/cli-process.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkout, inCheckout } from '../../dev/paths.ts';
+import { checkout, inCheckout } from '../../dev/common/paths.ts';
 
 /** A checkout of the next version of the service. */
 export type NextVersion = { folder: string; remove(): void };

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { startPostgres, withClient, type RunningPostgres } from '../../dev/postgres.ts';
+import { startPostgres, withClient, type RunningPostgres } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** A PostgreSQL that keeps every segment of its log in an archive. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Migration } from '@mikro-orm/migrations';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { type FreshDatabase, services } from '../support/services.ts';
 
 /** Returns a migration of a test, which makes one statement. */

@@ -8,8 +8,8 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuntime } from '../support/runs.ts';
 import { services } from '../support/services.ts';
-import { freePort } from '../../dev/free-port.ts';
-import type * as bundles from '../../workers/bundle.ts';
+import { freePort } from '../../dev/common/free-port.ts';
+import type * as bundles from '../../src/runtime/bundle.ts';
 import { startFleet, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { withClient } from '../../dev/postgres.ts';
+import { withClient } from '../../dev/services/postgres.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { announcedSeed, createRandom } from '../support/random.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { recordCall } from '../../src/database/agent-calls.ts';
+import { recordCall } from '../../src/database/agents/agent-calls.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
 import { assertAccessible, atScreens, picture, useScreens } from './screens.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/connect.ts';
-import { derivedUuid } from '../../src/ids/derived-uuid.ts';
+import { statements } from '../../src/database/database.ts';
+import { derivedUuid } from '../../src/database/common/ids.ts';
 import type { World } from '../support/world.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { Page, WebSocketRoute } from 'playwright-core';
-import { sampleData } from '../../src/domain/event-samples.ts';
-import type { EventKind } from '../../src/domain/event-kinds.ts';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { useWorld } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/connect.ts';
+import { statements } from '../../src/database/database.ts';
 import { addPerson } from '../support/people.ts';
 import { assertAccessible, assertFitsPhone, atScreens, picture, useScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';

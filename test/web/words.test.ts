@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { FeedEvent, FeedEventType } from '../../src/domain/feed-events.ts';
-import type { Step } from '../../src/domain/task-run.ts';
-import { parseSearch, stringifySearch, wordsOf } from '../../web/app/search.ts';
+import type { FeedEvent, FeedEventType } from '../../src/domain/tasks/feed-events.ts';
+import type { Step } from '../../src/domain/tasks/task-run.ts';
+import { parseSearch, stringifySearch, wordsOf } from '../../web/routing/search.ts';
 import { browserOf } from '../../web/format/browser.ts';
 import { inWords, relativeTo, utc } from '../../web/format/time.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { inCheckout } from '../../dev/paths.ts';
+import { inCheckout } from '../../dev/common/paths.ts';
 
 /** A copy of the sources, so that nothing is built yet. */
 describe('the bundle of workflows', function () {

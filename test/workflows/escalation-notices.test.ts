@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
-import { Member, Notification, User } from '../../src/database/entities.ts';
-import { noteEscalation } from '../../src/database/escalations.ts';
-import type { Role } from '../../src/domain/access.ts';
+import { Member, Notification, User } from '../../src/database/people/entities.ts';
+import { noteEscalation } from '../../src/database/tasks/escalations.ts';
+import type { Role } from '../../src/domain/people/access.ts';
 import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
-import type { DeliveryControl } from '../../src/workflows/control-deliveries.ts';
+import type { DeliveryControl } from '../../src/temporal/delivery-control.ts';
 import { useRuns } from '../support/runs.ts';
 
 const REASON = 'Two wishes contradict each other.';

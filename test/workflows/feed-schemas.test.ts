@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/feed-events.ts';
-import { FEED_SCHEMAS, feedEvent } from '../../src/domain/feed-schemas.ts';
-import { giveUpCallback } from '../../src/database/callbacks.ts';
+import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import { FEED_SCHEMAS, feedEvent } from '../../src/domain/tasks/feed-schemas.ts';
+import { giveUpCallback } from '../../src/database/tasks/callbacks.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
-import { statements } from '../../src/database/connect.ts';
+import { statements } from '../../src/database/database.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 export const DAY_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { findRun } from '../../src/database/task-runs.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createEngine } from '../../src/reconciler/engine.ts';
 import { sweep } from '../../src/reconciler/reconcile.ts';
 import { useModels } from '../agents/model-world.ts';

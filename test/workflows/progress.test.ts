@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createProgressMerger } from '../../src/activities/progress-merger.ts';
-import { lastProgress } from '../../src/database/feed.ts';
-import { PROGRESS_EVENTS } from '../../src/domain/limits.ts';
+import { lastProgress } from '../../src/database/tasks/feed.ts';
+import { PROGRESS_EVENTS } from '../../src/domain/common/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 

@@ -1,6 +1,6 @@
 import { DefaultLogger, Worker } from '@temporalio/worker';
-import { TASK_TYPES } from '../../src/domain/task-run.ts';
-import { workflowBundle } from '../../workers/bundle.ts';
+import { TASK_TYPES } from '../../src/domain/tasks/task-run.ts';
+import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { announcedSeed, createRandom, type Random } from '../support/random.ts';
 import { useRuns, type Runs } from '../support/runs.ts';
 

@@ -1,5 +1,5 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
-import { hasRole, type Role, type Scope } from '../../src/domain/access.ts';
+import { hasRole, type Role, type Scope } from '../../src/domain/people/access.ts';
 import { answered, api } from './client.ts';
 
 /** Who is signed in. */

@@ -6,9 +6,9 @@ import { orchestrationRoutes } from '../pages/orchestration/routes.ts';
 import { settingsRoutes } from '../pages/settings/routes.ts';
 import { signInRoute } from '../pages/sign-in/route.ts';
 import { webhookRoutes } from '../pages/webhooks/routes.ts';
-import { rootRoute } from './root-route.ts';
-import { parseSearch, stringifySearch } from './search.ts';
-import { signedInRoute } from './signed-in-route.ts';
+import { rootRoute } from '../routing/root-route.ts';
+import { parseSearch, stringifySearch } from '../routing/search.ts';
+import { signedInRoute } from '../shell/signed-in-route.ts';
 
 const homeRoute = createRoute({
   getParentRoute: () => rootRoute,

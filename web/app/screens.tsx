@@ -4,7 +4,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { createQueryClient } from '../api/query-client.ts';
 import { createScreensRouter } from './router.ts';
-import { watchSession } from './session-end.ts';
+import { watchSession } from '../routing/session-end.ts';
 import { cssVariables, theme } from './theme.ts';
 
 /** The same name as in index.html, which sets the scheme before the first paint. */

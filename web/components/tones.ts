@@ -1,6 +1,6 @@
-import type { StepStatus } from '../../src/domain/task-run.ts';
-import type { TaskState } from '../../src/domain/task-states.ts';
-import type { WebhookStatus } from '../../src/domain/webhook.ts';
+import type { StepStatus } from '../../src/domain/tasks/task-run.ts';
+import type { TaskState } from '../../src/domain/tasks/task-states.ts';
+import type { WebhookStatus } from '../../src/domain/webhooks/webhook.ts';
 import type { Schemas } from '../api/client.ts';
 
 /** What a status means to the eye: each tone has a colour, a lightness and a shape of its own. */

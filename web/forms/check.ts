@@ -1,5 +1,5 @@
 import { config, type ZodType } from 'zod';
-import { problemsIn } from '../../src/domain/validation.ts';
+import { problemsIn } from '../../src/domain/common/validation.ts';
 import { ApiProblem, type MemberError } from '../api/problem.ts';
 
 // Its fast way is to write functions out of text, which our policy forbids.

@@ -1,4 +1,4 @@
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 
 /** `live`: events come by themselves; `polling`: they are asked for every few seconds until the channel is back. */
 export type FollowStatus = 'connecting' | 'live' | 'polling';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import type { FeedEvent } from '../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { answered, api } from '../api/client.ts';
 import { follow, type FollowStatus } from './follow.ts';
 

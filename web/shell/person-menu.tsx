@@ -6,7 +6,7 @@ import { IconLogout, IconUserCircle, IconUserCog } from '@tabler/icons-react';
 import { answered, api } from '../api/client.ts';
 import { isSignedOut } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
-import { tellTabs } from '../app/session-end.ts';
+import { tellTabs } from '../routing/session-end.ts';
 import { sentenceOf } from '../components/states.tsx';
 
 /** Who is signed in, the way to one's own account, and the way out. */

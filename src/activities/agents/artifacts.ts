@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { keepArtifact } from '../../database/artifacts.ts';
-import type { Database } from '../../database/connect.ts';
-import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
-import { artifactSizeFault, readArtifact, type ArtifactNote } from '../../domain/artifact.ts';
-import { MAX_ARTIFACTS } from '../../domain/limits.ts';
+import { keepArtifact } from '../../database/tasks/artifacts.ts';
+import type { Database } from '../../database/database.ts';
+import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { artifactSizeFault, readArtifact, type ArtifactNote } from '../../domain/tasks/artifact.ts';
+import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
 
 export type ArtifactActivities = ReturnType<typeof createArtifactActivities>;
 

@@ -4,15 +4,20 @@ import type { Prices } from '../../agents/agent-settings.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
 import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
-import { answerOfCall, recordCall, type NewCall } from '../../database/agent-calls.ts';
-import type { Database } from '../../database/connect.ts';
-import { recordChange } from '../../database/feed.ts';
-import { usageOfCall, type Price } from '../../domain/agent-work.ts';
-import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/limits.ts';
-import { CALL_NOTE, MODEL_FAILURES, type ModelCallNote } from '../../domain/model-call.ts';
-import type { Usage } from '../../domain/task-run.ts';
+import { answerOfCall, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
+import type { Database } from '../../database/database.ts';
+import { recordChange } from '../../database/tasks/feed.ts';
+import {
+  usageOfCall,
+  type Price,
+  CALL_NOTE,
+  MODEL_FAILURES,
+  type ModelCallNote,
+} from '../../domain/agents/agent-work.ts';
+import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
+import type { Usage } from '../../domain/tasks/task-run.ts';
 import { keepBeating } from '../heartbeat.ts';
-import { patiently } from './patiently.ts';
+import { despiteOutages } from '../despite-outages.ts';
 import { untilAllowed } from './until-allowed.ts';
 
 type Means = {
@@ -90,10 +95,10 @@ async function ask(
   const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
   const usage = usageOf(answer, means.prices[modelId]);
   noteEnd(usage);
-  await patiently(cancelled, async () => {
+  await despiteOutages(async () => {
     await record({ output, truncated, usage, failure: null });
     await tell(means, answer, note);
-  }).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : noRecord()));
+  }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : noRecord()));
   return answer;
 }
 

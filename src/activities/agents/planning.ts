@@ -2,12 +2,12 @@ import type { Catalogue } from '../../agents/catalogue.ts';
 import { planOf } from '../../agents/plan.ts';
 import { draftJsonSchema, plannerInstructions, stepsOfDraft } from '../../agents/plan-draft.ts';
 import { taskSections } from '../../agents/prompt.ts';
-import { stepIdsOf } from '../../agents/step-ids.ts';
-import type { Database } from '../../database/connect.ts';
-import { taskTexts } from '../../database/step-results.ts';
-import { MODEL_CALL_TIME_LIMIT_MS } from '../../domain/limits.ts';
-import type { Plan } from '../../domain/plan.ts';
-import type { TaskType } from '../../domain/task-run.ts';
+import { stepIdsOf } from '../../database/common/ids.ts';
+import type { Database } from '../../database/database.ts';
+import { taskTexts } from '../../database/tasks/step-results.ts';
+import { MODEL_CALL_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
+import type { Plan } from '../../domain/tasks/plan.ts';
+import type { TaskType } from '../../domain/tasks/task-run.ts';
 
 export type PlanningActivities = ReturnType<typeof createPlanningActivities>;
 

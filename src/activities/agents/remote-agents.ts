@@ -15,16 +15,16 @@ import {
   type Environment,
   type Secret,
 } from '../../agents/secrets.ts';
-import { recordCall } from '../../database/agent-calls.ts';
-import type { Database } from '../../database/connect.ts';
-import { stepResults, taskTexts, type TaskTexts } from '../../database/step-results.ts';
-import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../../domain/limits.ts';
-import { MODEL_FAILURES } from '../../domain/model-call.ts';
-import type { AgentWork, StepOutcome } from '../../domain/step-work.ts';
-import type { Usage } from '../../domain/task-run.ts';
-import { storable } from '../../domain/text.ts';
+import { recordCall } from '../../database/agents/agent-calls.ts';
+import type { Database } from '../../database/database.ts';
+import { stepResults, taskTexts, type TaskTexts } from '../../database/tasks/step-results.ts';
+import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
+import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
+import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
+import type { Usage } from '../../domain/tasks/task-run.ts';
+import { storable } from '../../domain/common/text.ts';
 import { keepBeating } from '../heartbeat.ts';
-import { patiently } from './patiently.ts';
+import { despiteOutages } from '../despite-outages.ts';
 import { createTelling } from './telling.ts';
 import { untilAllowed } from './until-allowed.ts';
 
@@ -135,11 +135,11 @@ async function attempt(
   try {
     const end = hidden(await work(brief, { ears, signal }), hide);
     const settled = { outcome: null as RemoteOutcome | null };
-    await patiently(cancellationSignal, async () => {
+    await despiteOutages(async () => {
       await telling.flush();
       settled.outcome = await outcomeOf(means, asked, brief.agent, end);
       await record(end, null);
-    });
+    }, cancellationSignal);
     if (settled.outcome) return settled.outcome;
     throw new Error('nothing was settled');
   } catch (error) {

@@ -2,20 +2,20 @@ import type { Agent } from '../../agents/agent-settings.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
 import { instructionsFor, promptFor } from '../../agents/prompt.ts';
-import { recordCall } from '../../database/agent-calls.ts';
-import type { Database } from '../../database/connect.ts';
-import { recordChange } from '../../database/feed.ts';
-import { keepStepResult, stepResults, taskTexts } from '../../database/step-results.ts';
-import type { AgentLimits, CallPlace, Price } from '../../domain/agent-work.ts';
+import { recordCall } from '../../database/agents/agent-calls.ts';
+import type { Database } from '../../database/database.ts';
+import { recordChange } from '../../database/tasks/feed.ts';
+import { keepStepResult, stepResults, taskTexts } from '../../database/tasks/step-results.ts';
+import type { AgentLimits, CallPlace, Price } from '../../domain/agents/agent-work.ts';
 import {
   AGENT_MESSAGE_BYTES,
   CALL_RECORD_BYTES,
   OUTPUT_RESULT_BYTES,
   STEP_RESULT_BYTES,
   SUMMARY_LENGTH,
-} from '../../domain/limits.ts';
-import { ownToolsOf, type OwnToolName } from '../../domain/own-tools.ts';
-import type { AgentWork } from '../../domain/step-work.ts';
+} from '../../domain/common/limits.ts';
+import { ownToolsOf, type OwnToolName } from '../../domain/agents/own-tools.ts';
+import type { AgentWork } from '../../domain/tasks/step-work.ts';
 
 export type StepActivities = ReturnType<typeof createStepActivities>;
 

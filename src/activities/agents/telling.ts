@@ -1,10 +1,10 @@
 import { cutText } from '../../agents/cut.ts';
 import type { AgentEars } from '../../agents/agent-end.ts';
-import type { Database } from '../../database/connect.ts';
-import { lastProgress, recordChange } from '../../database/feed.ts';
-import { AGENT_MESSAGE_BYTES, MAX_AGENT_MESSAGES } from '../../domain/limits.ts';
-import type { AgentWork } from '../../domain/step-work.ts';
-import { storable } from '../../domain/text.ts';
+import type { Database } from '../../database/database.ts';
+import { lastProgress, recordChange } from '../../database/tasks/feed.ts';
+import { AGENT_MESSAGE_BYTES, MAX_AGENT_MESSAGES } from '../../domain/common/limits.ts';
+import type { AgentWork } from '../../domain/tasks/step-work.ts';
+import { storable } from '../../domain/common/text.ts';
 import { createProgressMerger } from '../progress-merger.ts';
 
 type Means = { database: Database; clock: () => Date };

@@ -4,12 +4,12 @@ import { cutValue } from '../../agents/cut.ts';
 import { answerOf, textOfResult } from '../../agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../agents/tool-set.ts';
 import { ToolServerError, type ToolServers } from '../../agents/tool-servers.ts';
-import { recordCall, toolAnswerOf } from '../../database/agent-calls.ts';
-import type { Database } from '../../database/connect.ts';
-import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agent-work.ts';
-import { CALL_RECORD_BYTES } from '../../domain/limits.ts';
+import { recordCall, toolAnswerOf } from '../../database/agents/agent-calls.ts';
+import type { Database } from '../../database/database.ts';
+import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
 import { keepBeating } from '../heartbeat.ts';
-import { patiently } from './patiently.ts';
+import { despiteOutages } from '../despite-outages.ts';
 import { untilAllowed } from './until-allowed.ts';
 
 type Means = {
@@ -75,7 +75,7 @@ export function createToolActivities(means: Means): ToolActivities {
     try {
       const done = await answerTo(asked, isRepeat, signal);
       means.onCall?.({ failed: done.failure !== null || done.answer.is_error });
-      await patiently(signal, () => record(done));
+      await despiteOutages(() => record(done), signal);
       return done.answer;
     } catch (error) {
       // Whether the tool was called matters to those who read the record.

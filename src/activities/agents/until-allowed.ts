@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/activity';
-import type { Database } from '../../database/connect.ts';
-import { mayGoOn } from '../../database/step-results.ts';
-import { MODEL_FAILURES } from '../../domain/model-call.ts';
+import type { Database } from '../../database/database.ts';
+import { mayGoOn } from '../../database/tasks/step-results.ts';
+import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 
 const LOOK_EVERY_MS = 1_000;
 

@@ -1,9 +1,9 @@
-import type { Database } from '../../database/connect.ts';
-import { noteRetriesStarted, putAside } from '../../database/dispatch.ts';
-import type { AttemptResult, RecordedResult } from '../../database/delivery-results.ts';
-import type { Endpoint } from '../../database/endpoints.ts';
-import type { AttemptTrigger } from '../../domain/delivery.ts';
-import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
+import type { Database } from '../../database/database.ts';
+import { noteRetriesStarted, putAside } from '../../database/webhooks/dispatch.ts';
+import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
+import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
+import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { EndpointBook } from './endpoint-book.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';

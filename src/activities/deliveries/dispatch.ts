@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { Database } from '../../database/connect.ts';
+import type { Database } from '../../database/database.ts';
 import {
   deliveriesToSend,
   eventsOfGroup,
@@ -9,12 +9,12 @@ import {
   waitingAmong,
   type GroupEvent,
   type PlannedDelivery,
-} from '../../database/dispatch.ts';
-import { judge } from '../../domain/matching.ts';
-import { derivedUuid } from '../../ids/derived-uuid.ts';
-import type { Endpoint } from '../../database/endpoints.ts';
-import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
-import type { DispatchInput } from '../../workflows/delivery-messages.ts';
+} from '../../database/webhooks/dispatch.ts';
+import { judge } from '../../domain/webhooks/matching.ts';
+import { derivedUuid } from '../../database/common/ids.ts';
+import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { DeliveryControl } from '../../temporal/delivery-control.ts';
+import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { keepBeating } from '../heartbeat.ts';
 import { engineClock, refusalOf, type Attempt, type EngineTime } from './attempts.ts';
 import type { EndpointBook } from './endpoint-book.ts';

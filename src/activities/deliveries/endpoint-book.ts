@@ -1,5 +1,5 @@
-import type { Database } from '../../database/connect.ts';
-import { endpointsNow, endpointsForGroup, type Endpoint } from '../../database/endpoints.ts';
+import type { Database } from '../../database/database.ts';
+import { endpointsNow, endpointsForGroup, type Endpoint } from '../../database/webhooks/endpoints.ts';
 
 /** A webhook as it was at a moment; null where it was deleted. */
 export type Sight = { endpoint: Endpoint | null; at: Date };

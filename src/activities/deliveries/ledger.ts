@@ -1,5 +1,5 @@
-import type { Database } from '../../database/connect.ts';
-import type { AttemptResult, Disabled, RecordedResult } from '../../database/delivery-results.ts';
+import type { Database } from '../../database/database.ts';
+import type { AttemptResult, Disabled, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import { recordUntilDone } from './recording.ts';
 
 /** Writes the results of attempts down. */

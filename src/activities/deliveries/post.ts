@@ -1,8 +1,8 @@
-import type { DeliveryToSend } from '../../database/dispatch.ts';
-import type { AttemptResult } from '../../database/delivery-results.ts';
-import type { Endpoint } from '../../database/endpoints.ts';
-import type { AttemptTrigger } from '../../domain/delivery.ts';
-import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/limits.ts';
+import type { DeliveryToSend } from '../../database/webhooks/dispatch.ts';
+import type { AttemptResult } from '../../database/webhooks/delivery-results.ts';
+import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
+import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/common/limits.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
 import type { Sender } from '../../outbound/attempt.ts';
 import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';

@@ -1,10 +1,10 @@
-import type { Database } from '../../database/connect.ts';
+import type { Database } from '../../database/database.ts';
 import {
   recordResults,
   resultsThere,
   type AttemptResult,
   type Recorded,
-} from '../../database/delivery-results.ts';
+} from '../../database/webhooks/delivery-results.ts';
 import { despiteDeadlocks, despiteOutages } from '../despite-outages.ts';
 
 /** Records results in spite of deadlocks and outages, see {@link despiteOutages}. */

@@ -1,10 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Database } from '../../database/connect.ts';
-import type { Notifications } from '../../database/notifications.ts';
-import { isDatabaseOutage } from '../../database/outage.ts';
-import { dropRequest, leaveRequest, requestNow } from '../../database/relays.ts';
-import type { RelayAnswer } from '../../domain/channel.ts';
-import type { FailureKind } from '../../domain/failure-kinds.ts';
+import type { Database } from '../../database/database.ts';
+import type { Notifications } from '../../database/common/notifications.ts';
+import { isDatabaseOutage } from '../../database/common/outage.ts';
+import { dropRequest, leaveRequest, requestNow } from '../../database/webhooks/relays.ts';
+import type { RelayAnswer } from '../../domain/channel/channel.ts';
+import type { FailureKind } from '../../domain/common/failure-kinds.ts';
 import type { AttemptRecord } from '../../outbound/attempt-record.ts';
 import { statusFailure } from '../../outbound/failure.ts';
 

@@ -1,7 +1,12 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { Database } from '../../database/connect.ts';
-import { backlogOf, deliveriesToSend, putAside, type DeliveryToSend } from '../../database/dispatch.ts';
-import type { AttemptInput, BacklogInput, DeliveryInput } from '../../workflows/delivery-messages.ts';
+import type { Database } from '../../database/database.ts';
+import {
+  backlogOf,
+  deliveriesToSend,
+  putAside,
+  type DeliveryToSend,
+} from '../../database/webhooks/dispatch.ts';
+import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { keepBeating } from '../heartbeat.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
 import { asPost } from './dispatch.ts';

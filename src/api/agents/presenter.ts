@@ -1,11 +1,10 @@
 import type { z } from 'zod';
-import type { Agent } from '../../agents/agent-settings.ts';
+import { type Agent, workPlaceOf } from '../../agents/agent-settings.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
 import type { ToolServer } from '../../agents/server-settings.ts';
-import { workPlaceOf } from '../../agents/work-place.ts';
-import type { LastCall } from '../../database/last-calls.ts';
-import { DEFAULT_TOOLS } from '../../domain/own-tools.ts';
-import { TASK_TYPES } from '../../domain/task-run.ts';
+import type { LastCall } from '../../database/people/last-calls.ts';
+import { DEFAULT_TOOLS } from '../../domain/agents/own-tools.ts';
+import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
 import type * as schema from './schema.ts';
 
 /** The name of an agent's work in the record of calls; null where it leaves none. */

@@ -1,5 +1,5 @@
-import { lastCalls } from '../../database/last-calls.ts';
-import { hasRole } from '../../domain/access.ts';
+import { lastCalls } from '../../database/people/last-calls.ts';
+import { hasRole } from '../../domain/people/access.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { route, type Route } from '../http/route.ts';

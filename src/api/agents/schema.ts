@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { BACKENDS } from '../../domain/plan.ts';
-import { TASK_TYPES } from '../../domain/task-run.ts';
+import { BACKENDS } from '../../domain/tasks/plan.ts';
+import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
 import { timestamp } from '../http/fields.ts';
 
 const limits = z.strictObject({

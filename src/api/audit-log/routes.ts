@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { AUDIT_ACTIONS } from '../../domain/audit-actions.ts';
-import { labelsOf } from '../../database/actors.ts';
-import { listAudit, type AuditRow } from '../../database/audit.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { AUDIT_ACTIONS } from '../../domain/people/audit-actions.ts';
+import { labelsOf } from '../../database/people/actors.ts';
+import { listAudit, type AuditRow } from '../../database/people/audit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   cutPage,

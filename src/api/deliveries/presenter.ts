@@ -1,5 +1,5 @@
-import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/deliveries.ts';
-import { presentListed } from '../../domain/delivery-view.ts';
+import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/webhooks/deliveries.ts';
+import { presentListed } from '../../domain/webhooks/delivery-view.ts';
 
 /** An attempt with what was sent and received; `body` is the payload, the same in all attempts. */
 export function presentAttempt(row: AttemptRow, body: string | null) {

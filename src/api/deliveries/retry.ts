@@ -1,15 +1,20 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { presentDelivery } from '../../domain/delivery-view.ts';
-import { webhookStatus } from '../../domain/webhook.ts';
-import { noteAudit } from '../../database/audit.ts';
-import { bodyOf, findDelivery, notePlannedAttempt, type DeliveryRow } from '../../database/deliveries.ts';
-import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
-import { EngineUncertain } from '../../workflows/control.ts';
-import type { AttemptInput } from '../../workflows/delivery-messages.ts';
+import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
+import { webhookStatus } from '../../domain/webhooks/webhook.ts';
+import { noteAudit } from '../../database/people/audit.ts';
+import {
+  bodyOf,
+  findDelivery,
+  notePlannedAttempt,
+  type DeliveryRow,
+} from '../../database/webhooks/deliveries.ts';
+import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
+import { EngineUncertain } from '../../temporal/task-control.ts';
+import type { AttemptInput } from '../../temporal/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
-import { idOfClaim } from '../tasks/take-in.ts';
+import { idOfClaim } from '../http/idempotency.ts';
 
 const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
 

@@ -1,13 +1,13 @@
-import { deliveryView, presentListed } from '../../domain/delivery-view.ts';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { deliveryView, presentListed } from '../../domain/webhooks/delivery-view.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import {
   attemptsOf,
   eventOf,
   findDelivery,
   listDeliveries,
   wordsOfEvents,
-} from '../../database/deliveries.ts';
-import { findWebhook } from '../../database/webhooks.ts';
+} from '../../database/webhooks/deliveries.ts';
+import { findWebhook } from '../../database/webhooks/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';

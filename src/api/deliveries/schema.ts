@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/delivery.ts';
-import { listedDelivery } from '../../domain/delivery-view.ts';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
+import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/webhooks/delivery.ts';
+import { listedDelivery } from '../../domain/webhooks/delivery-view.ts';
+import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
+import { FAILURE_KINDS } from '../../domain/common/failure-kinds.ts';
 import { listParameter, pageOf, pageParameters, text, givenTime, timestamp, uuid } from '../http/fields.ts';
 
 const MAX_SEARCH_LENGTH = 200;

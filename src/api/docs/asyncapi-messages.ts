@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_MESSAGE_ID_LENGTH } from '../../domain/limits.ts';
+import { MAX_MESSAGE_ID_LENGTH } from '../../domain/common/limits.ts';
 import { ANSWERS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-words.ts';
 
 export type JsonObject = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { CHANNEL_CODES, CHANNEL_PATH } from '../../domain/channel.ts';
+import { CHANNEL_CODES, CHANNEL_PATH } from '../../domain/channel/channel.ts';
 import {
   answersToClient,
   componentSchemas,

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import * as answers from '../../domain/channel-answers.ts';
-import { joinMessage, leaveMessage, renewMessage } from '../../domain/channel-schemas.ts';
-import { FEED_SCHEMAS } from '../../domain/feed-schemas.ts';
-import * as limits from '../../domain/limits.ts';
+import * as answers from '../../domain/channel/channel-answers.ts';
+import { joinMessage, leaveMessage, renewMessage } from '../../domain/channel/channel-schemas.ts';
+import { FEED_SCHEMAS } from '../../domain/tasks/feed-schemas.ts';
+import * as limits from '../../domain/common/limits.ts';
 import {
   answerMessage,
   listeningEnded,
   listenMessage,
   relayRequest,
-} from '../../domain/listening-schemas.ts';
+} from '../../domain/channel/listening-schemas.ts';
 
 /** The vocabulary of the live channel, in the order in which it is described. */
 

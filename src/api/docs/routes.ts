@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Context, Middleware } from 'koa';
-import { CHANNEL_CODES } from '../../domain/channel.ts';
-import { PROBLEMS } from '../../domain/problem-codes.ts';
+import { CHANNEL_CODES } from '../../domain/channel/channel.ts';
+import { PROBLEMS } from '../../domain/common/problem-codes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import { Problem } from '../http/problem.ts';

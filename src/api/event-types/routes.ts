@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ABOUT_EVENTS, EVENT_KINDS, type EventKind } from '../../domain/event-kinds.ts';
-import { payloadText } from '../../domain/event-payload.ts';
-import { sampleData } from '../../domain/event-samples.ts';
-import { payloadSchema } from '../../domain/event-schemas.ts';
+import { ABOUT_EVENTS, EVENT_KINDS, type EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { payloadText } from '../../domain/webhooks/event-payload.ts';
+import { sampleData } from '../../domain/webhooks/event-samples.ts';
+import { payloadSchema } from '../../domain/webhooks/event-schemas.ts';
 import { route, type Route } from '../http/route.ts';
 
 const SAMPLE_ID = 'evt_0197d3c7b2a0716f9e0d5c3b8a7f6e41';

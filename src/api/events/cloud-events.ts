@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { MAX_EVENTS_PER_REQUEST } from '../../domain/limits.ts';
+import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
+import { MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
 import { memberProblem } from '../http/fields.ts';
 import {
   bodySchema,

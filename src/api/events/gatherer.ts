@@ -1,5 +1,5 @@
-import type { NewEvent } from '../../database/events.ts';
-import { EngineUnavailable } from '../../workflows/control.ts';
+import type { NewEvent } from '../../database/webhooks/events.ts';
+import { EngineUnavailable } from '../../temporal/task-control.ts';
 import { Problem, unavailable } from '../http/problem.ts';
 import type { GroupStore } from './group-store.ts';
 import { createPace } from './pace.ts';

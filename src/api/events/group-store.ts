@@ -1,16 +1,16 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Database } from '../../database/connect.ts';
+import type { Database } from '../../database/database.ts';
 import {
   insertGroup,
   noteGroupStarted,
   removeUnstartedGroup,
   type KnownEvent,
   type NewEvent,
-} from '../../database/events.ts';
-import { isDatabaseOutage } from '../../database/outage.ts';
-import type { DeliveryControl } from '../../workflows/control-deliveries.ts';
-import { EngineUncertain, EngineUnavailable } from '../../workflows/control.ts';
+} from '../../database/webhooks/events.ts';
+import { isDatabaseOutage } from '../../database/common/outage.ts';
+import type { DeliveryControl } from '../../temporal/delivery-control.ts';
+import { EngineUncertain, EngineUnavailable } from '../../temporal/task-control.ts';
 import { unavailable } from '../http/problem.ts';
 import { conflictOf } from './prepare.ts';
 

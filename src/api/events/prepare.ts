@@ -1,8 +1,8 @@
 import { hash, randomUUIDv7 } from 'node:crypto';
-import { canonicalJson } from '../../domain/canonical-json.ts';
-import { payloadText, wordsOf } from '../../domain/event-payload.ts';
-import { entrySpans, memberSpan } from '../../domain/json-spans.ts';
-import type { NewEvent } from '../../database/events.ts';
+import { canonicalJson } from '../../domain/common/canonical-json.ts';
+import { payloadText, wordsOf } from '../../domain/webhooks/event-payload.ts';
+import { entrySpans, memberSpan } from '../../domain/common/json-spans.ts';
+import type { NewEvent } from '../../database/webhooks/events.ts';
 import { Problem } from '../http/problem.ts';
 import type { BodyForm, IncomingEvent, IncomingEvents } from './schema.ts';
 

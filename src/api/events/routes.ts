@@ -1,5 +1,5 @@
-import { workspaceName, type NewEvent } from '../../database/events.ts';
-import type { Database } from '../../database/connect.ts';
+import { workspaceName, type NewEvent } from '../../database/webhooks/events.ts';
+import type { Database } from '../../database/database.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { refused } from '../http/authentication.ts';
 import { route, type Route } from '../http/route.ts';

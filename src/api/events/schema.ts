@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isDeeperThan } from '../../domain/canonical-json.ts';
-import { sampleData } from '../../domain/event-samples.ts';
-import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/event-kinds.ts';
-import { EVENT_SCHEMAS } from '../../domain/event-schemas.ts';
-import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/limits.ts';
+import { isDeeperThan } from '../../domain/common/canonical-json.ts';
+import { sampleData } from '../../domain/webhooks/event-samples.ts';
+import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { EVENT_SCHEMAS } from '../../domain/webhooks/event-schemas.ts';
+import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
 import { memberProblem, shownAs } from '../http/fields.ts';
 
 /** A checked event. `timestamp` is ISO 8601 UTC with milliseconds. */

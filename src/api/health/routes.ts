@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readinessOf } from '../../database/readiness.ts';
+import { readinessOf } from '../../database/common/readiness.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';

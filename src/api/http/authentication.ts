@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
-import type { Database } from '../../database/connect.ts';
-import { noteKeyUse } from '../../database/keys.ts';
-import type { KnownKeys } from '../../database/known-keys.ts';
-import { findLivingSession, noteSessionUse } from '../../database/sessions.ts';
+import type { Database } from '../../database/database.ts';
+import { noteKeyUse } from '../../database/people/keys.ts';
+import type { KnownKeys } from '../../database/people/known-keys.ts';
+import { findLivingSession, noteSessionUse } from '../../database/people/sessions.ts';
 import { hashOfSecret, looksLikeKey } from '../../security/keys.ts';
 import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
 import { TokenError, type Tokens } from '../../security/tokens.ts';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import getRawBody from 'raw-body';
-import { MAX_BODY_BYTES } from '../../domain/limits.ts';
+import { MAX_BODY_BYTES } from '../../domain/common/limits.ts';
 import { Problem } from './problem.ts';
 
 /** How much of a body that is too large is read and thrown away, so that its sender gets to see the answer. */

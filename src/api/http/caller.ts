@@ -1,4 +1,4 @@
-import type { Role, Scope } from '../../domain/access.ts';
+import type { Role, Scope } from '../../domain/people/access.ts';
 
 type Common = {
   workspaceId: string;

@@ -1,8 +1,8 @@
 import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
-import { isDatabaseOutage } from '../../database/outage.ts';
+import { isDatabaseOutage } from '../../database/common/outage.ts';
 import { ProviderUnreachable } from '../../security/tokens.ts';
-import { EngineUnavailable } from '../../workflows/control.ts';
+import { EngineUnavailable } from '../../temporal/task-control.ts';
 import { Problem, problemBody, unavailable } from './problem.ts';
 import type { RequestState } from './request-state.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/limits.ts';
-import { memberProblem, shownAs, uuid } from '../../domain/schema-parts.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/common/limits.ts';
+import { memberProblem, shownAs, uuid } from '../../domain/common/schema-parts.ts';
 
 export {
   givenTime,
@@ -10,7 +10,7 @@ export {
   timestamp,
   uuid,
   uuidOut,
-} from '../../domain/schema-parts.ts';
+} from '../../domain/common/schema-parts.ts';
 
 /** A whole number in a query. */
 export function integerParameter(least: number, most: number) {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../../database/connect.ts';
-import { claimKey, keepAnswer, releaseKey } from '../../database/idempotency.ts';
-import { isDatabaseOutage } from '../../database/outage.ts';
-import { projectIdsOf } from '../../database/projects.ts';
+import type { Database } from '../../database/database.ts';
+import { claimKey, keepAnswer, releaseKey } from '../../database/tasks/idempotency.ts';
+import { derivedUuid } from '../../database/common/ids.ts';
+import { isDatabaseOutage } from '../../database/common/outage.ts';
+import { projectIdsOf } from '../../database/people/projects.ts';
 import { answerPlace, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
@@ -82,4 +83,11 @@ export function requestHash({ method, path, body }: Pick<Wanted, 'method' | 'pat
   return createHash('sha256')
     .update(JSON.stringify([method, path, body ?? null]))
     .digest('hex');
+}
+
+/**
+ * The execution id that belongs to a claimed idempotency key: whoever takes over after a crash comes to the same run.
+ */
+export function idOfClaim({ scope, key, claimedAt }: Claim): string {
+  return derivedUuid(claimedAt, `${scope}:${claimedAt.getTime()}:${key}`);
 }

@@ -1,8 +1,8 @@
-import { scopesOfRole, type TokenClaims } from '../../domain/access.ts';
-import type { Database } from '../../database/connect.ts';
-import type { LivingKey } from '../../database/keys.ts';
-import type { LivingSession } from '../../database/sessions.ts';
-import { tokenHolder } from '../../database/token-holders.ts';
+import { scopesOfRole, type TokenClaims } from '../../domain/people/access.ts';
+import type { Database } from '../../database/database.ts';
+import type { LivingKey } from '../../database/people/keys.ts';
+import type { LivingSession } from '../../database/people/sessions.ts';
+import { tokenHolder } from '../../database/people/token-holders.ts';
 import type { KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
 
 /** A person with a living session, as the one who calls. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
-import { MEMBER_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/problem-codes.ts';
-import { rehearsalSchema } from '../../domain/rehearsal.ts';
+import { MEMBER_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
+import { rehearsalSchema } from '../../domain/tasks/rehearsal.ts';
 import { KEY_FORM } from './idempotency.ts';
 import type { DeclaredAnswer, Route } from './route.ts';
 

@@ -1,5 +1,5 @@
-import { PROBLEMS, type ProblemCode } from '../../domain/problem-codes.ts';
-import type { ProblemEntry } from '../../domain/validation.ts';
+import { PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
+import type { ProblemEntry } from '../../domain/common/validation.ts';
 
 type Extras = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
 

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { RateLimiter } from '../../domain/rate-limiter.ts';
+import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { Problem } from './problem.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { Role, Scope } from '../../domain/access.ts';
-import type { ProblemCode } from '../../domain/problem-codes.ts';
+import type { Role, Scope } from '../../domain/people/access.ts';
+import type { ProblemCode } from '../../domain/common/problem-codes.ts';
 import type { Caller, PersonCaller } from './caller.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

@@ -1,12 +1,12 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
-import { hasRole } from '../../domain/access.ts';
+import { hasRole } from '../../domain/people/access.ts';
 import { refused, type Authenticate } from './authentication.ts';
 import { readJson, type JsonBody } from './body.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
 import { notFound, Problem } from './problem.ts';
-import type { RateLimiter } from '../../domain/rate-limiter.ts';
+import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { spend } from './rate-limit.ts';
 import type { RequestState } from './request-state.ts';
 import type { Answer, Call, Route } from './route.ts';

@@ -1,4 +1,5 @@
 import type { Context, Next } from 'koa';
+import type { Tracing } from '../../telemetry/tracing.ts';
 import type { RequestState, RequestTrace } from './request-state.ts';
 
 /** How a request was answered; `route` is the template of its path, null where there was none. */
@@ -21,6 +22,21 @@ export function traceRequests(traceRequest: TraceRequest) {
       state.trace = of;
       await next();
       return { route: state.route ?? null, status: context.status };
+    });
+  };
+}
+
+/** Requests that come in; undefined where no traces are kept. */
+export function incomingTraces(tracing: Tracing | null): TraceRequest | undefined {
+  if (tracing === null) return undefined;
+  return async ({ method, traceparent, requestId }, work) => {
+    const attributes = { 'http.request.method': method, 'baton.request_id': requestId };
+    const plan = { name: method, kind: 'server', attributes, parent: traceparent } as const;
+    await tracing.span(plan, async (span) => {
+      const { route, status } = await work({ traceId: span.traceId, traceparent: span.traceparent });
+      if (route !== null) span.name(`${method} ${route}`);
+      span.set({ ...(route === null ? {} : { 'http.route': route }), 'http.response.status_code': status });
+      if (status >= 500) span.end(String(status));
     });
   };
 }

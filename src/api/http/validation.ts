@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { problemsIn } from '../../domain/validation.ts';
+import { problemsIn } from '../../domain/common/validation.ts';
 import { Problem } from './problem.ts';
 
 /**

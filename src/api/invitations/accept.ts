@@ -1,11 +1,11 @@
-import { newPerson } from '../../domain/invitation-plan.ts';
+import { newPerson } from '../../domain/people/invitation.ts';
 import {
   acceptInvitation,
   findInvitation,
   type Accepting,
   type AcceptanceRefusal,
   type ShownInvitation,
-} from '../../database/acceptance.ts';
+} from '../../database/people/acceptance.ts';
 import { hashOfSecret } from '../../security/keys.ts';
 import { hashPassword, verifyPassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -14,7 +14,7 @@ import { demandOwnPage } from '../http/own-page.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { validated } from '../http/validation.ts';
-import { planSession, sessionAnswer, signedIn } from '../session/begin.ts';
+import { planSession, sessionAnswer, signedIn } from '../account/session/begin.ts';
 import { presentToInvited } from './presenter.ts';
 import * as schema from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
-import { noteInvitationMailed, type InvitationRow } from '../../database/invitations.ts';
+import { noteInvitationMailed, type InvitationRow } from '../../database/people/invitations.ts';
 import { invitationMail } from '../../mail/invitation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { newInvitation } from './schema.ts';

@@ -1,6 +1,6 @@
-import { statusOfInvitation } from '../../domain/invitation.ts';
-import type { ShownInvitation } from '../../database/acceptance.ts';
-import type { InvitationRow } from '../../database/invitations.ts';
+import { statusOfInvitation } from '../../domain/people/invitation.ts';
+import type { ShownInvitation } from '../../database/people/acceptance.ts';
+import type { InvitationRow } from '../../database/people/invitations.ts';
 
 /** An invitation as admins see it: never its token, never the hash of that. */
 export function presentInvitation(row: InvitationRow, now: Date) {

@@ -1,8 +1,8 @@
-import { invitationPlan } from '../../domain/invitation-plan.ts';
-import { DEFAULT_PAGE, INVITATION_MS, MAX_OPEN_INVITATIONS } from '../../domain/limits.ts';
-import { createInvitation, listInvitations, revokeInvitation } from '../../database/invitations.ts';
-import { findWorkspace } from '../../database/projects.ts';
-import { invitationLink, newInvitationToken } from '../../security/invitations.ts';
+import { invitationPlan } from '../../domain/people/invitation.ts';
+import { DEFAULT_PAGE, INVITATION_MS, MAX_OPEN_INVITATIONS } from '../../domain/common/limits.ts';
+import { createInvitation, listInvitations, revokeInvitation } from '../../database/people/invitations.ts';
+import { findWorkspace } from '../../database/people/projects.ts';
+import { invitationLink, newInvitationToken } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ROLES } from '../../domain/access.ts';
-import { INVITATION_STATUSES } from '../../domain/invitation.ts';
+import { ROLES } from '../../domain/people/access.ts';
+import { INVITATION_STATUSES } from '../../domain/people/invitation.ts';
 import { listParameter, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
-import { givenPassword, personName } from '../../domain/person-fields.ts';
+import { givenPassword, personName } from '../../domain/people/person-fields.ts';
 
 export const invitationView = z
   .strictObject({

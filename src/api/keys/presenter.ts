@@ -1,4 +1,4 @@
-import type { ApiKeyRow } from '../../database/keys.ts';
+import type { ApiKeyRow } from '../../database/people/keys.ts';
 
 /** A key as lists show it: never the key, never its hash. */
 export function presentKey(row: ApiKeyRow) {

@@ -1,7 +1,7 @@
-import { DEFAULT_SCOPES, keyPlan } from '../../domain/key-plan.ts';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { createKey, listKeys, revokeKey, rotateKey } from '../../database/keys.ts';
-import { findProject } from '../../database/projects.ts';
+import { DEFAULT_SCOPES, keyPlan } from '../../domain/people/key-plan.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { createKey, listKeys, revokeKey, rotateKey } from '../../database/people/keys.ts';
+import { findProject } from '../../database/people/projects.ts';
 import { newApiKey } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SCOPES } from '../../domain/access.ts';
+import { SCOPES } from '../../domain/people/access.ts';
 import { overlapHours, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
 /** The longest overlap of a rotation, in hours. */

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { LISTENING_MS, MAX_WEBHOOK_NAME_LENGTH } from '../../domain/limits.ts';
-import { presentWebhook } from '../../domain/webhook-view.ts';
-import { createWebhook } from '../../database/webhooks.ts';
+import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
+import { LISTENING_MS, MAX_WEBHOOK_NAME_LENGTH } from '../../domain/common/limits.ts';
+import { presentWebhook } from '../../domain/webhooks/webhook-view.ts';
+import { createWebhook } from '../../database/webhooks/webhooks.ts';
 import { webhookSecretPlace } from '../../security/sealing.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { webhookPlan } from '../../domain/webhook-plan.ts';
-import { webhookView } from '../../domain/webhook-view.ts';
+import { webhookPlan } from '../../domain/webhooks/webhook-plan.ts';
+import { webhookView } from '../../domain/webhooks/webhook-view.ts';
 
 const { name, url, events } = webhookPlan.shape;
 

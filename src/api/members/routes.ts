@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ROLES } from '../../domain/access.ts';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { ROLES } from '../../domain/people/access.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import {
   addMember,
   changeRole,
@@ -8,13 +8,13 @@ import {
   removeMember,
   type MemberRefusal,
   type MemberRow,
-} from '../../database/members.ts';
+} from '../../database/people/members.ts';
 import { hashPassword, newPassword as makePassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { email, newPassword, personName } from '../../domain/person-fields.ts';
+import { email, newPassword, personName } from '../../domain/people/person-fields.ts';
 
 const PATH = '/api/v1/members';
 const admins = { kind: 'person', least: 'admin' } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { listNotices, readAllNotices, readNotice, type NoticeRow } from '../../database/notices.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { listNotices, readAllNotices, readNotice, type NoticeRow } from '../../database/people/notices.ts';
 import type { PersonCaller } from '../http/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { projectPlan } from '../../domain/project-plan.ts';
-import { projectKeyFrom } from '../../domain/text.ts';
-import { createProject, listProjects, type ProjectRow } from '../../database/projects.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { projectPlan } from '../../domain/people/project-plan.ts';
+import { projectKeyFrom } from '../../domain/common/text.ts';
+import { createProject, listProjects, type ProjectRow } from '../../database/people/projects.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuidOut } from '../http/fields.ts';
 import { Problem } from '../http/problem.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { ArtifactRow } from '../../database/artifacts.ts';
-import type { TaskRunRow } from '../../database/task-runs.ts';
+import type { ArtifactRow } from '../../database/tasks/artifacts.ts';
+import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Answer } from '../http/route.ts';
 import { statusUrl } from './presenter.ts';
 

@@ -1,6 +1,6 @@
-import type { CallCursor } from '../../database/call-list.ts';
-import type { TaskRunRow } from '../../database/task-runs.ts';
-import type { AgentCall } from '../../domain/agent-work.ts';
+import type { CallCursor } from '../../database/agents/call-list.ts';
+import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
+import type { AgentCall } from '../../domain/agents/agent-work.ts';
 
 /** A call in a list; `step` is null for calls that were made for the plan, before there were steps. */
 export function presentCall(call: AgentCall, run: TaskRunRow) {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import type { FeedEvent } from '../../domain/feed-events.ts';
-import { isTerminal } from '../../domain/task-states.ts';
-import { eventsAfter } from '../../database/feed.ts';
-import { findRun, type TaskRunRow } from '../../database/task-runs.ts';
+import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
+import { isTerminal } from '../../domain/tasks/task-states.ts';
+import { eventsAfter } from '../../database/tasks/feed.ts';
+import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createBell } from './wait.ts';
 

@@ -1,7 +1,7 @@
-import { roomOf, type RunView, type Usage } from '../../domain/task-run.ts';
-import type { CallbackAttemptRow } from '../../database/callbacks.ts';
-import type { Rerun } from '../../database/reruns.ts';
-import { viewOfRow, type TaskRunRow } from '../../database/task-runs.ts';
+import { roomOf, type RunView, type Usage } from '../../domain/tasks/task-run.ts';
+import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
+import type { Rerun } from '../../database/tasks/reruns.ts';
+import { viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 
 /** Where to poll a run. */
 export function statusUrl(baseUrl: string, executionId: string): string {

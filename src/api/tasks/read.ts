@@ -1,9 +1,9 @@
-import { isTerminal } from '../../domain/task-states.ts';
-import { labelsOf } from '../../database/actors.ts';
-import { usageOfRun } from '../../database/agent-calls.ts';
-import { callbackAttempts } from '../../database/callbacks.ts';
-import { rerunsOf } from '../../database/reruns.ts';
-import { findRun, readView, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
+import { isTerminal } from '../../domain/tasks/task-states.ts';
+import { labelsOf } from '../../database/people/actors.ts';
+import { usageOfRun } from '../../database/agents/agent-calls.ts';
+import { callbackAttempts } from '../../database/tasks/callbacks.ts';
+import { rerunsOf } from '../../database/tasks/reruns.ts';
+import { findRun, readView, type Reading, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound } from '../http/problem.ts';

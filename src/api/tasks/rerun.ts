@@ -1,22 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { cutText } from '../../agents/cut.ts';
-import { stepIdsOf } from '../../agents/step-ids.ts';
-import { listArtifacts } from '../../database/artifacts.ts';
-import { isForeignKeyMissing } from '../../database/outage.ts';
-import { copyLeftovers, storedPlan, type TakenStep } from '../../database/reruns.ts';
-import { stepResults } from '../../database/step-results.ts';
-import type { TaskRunRow } from '../../database/task-runs.ts';
-import { OUTPUT_RESULT_BYTES } from '../../domain/limits.ts';
-import { planAgain, stepsReached, takeUp, type StoredPlan, type TakingUp } from '../../domain/rerun.ts';
-import type { Step } from '../../domain/task-run.ts';
-import { isTerminal } from '../../domain/task-states.ts';
+import { stepIdsOf } from '../../database/common/ids.ts';
+import { listArtifacts } from '../../database/tasks/artifacts.ts';
+import { isForeignKeyMissing } from '../../database/common/outage.ts';
+import { copyLeftovers, storedPlan, type TakenStep } from '../../database/tasks/reruns.ts';
+import { stepResults } from '../../database/tasks/step-results.ts';
+import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { OUTPUT_RESULT_BYTES } from '../../domain/common/limits.ts';
+import { planAgain, stepsReached, takeUp, type StoredPlan, type TakingUp } from '../../domain/tasks/rerun.ts';
+import type { Step } from '../../domain/tasks/task-run.ts';
+import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
 import { openRun } from './read.ts';
 import { newSecret } from './submit.ts';
-import { idOfClaim, takeIn, type RunToTakeIn } from './take-in.ts';
+import { idOfClaim } from '../http/idempotency.ts';
+import { takeIn, type RunToTakeIn } from './accept.ts';
 
 type Wanted = { id: string; fromStep: string | null };
 /** The plan that lies ready for the new run, and from which of its steps on there is work to do. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { isTerminal } from '../../domain/task-states.ts';
-import { submission } from '../../domain/task-submission.ts';
-import { labelsOf } from '../../database/actors.ts';
-import { callbackAttempts } from '../../database/callbacks.ts';
-import { projectIdsOf } from '../../database/projects.ts';
-import { eraseRun, listRuns, type RunFilter } from '../../database/task-runs.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { isTerminal } from '../../domain/tasks/task-states.ts';
+import { submission } from '../../domain/tasks/task-submission.ts';
+import { labelsOf } from '../../database/people/actors.ts';
+import { callbackAttempts } from '../../database/tasks/callbacks.ts';
+import { projectIdsOf } from '../../database/people/projects.ts';
+import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';

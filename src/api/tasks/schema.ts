@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/limits.ts';
-import { escalation, progress, question, runError, step, usage } from '../../domain/run-schemas.ts';
-import { TASK_TYPES } from '../../domain/task-run.ts';
-import { TASK_STATES } from '../../domain/task-states.ts';
-import { isStorableJson } from '../../domain/text.ts';
-import { feedEvent } from '../../domain/feed-schemas.ts';
+import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/common/limits.ts';
+import { escalation, progress, question, runError, step, usage } from '../../domain/tasks/run-schemas.ts';
+import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
+import { TASK_STATES } from '../../domain/tasks/task-states.ts';
+import { isStorableJson } from '../../domain/common/text.ts';
+import { feedEvent } from '../../domain/tasks/feed-schemas.ts';
 import {
   integerParameter,
   listParameter,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunView } from '../../domain/task-run.ts';
-import { isTerminal } from '../../domain/task-states.ts';
-import { findRun, type Reading, type TaskRunRow } from '../../database/task-runs.ts';
+import type { RunView } from '../../domain/tasks/task-run.ts';
+import { isTerminal } from '../../domain/tasks/task-states.ts';
+import { findRun, type Reading, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';

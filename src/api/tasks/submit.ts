@@ -1,12 +1,13 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import { findProject } from '../../database/projects.ts';
-import { DEFAULT_TASK_TYPE } from '../../domain/task-run.ts';
-import type { Submission } from '../../domain/task-submission.ts';
+import { findProject } from '../../database/people/projects.ts';
+import { DEFAULT_TASK_TYPE } from '../../domain/tasks/task-run.ts';
+import type { Submission } from '../../domain/tasks/task-submission.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
 import type { Answer, Claim } from '../http/route.ts';
-import { idOfClaim, takeIn, type RunToTakeIn } from './take-in.ts';
+import { idOfClaim } from '../http/idempotency.ts';
+import { takeIn, type RunToTakeIn } from './accept.ts';
 
 /** Takes a task in and answers 201. */
 export async function submitTask(

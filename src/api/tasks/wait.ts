@@ -1,7 +1,7 @@
-import { MAX_WAIT_SECONDS } from '../../domain/limits.ts';
-import type { TaskState } from '../../domain/task-states.ts';
-import { isTerminal } from '../../domain/task-states.ts';
-import { findRun, type Reading } from '../../database/task-runs.ts';
+import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
+import type { TaskState } from '../../domain/tasks/task-states.ts';
+import { isTerminal } from '../../domain/tasks/task-states.ts';
+import { findRun, type Reading } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
 

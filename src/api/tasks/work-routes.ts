@@ -1,6 +1,6 @@
-import { findArtifact, listArtifacts } from '../../database/artifacts.ts';
-import { listCalls } from '../../database/call-list.ts';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
+import { findArtifact, listArtifacts } from '../../database/tasks/artifacts.ts';
+import { listCalls } from '../../database/agents/call-list.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE, MAX_ARTIFACT_NAME_LENGTH, MAX_PAGE } from '../../domain/limits.ts';
-import { usage } from '../../domain/run-schemas.ts';
+import { DEFAULT_PAGE, MAX_ARTIFACT_NAME_LENGTH, MAX_PAGE } from '../../domain/common/limits.ts';
+import { usage } from '../../domain/tasks/run-schemas.ts';
 import { integerParameter, memberProblem, pageOf, shownAs, text, timestamp, uuid } from '../http/fields.ts';
 import { readCursor } from './calls.ts';
 

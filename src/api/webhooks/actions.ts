@@ -1,4 +1,4 @@
-import { findWebhook } from '../../database/webhooks.ts';
+import { findWebhook } from '../../database/webhooks/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { valuesOf } from '../../domain/matching.ts';
-import { FILTER_FIELDS, type FilterValue } from '../../domain/webhook.ts';
-import { recentEvents } from '../../database/events.ts';
+import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
+import { valuesOf } from '../../domain/webhooks/matching.ts';
+import { FILTER_FIELDS, type FilterValue } from '../../domain/webhooks/webhook.ts';
+import { recentEvents } from '../../database/webhooks/events.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { route, type Route } from '../http/route.ts';
 import { dataOf } from './preview.ts';

@@ -1,7 +1,7 @@
-import { aboutEvent } from '../../domain/event-payload.ts';
-import { judge } from '../../domain/matching.ts';
-import type { Subscription } from '../../domain/webhook.ts';
-import { recentEvents } from '../../database/events.ts';
+import { aboutEvent } from '../../domain/webhooks/event-payload.ts';
+import { judge } from '../../domain/webhooks/matching.ts';
+import type { Subscription } from '../../domain/webhooks/webhook.ts';
+import { recentEvents } from '../../database/webhooks/events.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/route.ts';
 import { DEFAULT_PREVIEW } from './schema.ts';

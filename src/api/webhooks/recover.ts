@@ -1,6 +1,6 @@
-import { judge } from '../../domain/matching.ts';
-import { countRecoverable, recoverDeliveries, skippedDeliveries } from '../../database/recovery.ts';
-import { findWebhook, type WebhookRow } from '../../database/webhooks.ts';
+import { judge } from '../../domain/webhooks/matching.ts';
+import { countRecoverable, recoverDeliveries, skippedDeliveries } from '../../database/webhooks/recovery.ts';
+import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { checkOpen } from '../deliveries/retry.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound } from '../http/problem.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import { DEFAULT_PAGE } from '../../domain/limits.ts';
-import { presentWebhook, webhookView } from '../../domain/webhook-view.ts';
+import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { presentWebhook, webhookView } from '../../domain/webhooks/webhook-view.ts';
 import {
   changeWebhook,
   createWebhook,
@@ -8,14 +8,14 @@ import {
   findWebhook,
   listWebhooks,
   rotateSecret,
-} from '../../database/webhooks.ts';
+} from '../../database/webhooks/webhooks.ts';
 import { webhookSecretPlace } from '../../security/sealing.ts';
-import { webhookEdit, webhookPlan } from '../../domain/webhook-plan.ts';
+import { webhookEdit, webhookPlan } from '../../domain/webhooks/webhook-plan.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { idOfClaim } from '../tasks/take-in.ts';
+import { idOfClaim } from '../http/idempotency.ts';
 import { webhookActions } from './actions.ts';
 import { filterValuesRoute } from './filter-values.ts';
 import * as schema from './schema.ts';

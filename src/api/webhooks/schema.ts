@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { MAX_SECRET_OVERLAP_HOURS } from '../../domain/limits.ts';
-import { subscriptions } from '../../domain/webhook-filters.ts';
-import { secret } from '../../domain/webhook-plan.ts';
-import { webhookView } from '../../domain/webhook-view.ts';
+import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
+import { MAX_SECRET_OVERLAP_HOURS } from '../../domain/common/limits.ts';
+import { subscriptions } from '../../domain/webhooks/webhook-filters.ts';
+import { secret } from '../../domain/webhooks/webhook-plan.ts';
+import { webhookView } from '../../domain/webhooks/webhook-view.ts';
 import { attempt, attemptRequest } from '../deliveries/schema.ts';
 import { checkData } from '../events/schema.ts';
 import { overlapHours, pageOf, pageParameters, givenTime, timestamp, uuid, uuidOut } from '../http/fields.ts';

@@ -1,11 +1,11 @@
-import { isHeaderSafe } from '../../domain/webhook.ts';
-import type { WebhookChange, WebhookRow } from '../../database/webhooks.ts';
+import { isHeaderSafe } from '../../domain/webhooks/webhook.ts';
+import type { WebhookChange, WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { judgeUrlHost } from '../../outbound/address-guard.ts';
 import { webhookSecretPlace, type Sealing } from '../../security/sealing.ts';
-import type { ProblemEntry } from '../../domain/validation.ts';
+import type { ProblemEntry } from '../../domain/common/validation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
-import type { WebhookEdit } from '../../domain/webhook-plan.ts';
+import type { WebhookEdit } from '../../domain/webhooks/webhook-plan.ts';
 
 const SECRET_OPTIONS = ['include_secret_header', 'standard_webhooks'] as const;
 type SecretOption = (typeof SECRET_OPTIONS)[number];

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { createKeptAnswers } from '../../database/kept-answers.ts';
+import { createKeptAnswers } from '../../database/common/kept-answers.ts';
 import {
   MOST_HELD,
   webhookHours,
   webhookStanding,
   type WebhookHours,
   type WebhookStanding,
-} from '../../database/webhook-stats.ts';
-import { FAILURE_KINDS } from '../../domain/failure-kinds.ts';
+} from '../../database/webhooks/webhook-stats.ts';
+import { FAILURE_KINDS } from '../../domain/common/failure-kinds.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { integerParameter, timestamp, uuid, uuidOut } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';

@@ -1,9 +1,9 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import { generateText, jsonSchema, NoObjectGeneratedError, Output, type ModelMessage } from 'ai';
 import type { PlanBrief, PlanningActivities, ToPlan } from '../../activities/agents/planning.ts';
-import { PLANNING_TIME_LIMIT_MS } from '../../domain/limits.ts';
-import { CALL_NOTE, type ModelCallNote } from '../../domain/model-call.ts';
-import type { AgentPlanOutcome } from '../agent-messages.ts';
+import { PLANNING_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
+import { CALL_NOTE, type ModelCallNote } from '../../domain/agents/agent-work.ts';
+import type { AgentPlanOutcome } from '../../temporal/agent-messages.ts';
 import { modelFor, outcomeOf } from './ask-model.ts';
 import { Pace } from './pace.ts';
 

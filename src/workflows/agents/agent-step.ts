@@ -1,9 +1,9 @@
 import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { StepActivities } from '../../activities/agents/steps.ts';
-import type { ToolActivities } from '../../domain/agent-work.ts';
-import { ownTool } from '../../domain/own-tools.ts';
-import type { AgentWork, StepOutcome } from '../../domain/step-work.ts';
-import type { AgentStepInput } from '../agent-messages.ts';
+import type { ToolActivities } from '../../domain/agents/agent-work.ts';
+import { ownTool } from '../../domain/agents/own-tools.ts';
+import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
+import type { AgentStepInput } from '../../temporal/agent-messages.ts';
 import { answerCalls } from './answer-calls.ts';
 import { Approvals } from './approvals.ts';
 import { askModel } from './ask-model.ts';

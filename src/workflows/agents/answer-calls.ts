@@ -1,7 +1,7 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { ToolModelMessage, ToolResultPart } from 'ai';
-import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agent-work.ts';
-import { MAX_CALLS_A_TURN, MAX_REASON_LENGTH } from '../../domain/limits.ts';
+import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { MAX_CALLS_A_TURN, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
 import type { ToolCall } from './ask-model.ts';
 import { noteCall } from './note-call.ts';
 import { ownTools } from './own-tools.ts';

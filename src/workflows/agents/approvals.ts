@@ -1,5 +1,9 @@
 import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
-import { approvalAnsweredSignal, approvalAskedSignal, type ApprovalAnswered } from '../messages.ts';
+import {
+  approvalAnsweredSignal,
+  approvalAskedSignal,
+  type ApprovalAnswered,
+} from '../../temporal/task-messages.ts';
 
 /** What an agent asks people by way of its run, which is paused until somebody continues it. */
 export class Approvals {

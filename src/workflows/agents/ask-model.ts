@@ -1,9 +1,13 @@
 import { TemporalProvider } from '@temporalio/ai-sdk/workflow';
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 import { generateText, jsonSchema, tool, type ToolSet } from 'ai';
-import type { ToolDescription } from '../../domain/agent-work.ts';
-import { CALL_NOTE, MODEL_FAILURES, type ModelCallNote } from '../../domain/model-call.ts';
-import type { StepOutcome } from '../../domain/step-work.ts';
+import {
+  type ToolDescription,
+  CALL_NOTE,
+  MODEL_FAILURES,
+  type ModelCallNote,
+} from '../../domain/agents/agent-work.ts';
+import type { StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Session } from './session.ts';
 
 /** A call of a tool, as the model wrote it. `fault`: why it can't be made. */

@@ -1,5 +1,5 @@
 import type { ModelMessage } from 'ai';
-import { MAX_CONVERSATION_BYTES } from '../../domain/limits.ts';
+import { MAX_CONVERSATION_BYTES } from '../../domain/common/limits.ts';
 
 const LEFT_OUT = '[left out: this answer is too long ago]';
 /** So many of the latest messages stay whole. */

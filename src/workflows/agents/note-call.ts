@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { OwnCall, StepActivities } from '../../activities/agents/steps.ts';
-import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
+import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import type { Session } from './session.ts';
 
 const { noteOwnCall } = proxyActivities<StepActivities>({

@@ -1,5 +1,5 @@
-import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
-import { MAX_QUESTION_LENGTH } from '../../domain/limits.ts';
+import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { MAX_QUESTION_LENGTH } from '../../domain/common/limits.ts';
 import { noteCall } from './note-call.ts';
 import { save } from './save-artifact.ts';
 import type { Session } from './session.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow';
-import { continueSignal, pauseSignal } from '../messages.ts';
+import { continueSignal, pauseSignal } from '../../temporal/task-messages.ts';
 import { until } from '../until.ts';
 
 /** When an agent may work: it rests while its run is paused, and the time it rests is not counted. */

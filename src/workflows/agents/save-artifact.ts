@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { ArtifactActivities } from '../../activities/agents/artifacts.ts';
-import type { CallPlace, ToolAnswer } from '../../domain/agent-work.ts';
+import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import { noteCall } from './note-call.ts';
 import type { Session } from './session.ts';
 

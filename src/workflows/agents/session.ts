@@ -1,9 +1,9 @@
 import type { ModelMessage } from 'ai';
 import type { StepBrief } from '../../activities/agents/steps.ts';
-import { usageOfCall, type CallPlace, type ToolDescription } from '../../domain/agent-work.ts';
-import type { ArtifactNote } from '../../domain/artifact.ts';
-import type { AgentWork } from '../../domain/step-work.ts';
-import { addUsage, type Usage } from '../../domain/task-run.ts';
+import { usageOfCall, type CallPlace, type ToolDescription } from '../../domain/agents/agent-work.ts';
+import type { ArtifactNote } from '../../domain/tasks/artifact.ts';
+import type { AgentWork } from '../../domain/tasks/step-work.ts';
+import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
 import type { Approvals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 

@@ -1,6 +1,6 @@
-import type { RecordOutcome, RunChange } from '../../domain/run-change.ts';
-import type { Answer } from '../../domain/run-state.ts';
-import type { AgentWork, StepOutcome, StepWork } from '../../domain/step-work.ts';
+import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts';
+import type { Answer } from '../../domain/tasks/run-state.ts';
+import type { AgentWork, StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 
 /** What a backend may know of the run around its step. */
 export type Surroundings = {

@@ -1,4 +1,4 @@
-import type { BackendName } from '../../domain/plan.ts';
+import type { BackendName } from '../../domain/tasks/plan.ts';
 import type { StepBackend } from './backend.ts';
 import { modelBackend } from './model.ts';
 import { rehearsalBackend } from './rehearsal.ts';

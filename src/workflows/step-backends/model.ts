@@ -1,7 +1,7 @@
 import { CancellationScope, ChildWorkflowFailure, isCancellation } from '@temporalio/workflow';
-import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
+import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 import { runAgentChild } from '../agent-child.ts';
-import { AGENT_STEP_WORKFLOW, agentStepWorkflowId } from '../agent-messages.ts';
+import { AGENT_STEP_WORKFLOW, agentStepWorkflowId } from '../../temporal/agent-messages.ts';
 import type { StepBackend, Surroundings } from './backend.ts';
 
 /** Lets an agent with a model do the work, in a workflow of its own. */

@@ -7,9 +7,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RehearsalActivities } from '../../activities/rehearse.ts';
-import { STEP_TIME_LIMIT_MS } from '../../domain/limits.ts';
-import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
-import { queuesBeside } from '../messages.ts';
+import { STEP_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
+import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
+import { queuesBeside } from '../../temporal/task-messages.ts';
 import type { StepBackend, Surroundings } from './backend.ts';
 
 /**

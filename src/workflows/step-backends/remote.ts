@@ -10,9 +10,9 @@ import type {
   RemoteAsked,
   RemoteOutcome,
 } from '../../activities/agents/remote-agents.ts';
-import type { StepOutcome, StepWork } from '../../domain/step-work.ts';
-import { addUsage, type Usage } from '../../domain/task-run.ts';
-import { queuesBeside } from '../messages.ts';
+import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
+import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
+import { queuesBeside } from '../../temporal/task-messages.ts';
 import { until } from '../until.ts';
 import type { StepBackend, Surroundings } from './backend.ts';
 

@@ -1,6 +1,6 @@
 import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { clockTime } from '../../format/clock-time.ts';
 import { exactly, inWords } from '../../format/time.ts';
 import classes from './run-view.module.css';

@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { TASK_TYPES } from '../../../src/domain/task-run.ts';
-import { TASK_STATES } from '../../../src/domain/task-states.ts';
+import { TASK_TYPES } from '../../../src/domain/tasks/task-run.ts';
+import { TASK_STATES } from '../../../src/domain/tasks/task-states.ts';
 import { useProjects } from '../../api/projects.ts';
 import { FilterMenu } from '../../components/filter-menu.tsx';
 import { Status } from '../../components/status.tsx';

@@ -1,6 +1,6 @@
-import { TASK_TYPES, type TaskType } from '../../../src/domain/task-run.ts';
-import { TASK_STATES, type TaskState } from '../../../src/domain/task-states.ts';
-import { textOf, wordsOf } from '../../app/search.ts';
+import { TASK_TYPES, type TaskType } from '../../../src/domain/tasks/task-run.ts';
+import { TASK_STATES, type TaskState } from '../../../src/domain/tasks/task-states.ts';
+import { textOf, wordsOf } from '../../routing/search.ts';
 
 /** The filters of the list; `run` is the one that is open beside it. */
 export type RunListSearch = {

@@ -3,7 +3,7 @@ import { IconPlus } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { isTerminal } from '../../../src/domain/task-states.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useSession } from '../../api/session.ts';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';

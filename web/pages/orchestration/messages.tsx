@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { exactly } from '../../format/time.ts';
 import { clockTime } from '../../format/clock-time.ts';
 import type { Run } from './queries.ts';

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { isTerminal } from '../../../src/domain/task-states.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { answered, api, type Schemas } from '../../api/client.ts';
 import { pagedQuery } from '../../api/pages.ts';
 import type { RunListSearch } from './list-search.ts';

@@ -1,7 +1,7 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { MAX_REASON_LENGTH } from '../../../src/domain/limits.ts';
-import { isTerminal } from '../../../src/domain/task-states.ts';
+import { MAX_REASON_LENGTH } from '../../../src/domain/common/limits.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useSession } from '../../api/session.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import type { Run } from './queries.ts';

@@ -1,7 +1,7 @@
 import { Button, Group, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import type { FeedEvent } from '../../../src/domain/feed-events.ts';
-import { MAX_REASON_LENGTH } from '../../../src/domain/limits.ts';
+import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
+import { MAX_REASON_LENGTH } from '../../../src/domain/common/limits.ts';
 import { Band } from '../../components/band.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { useSession } from '../../api/session.ts';

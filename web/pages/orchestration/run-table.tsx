@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import { isTerminal } from '../../../src/domain/task-states.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useProjects } from '../../api/projects.ts';
 import { ProgressLine } from '../../components/progress-line.tsx';
 import { Status } from '../../components/status.tsx';

@@ -1,6 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { useState } from 'react';
-import type { FeedEvent } from '../../../src/domain/feed-events.ts';
+import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { JsonView } from '../../components/json-view.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Calls } from './calls.tsx';

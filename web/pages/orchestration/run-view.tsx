@@ -1,7 +1,7 @@
 import { Skeleton, Stack } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { isTerminal } from '../../../src/domain/task-states.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useFeed } from '../../live/use-feed.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { Panel } from '../../components/panel.tsx';

@@ -19,9 +19,9 @@ import {
   MAX_METADATA_BYTES,
   MAX_TITLE_LENGTH,
   MAX_URL_LENGTH,
-} from '../../../src/domain/limits.ts';
-import { DEFAULT_TASK_TYPE, TASK_TYPES, type TaskType } from '../../../src/domain/task-run.ts';
-import { submission } from '../../../src/domain/task-submission.ts';
+} from '../../../src/domain/common/limits.ts';
+import { DEFAULT_TASK_TYPE, TASK_TYPES, type TaskType } from '../../../src/domain/tasks/task-run.ts';
+import { submission } from '../../../src/domain/tasks/task-submission.ts';
 import { answered, api, type Schemas } from '../../api/client.ts';
 import { useProjects } from '../../api/projects.ts';
 import { CopyButton } from '../../components/copy-button.tsx';

@@ -1,5 +1,5 @@
-import type { FeedEvent } from '../../../src/domain/feed-events.ts';
-import type { Step } from '../../../src/domain/task-run.ts';
+import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
+import type { Step } from '../../../src/domain/tasks/task-run.ts';
 
 /** A stretch of time in milliseconds since 1970; one that goes on has no end yet. */
 export type Stretch = { from: number; to: number | null };

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { FeedEvent } from '../../../src/domain/feed-events.ts';
-import { isTerminal } from '../../../src/domain/task-states.ts';
+import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useNow } from '../../components/now.ts';
 import { Status } from '../../components/status.tsx';
 import { Duration, Elapsed } from '../../components/time.tsx';

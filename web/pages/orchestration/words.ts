@@ -1,5 +1,5 @@
-import type { Progress, Usage } from '../../../src/domain/task-run.ts';
-import { isTerminal, type TaskState } from '../../../src/domain/task-states.ts';
+import type { Progress, Usage } from '../../../src/domain/tasks/task-run.ts';
+import { isTerminal, type TaskState } from '../../../src/domain/tasks/task-states.ts';
 
 /** `2 of 5 · review`, `5 of 5 steps`. */
 export function progressWords({ state, progress }: { state: TaskState; progress: Progress }): string {

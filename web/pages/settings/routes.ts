@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { signedInRoute } from '../../app/signed-in-route.ts';
+import { signedInRoute } from '../../shell/signed-in-route.ts';
 import { auditSearch } from './audit-log/search.ts';
 
 const keysRoute = createRoute({

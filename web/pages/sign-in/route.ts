@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../../src/domain/sign-in-problems.ts';
-import { rootRoute } from '../../app/root-route.ts';
-import { textOf } from '../../app/search.ts';
+import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../../src/domain/people/sign-in-problems.ts';
+import { rootRoute } from '../../routing/root-route.ts';
+import { textOf } from '../../routing/search.ts';
 
 /** `to`: where one wanted to go; `ended`: that a session was there before; `problem`: what went wrong at the provider. */
 type SignInSearch = { to?: string; ended?: 'yes'; problem?: SignInProblem };

@@ -4,9 +4,9 @@ import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { TextLink } from '../../components/text-link.tsx';
-import { DeliveryView } from '../../components/webhooks/delivery/delivery-view.tsx';
-import { useWebhookRoom } from '../../components/webhooks/live.ts';
-import { deliveryQuery, webhookQuery } from '../../components/webhooks/queries.ts';
+import { DeliveryView } from './delivery/delivery-view.tsx';
+import { useWebhookRoom } from './parts/live.ts';
+import { deliveryQuery, webhookQuery } from './parts/queries.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId');
 

@@ -4,9 +4,9 @@ import { answered, api } from '../../api/client.ts';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { WebhookForm, type SaveWish } from '../../components/webhooks/form/webhook-form.tsx';
-import { renewWebhook, webhookQuery } from '../../components/webhooks/queries.ts';
-import { sendTest } from '../../components/webhooks/test/send-test.ts';
+import { WebhookForm, type SaveWish } from './form/webhook-form.tsx';
+import { renewWebhook, webhookQuery } from './parts/queries.ts';
+import { sendTest } from './test/send-test.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/edit');
 

@@ -4,9 +4,9 @@ import { answered, api } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { Page } from '../../components/page.tsx';
 import { EmptyState } from '../../components/states.tsx';
-import { WebhookForm, type SaveWish } from '../../components/webhooks/form/webhook-form.tsx';
-import { webhookQuery, webhooksQuery } from '../../components/webhooks/queries.ts';
-import { sendTest } from '../../components/webhooks/test/send-test.ts';
+import { WebhookForm, type SaveWish } from './form/webhook-form.tsx';
+import { webhookQuery, webhooksQuery } from './parts/queries.ts';
+import { sendTest } from './test/send-test.ts';
 
 /** One page that makes a webhook and, if wished, sends it a first test. */
 export function NewWebhook() {

@@ -1,7 +1,7 @@
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/delivery.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
-import { textOf, wordsOf } from '../../app/search.ts';
-import { STANDINGS, type StandingWord } from '../../components/webhooks/standing.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/webhooks/delivery.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/domain/webhooks/event-kinds.ts';
+import { textOf, wordsOf } from '../../routing/search.ts';
+import { STANDINGS, type StandingWord } from './parts/standing.ts';
 import { SPANS, type Span } from './log/spans.ts';
 
 /** The filters of the list. */

@@ -3,8 +3,8 @@ import { IconDots, IconKey, IconPencil, IconPower, IconSend, IconTrash } from '@
 import { useState } from 'react';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Confirm } from '../../components/confirm.tsx';
-import { useSwitch } from '../../components/webhooks/actions/use-change.ts';
-import type { Webhook } from '../../components/webhooks/queries.ts';
+import { useSwitch } from './actions/use-change.ts';
+import type { Webhook } from './parts/queries.ts';
 
 export type OpenDialog = 'rotate' | 'recover' | 'delete';
 

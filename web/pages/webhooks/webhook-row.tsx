@@ -2,10 +2,10 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { statsQuery, type Stats, type Webhook } from '../../components/webhooks/queries.ts';
-import { Sparkline } from '../../components/webhooks/sparkline.tsx';
-import { StandingSentence } from '../../components/webhooks/standing-sentence.tsx';
-import { kindsInShort, percent, standingOf } from '../../components/webhooks/standing.ts';
+import { statsQuery, type Stats, type Webhook } from './parts/queries.ts';
+import { Sparkline } from './parts/sparkline.tsx';
+import { StandingSentence } from './parts/standing-sentence.tsx';
+import { kindsInShort, percent, standingOf } from './parts/standing.ts';
 import classes from './list.module.css';
 
 const RENEW_MS = 10_000;

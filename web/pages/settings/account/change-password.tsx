@@ -1,8 +1,8 @@
 import { PasswordInput, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
-import { MIN_PASSWORD_LENGTH } from '../../../../src/domain/limits.ts';
-import { passwordChange } from '../../../../src/domain/password-change.ts';
+import { MIN_PASSWORD_LENGTH } from '../../../../src/domain/common/limits.ts';
+import { passwordChange } from '../../../../src/domain/people/person-fields.ts';
 import { answered, api } from '../../../api/client.ts';
 import { FormFoot } from '../../../forms/form-foot.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';

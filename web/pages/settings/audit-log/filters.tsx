@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { AUDIT_AREAS } from '../../../../src/domain/audit-actions.ts';
+import { AUDIT_AREAS } from '../../../../src/domain/people/audit-actions.ts';
 import { FilterMenu } from '../../../components/filter-menu.tsx';
 import { membersQuery } from '../members/queries.ts';
 import type { AuditSearch, Span } from './search.ts';

@@ -1,4 +1,4 @@
-import { actionsOf } from '../../../../src/domain/audit-actions.ts';
+import { actionsOf } from '../../../../src/domain/people/audit-actions.ts';
 import { answered, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
 import { SPANS, type AuditSearch } from './search.ts';

@@ -1,5 +1,5 @@
-import { AUDIT_AREAS, type AuditArea } from '../../../../src/domain/audit-actions.ts';
-import { textOf, wordsOf } from '../../../app/search.ts';
+import { AUDIT_AREAS, type AuditArea } from '../../../../src/domain/people/audit-actions.ts';
+import { textOf, wordsOf } from '../../../routing/search.ts';
 
 /** How far back the list goes, in hours. */
 export const SPANS = { day: 24, week: 7 * 24, month: 30 * 24 } as const;

@@ -1,8 +1,8 @@
 import { Checkbox, Modal, Select, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../../../src/domain/access.ts';
-import { DEFAULT_SCOPES, keyPlan } from '../../../../src/domain/key-plan.ts';
+import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../../../src/domain/people/access.ts';
+import { DEFAULT_SCOPES, keyPlan } from '../../../../src/domain/people/key-plan.ts';
 import { answered, api } from '../../../api/client.ts';
 import { useProjects } from '../../../api/projects.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';

@@ -1,9 +1,8 @@
 import { Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Role } from '../../../../src/domain/access.ts';
-import { rolesToInvite } from '../../../../src/domain/invitation.ts';
-import { invitationPlan } from '../../../../src/domain/invitation-plan.ts';
+import type { Role } from '../../../../src/domain/people/access.ts';
+import { rolesToInvite, invitationPlan } from '../../../../src/domain/people/invitation.ts';
 import { answered, api, type Schemas } from '../../../api/client.ts';
 import { useSession } from '../../../api/session.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ROLES, type Role } from '../../../../src/domain/access.ts';
+import { ROLES, type Role } from '../../../../src/domain/people/access.ts';
 import { answered, api } from '../../../api/client.ts';
 import { useSession } from '../../../api/session.ts';
 import { Confirm } from '../../../components/confirm.tsx';

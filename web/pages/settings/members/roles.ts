@@ -1,4 +1,4 @@
-import type { Role } from '../../../../src/domain/access.ts';
+import type { Role } from '../../../../src/domain/people/access.ts';
 
 /** What each role may do, in words. */
 export const ROLE_WORDS: Readonly<Record<Role, string>> = {

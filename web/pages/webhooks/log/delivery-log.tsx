@@ -5,7 +5,7 @@ import { EmptyState, ErrorState } from '../../../components/states.tsx';
 import { LoadMore } from '../../../components/load-more.tsx';
 import { ListSkeleton } from '../../../components/page-states.tsx';
 import { Dot } from '../../../components/status.tsx';
-import { deliveriesQuery, type Delivery, type Webhook } from '../../../components/webhooks/queries.ts';
+import { deliveriesQuery, type Delivery, type Webhook } from '../parts/queries.ts';
 import { changedSearch, type LogSearch } from '../search.ts';
 import { DeliveryPanel } from './delivery-panel.tsx';
 import { DeliveryRow } from './delivery-row.tsx';

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { ListSkeleton } from '../../../components/page-states.tsx';
 import { SidePanel } from '../../../components/side-panel.tsx';
 import { ErrorState } from '../../../components/states.tsx';
-import { DeliveryView } from '../../../components/webhooks/delivery/delivery-view.tsx';
-import { deliveryQuery, type Webhook } from '../../../components/webhooks/queries.ts';
+import { DeliveryView } from '../delivery/delivery-view.tsx';
+import { deliveryQuery, type Webhook } from '../parts/queries.ts';
 
 const RENEW_MS = 3_000;
 

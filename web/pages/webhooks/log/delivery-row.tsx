@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import { DELIVERY_ATTEMPTS } from '../../../../src/domain/retry-schedules.ts';
+import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
 import { inWords } from '../../../format/time.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { outcomeWord } from '../../../components/webhooks/attempt-words.ts';
-import type { Delivery } from '../../../components/webhooks/queries.ts';
+import { outcomeWord } from '../parts/attempt-words.ts';
+import type { Delivery } from '../parts/queries.ts';
 import classes from './log.module.css';
 
 /** One delivery in the log; leads to its detail beside the list. */

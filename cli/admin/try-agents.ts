@@ -1,0 +1,32 @@
+import { checkAgents, type AgentCheck } from '../../src/agents/check.ts';
+import { loadCatalogue } from '../../src/agents/catalogue.ts';
+import { createModels } from '../../src/agents/models.ts';
+import { createToolServers } from '../../src/agents/tool-servers.ts';
+import { readAgentSettings } from '../../src/runtime/configuration.ts';
+import { guardedFetchOf } from '../../src/runtime/agent-tools.ts';
+
+/**
+ * Tries the agents of the catalogue with the means a task worker has, by an environment like its own.
+ * @throws Error with sentences where environment or catalogue are wrong
+ */
+export async function tryAgents(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<AgentCheck[]> {
+  const settings = readAgentSettings(environment);
+  const catalogue = loadCatalogue(settings.agentsFile, settings.models.defaultModel);
+  const models = createModels(settings.models);
+  const { fetch, close } = guardedFetchOf(settings);
+  const servers = createToolServers({
+    servers: catalogue.servers,
+    environment,
+    fetch,
+    onComplaint: () => {},
+  });
+  try {
+    return await checkAgents({ catalogue, models, servers, environment, fetch });
+  } finally {
+    await servers.close();
+    await models.close();
+    await close();
+  }
+}

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { checkout } from '../common/paths.ts';
+import { judgeAudit } from './audit-rules.ts';
+
+/* `node dev/checks/audit.ts`: asks the registry which packages that ship have known weaknesses. */
+
+const LIMIT_MS = 90_000;
+
+/** What npm writes; it ends with 1 both for findings and for trouble. */
+function npmAudit(): Promise<string> {
+  const words = ['audit', '--omit=dev', '--json', '--fetch-retries=0'];
+  return new Promise((resolve) => {
+    execFile(
+      'npm',
+      words,
+      { cwd: checkout, timeout: LIMIT_MS, maxBuffer: 32 * 1024 * 1024 },
+      (error, stdout) =>
+        resolve(stdout === '' ? JSON.stringify({ message: error?.message ?? 'no answer' }) : stdout),
+    );
+  });
+}
+
+const { sentences, passed } = judgeAudit(await npmAudit(), new Date());
+for (const sentence of sentences) console.log(`    ${sentence}`);
+process.exitCode = passed ? 0 : 1;

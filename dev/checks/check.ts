@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { checkout, inCheckout } from '../common/paths.ts';
+import { inSeconds } from '../common/progress.ts';
+
+/* `npm run check`: everything about the code that needs no running service. All parts run, whatever fails before. */
+
+/** The folders that exist of those that the dependency rules speak of. */
+const FOLDERS = [
+  'src',
+  'workers',
+  'cli',
+  'web',
+  'clients',
+  'dev',
+  'bench',
+  'faults',
+  'deploy',
+  'examples',
+  'test',
+].filter((folder) => existsSync(inCheckout(folder)));
+
+type Part = { title: string; command: string; args: string[]; shows?: boolean };
+
+/** A program of ours, by the Node that runs this one. */
+const own = (file: string) => ({ command: process.execPath, args: [inCheckout('dev', file)] });
+
+const PARTS: Part[] = [
+  // The types of the screens and of the client follow from the routes; what comes after reads them.
+  { title: 'API types', ...own('types/web-types.ts') },
+  { title: 'types for clients', ...own('types/client-types.ts') },
+  { title: 'format', command: 'biome', args: ['format', '.'] },
+  { title: 'lint', command: 'oxlint', args: ['--type-aware'] },
+  { title: 'types', command: 'tsc', args: ['--pretty'] },
+  { title: 'types of screens', command: 'tsc', args: ['--pretty', '-p', 'web'] },
+  { title: 'types of client', command: 'tsc', args: ['--pretty', '-p', 'clients/typescript', '--noEmit'] },
+  {
+    title: 'dependency rules',
+    command: 'depcruise',
+    args: ['--config', '.dependency-cruiser.cjs', ...FOLDERS],
+  },
+  { title: 'unused code', command: 'knip', args: ['--no-config-hints'] },
+  { title: 'licences', ...own('checks/licences.ts'), shows: true },
+  { title: 'known weaknesses', ...own('checks/audit.ts'), shows: true },
+  { title: 'screens', ...own('checks/web-check.ts'), shows: true },
+];
+
+type Outcome = { passed: boolean; output: string; ms: number };
+
+function run(command: string, args: string[]): Promise<Outcome> {
+  const began = performance.now();
+  const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+  const child = spawn(resolve(checkout, 'node_modules', '.bin', command), args, {
+    cwd: checkout,
+    env: { ...process.env, ...colour },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((done) => {
+    const end = (passed: boolean) => done({ passed, output, ms: performance.now() - began });
+    child.once('error', (error) => {
+      output += error.message;
+      end(false);
+    });
+    child.once('close', (code) => end(code === 0));
+  });
+}
+
+const failed: string[] = [];
+for (const { title, command, args, shows } of PARTS) {
+  const { passed, output, ms } = await run(command, args);
+  console.log(`  ${passed ? '✓' : '✗'} ${title.padEnd(18)} ${inSeconds(ms)}  (${basename(command)})`);
+  if (!passed) failed.push(title);
+  if (!passed || shows) console.log(output.trimEnd());
+}
+console.log(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,21 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { GENERATED } from './generated.ts';
+import { inCheckout } from '../common/paths.ts';
+
+/*
+ * `node dev/docs/main.ts`: writes the pages that follow from the code. A test compares them with it, so that none gets old.
+ */
+for (const { path, make } of GENERATED) {
+  const text = await make();
+  if (textOf(path) === text) continue;
+  writeFileSync(inCheckout(path), text);
+  console.log(`  written: ${path}`);
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(inCheckout(path), 'utf8');
+  } catch {
+    return null;
+  }
+}

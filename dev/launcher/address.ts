@@ -1,0 +1,28 @@
+import { isFree, freePort } from '../common/free-port.ts';
+import type { Address } from './service-environment.ts';
+
+const DEFAULT_PORT = 3000;
+
+/**
+ * Where the API will listen, from HOST, PORT (0: any) and BASE_URL.
+ * @throws a sentence when PORT is no port, or is taken
+ */
+export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Address> {
+  const host = environment['HOST'] || '127.0.0.1';
+  const wished = environment['PORT'] || String(DEFAULT_PORT);
+  if (!/^\d{1,5}$/.test(wished) || Number(wished) > 65_535) {
+    throw new Error(`PORT is ${wished}; it must be a whole number from 0 to 65535.`);
+  }
+  const port = Number(wished) === 0 ? await freePort(0, host) : Number(wished);
+  // `localhost` may mean either address, and whoever holds the other one would get half of our callers.
+  const hosts = host === '127.0.0.1' ? [host, '::1'] : [host];
+  for (const one of hosts) {
+    if (await isFree(port, one)) continue;
+    throw new Error(
+      `Port ${port} is taken by another program (on ${one}). Stop that program, or choose another port: ` +
+        `PORT=${port === DEFAULT_PORT ? DEFAULT_PORT + 1 : DEFAULT_PORT} npm start`,
+    );
+  }
+  const baseUrl = (environment['BASE_URL'] || `http://localhost:${port}`).replace(/\/+$/, '');
+  return { host, port, baseUrl };
+}

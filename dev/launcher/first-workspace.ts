@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { z } from 'zod';
+import { AlreadyInstalled, setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
+import { hashOfSecret, newApiKey } from '../../src/security/keys.ts';
+import { newPassword } from '../../src/security/passwords.ts';
+import { withClient } from '../services/postgres.ts';
+import { readPrivate, writePrivate } from '../common/private-file.ts';
+
+const installationSchema = z.object({
+  workspace_id: z.uuid(),
+  project_id: z.uuid(),
+  api_key: z.string(),
+  admin_email: z.string(),
+  admin_password: z.string(),
+});
+const wishSchema = installationSchema.pick({ api_key: true, admin_email: true, admin_password: true });
+
+const ADMIN_EMAIL = 'admin@baton.local';
+
+/** What this checkout knows of its workspace, and whether it has made it just now. */
+export type FirstWorkspace = { installation: Installation; isNew: boolean };
+
+/**
+ * Where the credentials for a database are kept: for the embedded one `installation.json`, for any other a file of its
+ * own, so that a checkout may go to and fro between several.
+ */
+export function installationFile(folder: string, outsideUrl: string | null): string {
+  if (outsideUrl === null) return `${folder}/installation.json`;
+  const { hostname, port, pathname } = new URL(outsideUrl);
+  const which = createHash('sha256')
+    .update(`${hostname}:${port || 5432}${pathname}`)
+    .digest('hex');
+  return `${folder}/installation-${which.slice(0, 8)}.json`;
+}
+
+/**
+ * Makes the first workspace in a migrated database, or answers what is known of it. Key and password are kept before
+ * they are used, so that a crash in between loses neither.
+ * @returns null for a database whose workspace was made elsewhere: its credentials can't be known here
+ */
+export async function ensureFirstWorkspace(
+  databaseUrl: string,
+  file: string,
+): Promise<FirstWorkspace | null> {
+  const known = readPrivate(file, (content) => installationSchema.parse(content));
+  if (known !== null && (await hasWorkspace(databaseUrl, known.workspace_id))) {
+    return { installation: known, isNew: false };
+  }
+  const wishFile = `${file}.wish`;
+  const earlier = readPrivate(wishFile, (content) => wishSchema.parse(content));
+  const wish = earlier ?? {
+    api_key: newApiKey().key,
+    admin_email: ADMIN_EMAIL,
+    admin_password: newPassword(),
+  };
+  writePrivate(wishFile, wish);
+  const installation = await install(databaseUrl, wish);
+  if (installation !== null) writePrivate(file, installation);
+  rmSync(wishFile, { force: true });
+  return installation === null ? null : { installation, isNew: true };
+}
+
+async function install(databaseUrl: string, wish: z.infer<typeof wishSchema>): Promise<Installation | null> {
+  try {
+    return await setUpInstallation(databaseUrl, {
+      workspaceName: 'My workspace',
+      projectName: 'First project',
+      adminEmail: wish.admin_email,
+      adminName: 'Admin',
+      adminPassword: wish.admin_password,
+      apiKey: wish.api_key,
+    });
+  } catch (error) {
+    if (!(error instanceof AlreadyInstalled)) throw error;
+    // An earlier start may have committed and been killed before it could write down what it had made.
+    return await installationOf(databaseUrl, wish);
+  }
+}
+
+function hasWorkspace(databaseUrl: string, id: string): Promise<boolean> {
+  return withClient(databaseUrl, async (client) => {
+    const found = await client.query('select 1 from workspaces where id = $1', [id]);
+    return found.rowCount === 1;
+  });
+}
+
+/** The installation that a key belongs to, or null where the database doesn't know the key. */
+function installationOf(databaseUrl: string, wish: z.infer<typeof wishSchema>): Promise<Installation | null> {
+  return withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ workspace_id: string; project_id: string }>(
+      'select workspace_id, project_id from api_keys where key_hash = $1',
+      [hashOfSecret(wish.api_key)],
+    );
+    return rows[0] === undefined ? null : { ...rows[0], ...wish };
+  });
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { readPrivate, writePrivate } from '../common/private-file.ts';
+import { endLeftover } from '../common/processes.ts';
+
+const childrenSchema = z.record(z.string(), z.object({ pid: z.number(), mark: z.string() }));
+
+/** The launcher's children as they stand in a file, so that the next start can end what this one leaves behind. */
+export type ChildrenRecord = {
+  /** Notes a child; `mark` is a part of its command line that no other process has. */
+  note(name: string, pid: number, mark: string): void;
+  pids(): Record<string, number>;
+};
+
+/** Ends what an earlier launcher has left (it was killed, or the machine went down), then begins a new record. */
+export async function beginChildrenRecord(
+  file: string,
+  say: (sentence: string) => void,
+): Promise<ChildrenRecord> {
+  for (const [name, { pid, mark }] of Object.entries(
+    readPrivate(file, (json) => childrenSchema.parse(json)) ?? {},
+  )) {
+    if (await endLeftover(pid, mark)) say(`ended ${name} (process ${pid}), left behind by an earlier start`);
+  }
+  const children: z.infer<typeof childrenSchema> = {};
+  return {
+    note(name, pid, mark) {
+      children[name] = { pid, mark };
+      writePrivate(file, children);
+    },
+    pids: () => Object.fromEntries(Object.entries(children).map(([name, { pid }]) => [name, pid])),
+  };
+}

@@ -1,0 +1,26 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { commandLine } from '../common/processes.ts';
+
+/**
+ * Sees to it that one launcher at a time works with this checkout's `.local/`. Answers how to let go.
+ * @throws a sentence naming the other launcher
+ */
+export function takeLock(file: string, mark: string): () => void {
+  for (let tries = 1; tries <= 3; tries++) {
+    try {
+      writeFileSync(file, `${process.pid}\n`, { flag: 'wx', mode: 0o600 });
+      return () => rmSync(file, { force: true });
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+    const holder = Number(readFileSync(file, 'utf8'));
+    if (holder !== process.pid && commandLine(holder)?.includes(mark)) {
+      throw new Error(
+        `Baton is already running from this checkout (process ${holder}). ` +
+          `Stop that one first: Ctrl-C in its terminal, or kill ${holder}.`,
+      );
+    }
+    rmSync(file, { force: true }); // its launcher is gone
+  }
+  throw new Error(`${file} can't be taken`);
+}

@@ -1,0 +1,46 @@
+import { inWords, startProcess, tailOf } from '../common/processes.ts';
+import { checkout, inCheckout } from '../common/paths.ts';
+import type { Child } from './supervisor.ts';
+
+/** Calls into the workflow sandbox go without a watchdog, see the file. */
+const NODE_OPTIONS = ['--import', inCheckout('src', 'runtime', 'sandbox-preload.ts')];
+/**
+ * Temporal's core has dozens of threads, and glibc gives each a heap of its own unless told otherwise: that is 100 MB
+ * and more for each process.
+ */
+const MEMORY = { MALLOC_ARENA_MAX: '2' };
+const READY_LIMIT_MS = 90_000;
+
+/**
+ * Starts one of our own processes from its TypeScript root and answers once it has said that it is ready.
+ * @throws a sentence with the end of its log when it ends before, or says nothing for 90 s
+ */
+export async function startNodeService(plan: {
+  name: string;
+  root: string;
+  logFile: string;
+  environment: NodeJS.ProcessEnv;
+  /** Options of Node itself; by default those that our own processes run with. */
+  nodeOptions?: readonly string[];
+}): Promise<Child> {
+  const running = await startProcess({
+    command: process.execPath,
+    args: [...(plan.nodeOptions ?? NODE_OPTIONS), plan.root],
+    logFile: plan.logFile,
+    env: { ...MEMORY, ...plan.environment },
+    cwd: checkout,
+    ipc: true,
+  });
+  const ready = new Promise<'ready'>((resolve) => {
+    running.child.on('message', (message) => {
+      if (message !== null && typeof message === 'object' && 'ready' in message) resolve('ready');
+    });
+  });
+  const limit = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => limit.resolve('late'), READY_LIMIT_MS);
+  const first = await Promise.race([ready, running.ended, limit.promise]).finally(() => clearTimeout(timer));
+  if (first === 'ready') return { pid: running.pid, ended: running.ended, stop: () => running.stop(25_000) };
+  await running.kill();
+  const how = first === 'late' ? 'it was not ready within 90 s' : `it ended ${inWords(first)}`;
+  throw new Error(`${plan.name} did not start: ${how}. The end of ${plan.logFile}:\n${tailOf(plan.logFile)}`);
+}

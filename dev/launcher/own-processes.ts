@@ -1,0 +1,38 @@
+import { logFileOf } from './backing-services.ts';
+import type { Launch } from './launch.ts';
+import { startNodeService } from './node-service.ts';
+import { inCheckout } from '../common/paths.ts';
+import { settle } from './settled.ts';
+import { keepRunning, type Child } from './supervisor.ts';
+
+/** Our own processes: name in `pids`, title for people, root. */
+const OWN = [
+  { name: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
+  { name: 'task_worker', title: 'task worker', root: inCheckout('workers', 'task-worker.ts') },
+  {
+    name: 'delivery_worker',
+    title: 'delivery worker',
+    root: inCheckout('workers', 'delivery-worker.ts'),
+  },
+];
+
+/** Starts the API and the workers side by side and keeps them running. */
+export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: Launch): Promise<void> {
+  const starting = OWN.map(({ name, title, root }) => {
+    const logFile = logFileOf(name);
+    const charge = {
+      name: `The ${title}`,
+      logFile,
+      start: () => startNodeService({ name: `The ${title}`, root, logFile, environment }),
+      onStarted(child: Child) {
+        launch.children.note(name, child.pid, root);
+        launch.onRestarted();
+      },
+    };
+    return launch.progress.step(title, () => keepRunning<Child>(charge, launch.progress.say));
+  });
+  const { up, check } = await settle(starting);
+  launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
+  check();
+  launch.shutdown.check();
+}

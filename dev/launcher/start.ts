@@ -1,0 +1,108 @@
+import { rmSync } from 'node:fs';
+import { migrate } from '../../src/database/migrate.ts';
+import { chooseAddress } from './address.ts';
+import { startBackings } from './backing-services.ts';
+import { banner, credentialsOf } from './credentials.ts';
+import { ensureFirstWorkspace, installationFile, type FirstWorkspace } from './first-workspace.ts';
+import { beginChildrenRecord } from './leftovers.ts';
+import { makeLocalFolder } from './local-folder.ts';
+import { takeLock } from './lock.ts';
+import type { Launch } from './launch.ts';
+import { startOwnProcesses } from './own-processes.ts';
+import { inCheckout, local } from '../common/paths.ts';
+import { writePrivate } from '../common/private-file.ts';
+import { progressOn } from '../common/progress.ts';
+import { ensureSecrets } from './secrets.ts';
+import { serviceEnvironment } from './service-environment.ts';
+import { listenForShutdown, StopWished } from './shutdown.ts';
+import { ensureLocalTls } from './tls.ts';
+import { takeTour } from './tour.ts';
+import { ensureScreens } from './web.ts';
+
+/* `npm start [-- --no-tour]`: the whole service on this machine, until Ctrl-C. */
+
+const CREDENTIALS = local('credentials.json');
+
+async function main(words: string[]): Promise<number> {
+  const unknown = words.find((word) => word !== '--no-tour');
+  if (unknown !== undefined)
+    throw new Error(`${unknown} is not known here. There is: npm start -- --no-tour`);
+  const shutdown = listenForShutdown(() => process.exit(130));
+  const stops: Launch['stops'] = [];
+  try {
+    await start(stops, shutdown, !words.includes('--no-tour'));
+    await shutdown.wished;
+    return 0;
+  } catch (error) {
+    if (error instanceof StopWished) return 130;
+    throw error;
+  } finally {
+    if (stops.length > 2) console.log('\n  Stopping …');
+    for (const stop of stops.toReversed()) await stop();
+  }
+}
+
+async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withTour: boolean): Promise<void> {
+  makeLocalFolder(local());
+  stops.push(takeLock(local('launcher.pid'), inCheckout('dev', 'launcher', 'start.ts')));
+  const progress = progressOn(process.stdout);
+  const children = await beginChildrenRecord(local('children.json'), progress.say);
+  const launch: Launch = { progress, stops, shutdown, children, onRestarted: () => {} };
+  rmSync(CREDENTIALS, { force: true }); // it tells that all is ready
+  stops.push(() => rmSync(CREDENTIALS, { force: true }));
+
+  const address = await chooseAddress(process.env);
+  const secrets = ensureSecrets(local('secrets.json'));
+  const backing = await startBackings(secrets.database_password, launch);
+  await progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'there'));
+  const tls = await progress.step('local certificates', () => ensureLocalTls(local('tls')));
+  const environment = serviceEnvironment(process.env, backing, { address, secrets, tls });
+  const workspace = await prepareDatabase(environment, launch);
+  await startOwnProcesses(environment, launch);
+
+  const installation = workspace?.installation ?? null;
+  const describe = () =>
+    credentialsOf(address.baseUrl, installation, environment, { launcher: process.pid, ...children.pids() });
+  launch.onRestarted = () => writePrivate(CREDENTIALS, describe());
+  launch.onRestarted();
+  console.log(banner(describe(), environment));
+  if (workspace?.isNew && withTour) {
+    const { api_key: apiKey, project_id: projectId } = workspace.installation;
+    const say = (line: string) => console.log(`  ${line}`);
+    const tour = takeTour({ baseUrl: address.baseUrl, apiKey, projectId, tls, say });
+    const failed = (error: Error) => say(`The tour broke off: ${error.message}`);
+    await Promise.race([tour.catch(failed), shutdown.wished]);
+    say('\n  Ctrl-C stops everything; npm start goes on where it was.');
+  }
+}
+
+async function prepareDatabase(
+  environment: NodeJS.ProcessEnv,
+  { progress, shutdown }: Launch,
+): Promise<FirstWorkspace | null> {
+  const url = environment['DATABASE_URL'] ?? '';
+  await progress.step('migrations', () => migrate(url));
+  shutdown.check();
+  const workspace = await progress.step(
+    'first workspace',
+    () => ensureFirstWorkspace(url, installationFile(local(), process.env['DATABASE_URL'] || null)),
+    (made) =>
+      made === null ? 'made elsewhere: this checkout has no key of it' : made.isNew ? 'made' : 'there',
+  );
+  shutdown.check();
+  return workspace;
+}
+
+process.umask(0o077); // what is kept here is its owner's alone
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const { message, code } = error as NodeJS.ErrnoException;
+  const full = code === 'ENOSPC' || /No space left on device|ENOSPC/.test(message);
+  console.error(
+    `\n${full ? 'The disk is full (no space left on device). Free some, then start again.' : message}`,
+  );
+  process.exitCode = 1;
+}
+// Nothing keeps a stopped launcher alive: what it held is gone or was told to go.
+process.exit();

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { followFeed } from '../../cli/follow.ts';
+import { createApi } from '../../cli/http.ts';
+import { startReceiver, type ReceivedCallback } from '../../cli/receiver.ts';
+import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import type { LocalTls } from './tls.ts';
+
+const submittedSchema = z.object({ execution_id: z.string(), callback_secret: z.string() });
+const dataSchema = z.looseObject({
+  to: z.string().optional(),
+  step: z.object({ name: z.string(), agent: z.string() }).optional(),
+  duration_ms: z.number().nullish(),
+});
+
+const LIMIT_MS = 60_000;
+
+export type TourPlan = {
+  baseUrl: string;
+  apiKey: string;
+  projectId: string;
+  tls: LocalTls;
+  say: (line: string) => void;
+};
+
+/**
+ * Shows a newcomer the main job with nothing faked: a rehearsal task is submitted, its steps are told by the live
+ * channel as they happen, and its callback comes in over HTTPS at a receiver of this process, which verifies the
+ * signature.
+ * @throws a sentence when any of it doesn't happen within a minute
+ */
+export async function takeTour(plan: TourPlan): Promise<void> {
+  const secrets = new Map<string, string>();
+  const callback = Promise.withResolvers<ReceivedCallback>();
+  const receiver = await startReceiver({
+    cert: readFileSync(plan.tls.cert, 'utf8'),
+    key: readFileSync(plan.tls.key, 'utf8'),
+    secretFor: (executionId) => secrets.get(executionId),
+    onCallback: callback.resolve,
+  });
+  const late = Promise.withResolvers<never>();
+  late.promise.catch(() => {}); // awaited below, unless something fails before
+  const limit = setTimeout(
+    () => late.reject(new Error('the task did not end with its callback within a minute')),
+    LIMIT_MS,
+  );
+  try {
+    plan.say(`A short tour: a rehearsal task (no model is asked), with a callback to ${receiver.url}`);
+    const { execution_id: id, callback_secret: secret } = submittedSchema.parse(
+      await call(plan, '/api/v1/tasks', {
+        title: 'Tour: greet a new user by name',
+        project_id: plan.projectId,
+        task_type: 'feature',
+        callback_url: `${receiver.url}/callback`,
+        metadata: { rehearsal: { step_ms: 700 } },
+      }),
+    );
+    secrets.set(id, secret);
+    plan.say(`submitted: ${id}`);
+    await Promise.race([followSteps(plan, id), late.promise]);
+    const received = await Promise.race([callback.promise, late.promise]);
+    if (!received.verified) throw new Error(`the callback was refused: ${received.reason}`);
+    plan.say(`callback received over HTTPS: ${received.status}, ${received.bytes} bytes, signature verified`);
+  } finally {
+    clearTimeout(limit);
+    await receiver.close();
+  }
+}
+
+/** Tells of the steps over the live channel, until the run has ended. */
+async function followSteps(plan: TourPlan, id: string): Promise<void> {
+  const api = createApi(plan.baseUrl, { kind: 'key', key: plan.apiKey });
+  const options = { after: 0, patienceMs: LIMIT_MS, onLost: () => {} };
+  for await (const event of followFeed({ api, id, projectId: plan.projectId }, options)) {
+    const line = inWords(event);
+    if (line !== null) plan.say(line);
+    if (event.type === 'run.ended') return;
+  }
+}
+
+/** An event as a line; null for what a newcomer need not see. */
+function inWords({ type, data }: FeedEvent): string | null {
+  const { to, step, duration_ms: took } = dataSchema.parse(data);
+  switch (type) {
+    case 'state.changed':
+      return `→ ${to}`;
+    case 'step.started':
+      return `    ${step?.name} begins (${step?.agent})`;
+    case 'step.completed':
+      return `    ${step?.name} is done, ${took} ms`;
+    case 'step.failed':
+      return `    ${step?.name} failed`;
+    default:
+      return null;
+  }
+}
+
+/** A request to our own API, with a body by POST. @throws the problem's detail when it is refused */
+async function call(plan: TourPlan, path: string, body?: unknown): Promise<unknown> {
+  const answer = await fetch(plan.baseUrl + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-api-key': plan.apiKey,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
+  return await answer.json();
+}

@@ -1,0 +1,61 @@
+import { Connection } from '@temporalio/client';
+import { temporalPlace } from '../../src/temporal/connection.ts';
+import type { Backing } from './backing.ts';
+import type { Say } from '../common/progress.ts';
+import { readTemporalPlan } from './temporal-plan.ts';
+
+/** Numbers of `temporal.api.enums.v1.IndexedValueType`. */
+const INDEXED_VALUE_TYPES = {
+  Text: 1,
+  Keyword: 2,
+  Int: 3,
+  Double: 4,
+  Bool: 5,
+  Datetime: 6,
+  KeywordList: 7,
+} as const;
+
+/**
+ * The Temporal service that TEMPORAL_ADDRESS and its kin name. The search attributes of `temporal-dev.yml` are
+ * registered where they are missing; what the service lacks is said in a sentence each, and the rest works.
+ * @throws a sentence when it doesn't answer
+ */
+export async function givenTemporal(say: Say): Promise<Backing> {
+  const { connectionOptions, namespace } = temporalPlace();
+  const shown = `${connectionOptions.address ?? ''}, namespace ${namespace}`;
+  try {
+    const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10 s' });
+    try {
+      const described = await connection.workflowService.describeNamespace({ namespace });
+      if (!described.namespaceInfo?.capabilities?.workflowPause) {
+        say('this Temporal service has no workflow pause: its Web UI can not pause a run, the API still can');
+      }
+      await registerSearchAttributes(connection, namespace, say);
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    throw new Error(`TEMPORAL_ADDRESS (${shown}) can't be used: ${reason}`, { cause: error });
+  }
+  return { environment: {}, shown: `TEMPORAL_ADDRESS, ${shown}`, stop: () => Promise.resolve() };
+}
+
+async function registerSearchAttributes(connection: Connection, namespace: string, say: Say): Promise<void> {
+  const wanted = Object.entries(readTemporalPlan().search_attributes);
+  try {
+    const known = await connection.operatorService.listSearchAttributes({ namespace });
+    const missing = wanted.filter(([name]) => !(name in known.customAttributes));
+    if (missing.length === 0) return;
+    const searchAttributes = Object.fromEntries(
+      missing.map(([name, type]) => [name, INDEXED_VALUE_TYPES[type]]),
+    );
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    say(`registered the search attributes ${missing.map(([name]) => name).join(', ')}`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    say(
+      `search attributes can't be registered there (${reason}): runs are not to be found by them in the Web UI`,
+    );
+  }
+}

@@ -1,0 +1,184 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { freePort, untilFree } from '../common/free-port.ts';
+import { placeFor, type PostgresPlace } from './postgres-place.ts';
+import {
+  endLeftover,
+  inWords,
+  startProcess,
+  tailOf,
+  type Ending,
+  type RunningProcess,
+} from '../common/processes.ts';
+
+export type PostgresPlan = {
+  /** Where the cluster lives; made at the first start and kept. */
+  dataDir: string;
+  logFile: string;
+  password: string;
+  /** Taken when free, else another one; absent: any. */
+  port?: number | undefined;
+  /** A restart: the port, and no other, is waited for. */
+  samePort?: boolean;
+  /** Off for tests: a killed server still keeps everything, a loss of power would not. */
+  durable?: boolean;
+  say?: (sentence: string) => void;
+};
+
+export type RunningPostgres = {
+  /** Address of the server's database `name`, by default `baton`. */
+  url(name?: string): string;
+  port: number;
+  pid: number;
+  ended: Promise<Ending>;
+  stop(): Promise<Ending>;
+  kill(): Promise<Ending>;
+};
+
+const USER = 'baton';
+const DATABASE = 'baton';
+const PORT_LIMIT_MS = 10_000;
+
+/**
+ * Starts the embedded PostgreSQL over a data folder and answers once it takes connections, with the database
+ * `baton` made. Started again on the same folder after any kind of end it goes on with what is there; a server
+ * that an earlier launcher left on it is ended first.
+ * @throws a sentence with the log's last lines when it doesn't come up
+ */
+export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres> {
+  const place = placeFor(plan.dataDir);
+  if (place.notice !== null) plan.say?.(place.notice);
+  const data = join(place.home, 'data');
+  if (!existsSync(join(data, 'initialised'))) createCluster(place, data, plan.password);
+  await endOrphan(data, plan.say);
+  for (let tries = 1; ; tries++) {
+    if (plan.samePort && plan.port !== undefined) await untilFree(plan.port, PORT_LIMIT_MS);
+    const port = await freePort(plan.port);
+    const running = await startProcess({
+      command: join(place.binaries, 'bin', 'postgres'),
+      args: serverArguments(data, port, plan.durable ?? true),
+      logFile: plan.logFile,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+      cwd: data,
+      as: place.user,
+      endsBy: 'SIGINT', // PostgreSQL's "fast" shutdown
+    });
+    const url = (name = DATABASE) =>
+      `postgresql://${USER}:${encodeURIComponent(plan.password)}@127.0.0.1:${port}/${name}`;
+    const failure = await untilReady(running, url('postgres'));
+    if (failure === null) {
+      await ensureDatabase(url('postgres'));
+      return { url, port, pid: running.pid, ended: running.ended, stop: running.stop, kill: running.kill };
+    }
+    await running.kill();
+    // Somebody else may have taken the port in the moment between.
+    const log = tailOf(plan.logFile);
+    if (tries < 3 && /Address already in use/.test(log)) continue;
+    throw new Error(`PostgreSQL did not start: ${explained(failure, log)}\n${log}`);
+  }
+}
+
+function serverArguments(data: string, port: number, durable: boolean): string[] {
+  const settings: Record<string, string> = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '300',
+    shared_buffers: '128MB',
+    log_min_messages: 'warning',
+    logging_collector: 'off',
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return ['-D', data, ...flags];
+}
+
+/** A file written last tells a finished cluster from one whose making was broken off. */
+function createCluster(place: PostgresPlace, data: string, password: string): void {
+  rmSync(data, { recursive: true, force: true });
+  const passwordFile = join(place.home, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (place.user !== undefined) chownSync(passwordFile, place.user.uid, place.user.gid);
+  const made = spawnSync(
+    join(place.binaries, 'bin', 'initdb'),
+    // The built-in locale is the same on every machine, whatever locales it has.
+    [
+      '-D',
+      data,
+      '-U',
+      USER,
+      `--pwfile=${passwordFile}`,
+      '-A',
+      'scram-sha-256',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-sync',
+      '--no-instructions',
+    ],
+    { ...place.user, cwd: '/', encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
+  );
+  rmSync(passwordFile, { force: true });
+  if (made.status !== 0) {
+    const said = made.error?.message ?? made.stderr.trim();
+    throw new Error(`PostgreSQL's data could not be made in ${data}: ${explained(said, said)}`);
+  }
+  writeFileSync(join(data, 'initialised'), '');
+}
+
+/** The best sentence for a failure: a full disk stands somewhere in the log, not in the error. */
+function explained(failure: string, log: string): string {
+  return /No space left on device|ENOSPC/.test(log)
+    ? 'the disk is full (no space left on device); free some and start again'
+    : failure;
+}
+
+async function endOrphan(data: string, say?: (sentence: string) => void): Promise<void> {
+  const file = join(data, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
+  if (await endLeftover(pid, data, 'SIGINT'))
+    say?.(`ended PostgreSQL (process ${pid}) left by an earlier start`);
+  // Whoever has that process id now is not this cluster's server, but the same user's would block the start.
+  rmSync(file, { force: true });
+}
+
+/** Null once the server takes connections, else why it doesn't. */
+async function untilReady(running: RunningProcess, url: string, limitMs = 60_000): Promise<string | null> {
+  let ending: Ending | null = null;
+  void running.ended.then((how) => (ending = how));
+  const limit = Date.now() + limitMs;
+  for (;;) {
+    const failure = await withClient(url, (client) => client.query('select 1')).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    if (failure === null) return null;
+    if (ending !== null) return `it ended ${inWords(ending)}`;
+    if (Date.now() > limit) return `it takes no connections: ${failure}`;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const found = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
+    if (found.rowCount === 0) await client.query(`create database ${DATABASE}`);
+  });
+}
+
+/** Runs `work` with one connection to the database at `url`, closed whatever happens. */
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {}); // said by the query that notices
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { inCheckout } from '../common/paths.ts';
+
+const port = z.number().int().min(0).max(65_535);
+const setting = z.union([z.string(), z.number(), z.boolean()]);
+
+/** The shape of `temporal-dev.yml`. */
+const temporalPlanSchema = z.strictObject({
+  version: z.string(),
+  test_server_version: z.string(),
+  ports: z.strictObject({ frontend: port, web_ui: port }),
+  namespace: z.string().min(1),
+  search_attributes: z.record(
+    z.string(),
+    z.enum(['Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList']),
+  ),
+  sqlite_pragmas: z.record(z.string(), setting),
+  dynamic_configuration: z.record(z.string(), setting),
+});
+export type TemporalPlan = z.infer<typeof temporalPlanSchema>;
+
+/** The Temporal service that this machine runs. @throws a sentence naming what is wrong in the file */
+export function readTemporalPlan(file = inCheckout('temporal-dev.yml')): TemporalPlan {
+  const checked = temporalPlanSchema.safeParse(parse(readFileSync(file, 'utf8')));
+  if (!checked.success) throw new Error(`${file} is wrong: ${z.prettifyError(checked.error)}`);
+  return checked.data;
+}
+
+/** The command line of the dev server for a plan. `dbFile` absent: nothing outlives the process. */
+export function devServerArguments(
+  plan: TemporalPlan,
+  place: { port: number; uiPort: number; dbFile?: string | undefined },
+): string[] {
+  const fixed = 'server start-dev --ip 127.0.0.1 --log-level warn --ui-disable-news-fetch'.split(' ');
+  const ports = ['--port', String(place.port), '--ui-port', String(place.uiPort)];
+  return [
+    ...fixed,
+    ...ports,
+    '--namespace',
+    plan.namespace,
+    ...(place.dbFile === undefined ? [] : ['--db-filename', place.dbFile]),
+    ...pairs('--search-attribute', plan.search_attributes, String),
+    ...pairs('--sqlite-pragma', plan.sqlite_pragmas, String),
+    ...pairs('--dynamic-config-value', plan.dynamic_configuration, JSON.stringify),
+  ];
+}
+
+function pairs(flag: string, values: Record<string, unknown>, spell: (value: unknown) => string): string[] {
+  return Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${spell(value)}`]);
+}

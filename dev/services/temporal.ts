@@ -1,0 +1,117 @@
+import { connect } from 'node:net';
+import { Connection } from '@temporalio/client';
+import { freePort, untilFree } from '../common/free-port.ts';
+import { inWords, startProcess, tailOf, type Ending, type RunningProcess } from '../common/processes.ts';
+import { findTemporalProgram } from './temporal-binary.ts';
+import { temporalCli } from './temporal-programs.ts';
+import { devServerArguments, readTemporalPlan, type TemporalPlan } from './temporal-plan.ts';
+
+export type TemporalWish = {
+  logFile: string;
+  /** SQLite file that keeps everything; absent: nothing outlives the process. */
+  dbFile?: string;
+  /** Taken when free, else another one; absent: what `temporal-dev.yml` says. */
+  port?: number | undefined;
+  uiPort?: number | undefined;
+  /** A restart: the ports, and no others, are waited for. */
+  samePorts?: boolean;
+  /** Path of the `temporal` program; absent: found or fetched. */
+  binary?: string;
+  say?: (sentence: string) => void;
+};
+
+export type RunningTemporal = {
+  /** host:port of the frontend. */
+  address: string;
+  namespace: string;
+  uiUrl: string;
+  port: number;
+  uiPort: number;
+  pid: number;
+  ended: Promise<Ending>;
+  stop(): Promise<Ending>;
+  kill(): Promise<Ending>;
+};
+
+const PORT_LIMIT_MS = 10_000;
+
+/**
+ * Starts the Temporal dev server of `temporal-dev.yml` and answers once its namespace and search attributes are
+ * there. Started again on the same file, after any kind of end, it goes on with what is there.
+ * @throws a sentence with the log's last lines when it doesn't come up
+ */
+export async function startTemporal(wish: TemporalWish): Promise<RunningTemporal> {
+  const plan = readTemporalPlan();
+  const binary =
+    wish.binary ?? (await findTemporalProgram(temporalCli(plan.version), wish.say ? { say: wish.say } : {}));
+  for (let tries = 1; ; tries++) {
+    for (const one of wish.samePorts ? [wish.port, wish.uiPort] : []) {
+      if (one !== undefined) await untilFree(one, PORT_LIMIT_MS);
+    }
+    const port = await freePort(wish.port || plan.ports.frontend);
+    const uiPort = await freePort(wish.uiPort || plan.ports.web_ui);
+    const running = await startProcess({
+      command: binary,
+      args: devServerArguments(plan, { port, uiPort, dbFile: wish.dbFile }),
+      logFile: wish.logFile,
+      endsBy: 'SIGINT',
+    });
+    const address = `127.0.0.1:${port}`;
+    const failure = await untilReady(running, address, plan);
+    if (failure === null) {
+      const { pid, ended, stop, kill } = running;
+      const uiUrl = `http://127.0.0.1:${uiPort}`;
+      return { address, namespace: plan.namespace, uiUrl, port, uiPort, pid, ended, stop, kill };
+    }
+    await running.kill();
+    const log = tailOf(wish.logFile);
+    // Somebody else may have taken a port in the moment between.
+    if (tries < 3 && /address already in use|can't set frontend port/i.test(log)) continue;
+    const full = /no space left|disk is full/i.test(log);
+    const reason = full ? 'the disk is full; free some and start again' : failure;
+    throw new Error(`Temporal did not start: ${reason}\n${log}`);
+  }
+}
+
+/** Null once the service answers with its namespace and all search attributes, else why it doesn't. */
+async function untilReady(
+  running: RunningProcess,
+  address: string,
+  plan: TemporalPlan,
+): Promise<string | null> {
+  let ending: Ending | null = null;
+  void running.ended.then((how) => (ending = how));
+  const limit = Date.now() + 60_000;
+  for (;;) {
+    // Asked before its port is open, a client would wait a whole second before it asks again.
+    const failure = (await listens(address))
+      ? await whatIsMissing(address, plan).catch((error: Error) => error.message)
+      : 'nothing listens on its port';
+    if (failure === null) return null;
+    if (ending !== null) return `it ended ${inWords(ending)}`;
+    if (Date.now() > limit) return failure;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+function listens(address: string): Promise<boolean> {
+  const [host = '', port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) });
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+async function whatIsMissing(address: string, plan: TemporalPlan): Promise<string | null> {
+  const connection = await Connection.connect({ address, connectTimeout: 1_000 });
+  try {
+    await connection.workflowService.describeNamespace({ namespace: plan.namespace });
+    const known = await connection.operatorService.listSearchAttributes({ namespace: plan.namespace });
+    const missing = Object.keys(plan.search_attributes).filter((name) => !(name in known.customAttributes));
+    return missing.length === 0 ? null : `the search attributes ${missing.join(', ')} are missing`;
+  } finally {
+    await connection.close();
+  }
+}

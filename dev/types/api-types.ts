@@ -1,0 +1,38 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import openapiTS, { astToString } from 'openapi-typescript';
+import { allRoutes } from '../../src/api/app.ts';
+import type { Dependencies } from '../../src/api/dependencies.ts';
+import { openApiDocument } from '../../src/api/http/openapi.ts';
+
+/**
+ * The OpenAPI document of the routes with one of these tags, of all where none are named. No service is needed: routes
+ * are only described here, and nothing of what they would work with is touched.
+ */
+export function describedApi(tags?: readonly string[]) {
+  const routes = allRoutes({} as Dependencies);
+  return openApiDocument(
+    routes.filter(({ tag }) => tags?.includes(tag) ?? true),
+    '',
+  );
+}
+
+/** TypeScript for an OpenAPI 3.1 document: what its schemas, parameters and answers look like. */
+export async function typesOf(document: unknown): Promise<string> {
+  return astToString(await openapiTS(JSON.stringify(document), { defaultNonNullable: false }));
+}
+
+/** Writes a file that is made from others. It stays untouched where nothing has changed. */
+export function writeMade(file: string, text: string): void {
+  if (textOf(file) === text) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeClientTypes } from './client-types.ts';
+import { checkout, inCheckout } from '../common/paths.ts';
+
+/* `npm run client`: builds the client package for TypeScript and packs it, ready to be installed or published. */
+
+const SOURCE = inCheckout('clients', 'typescript');
+
+/**
+ * Compiles the package into a folder: JavaScript modules and their types.
+ * @throws what the compiler says of an error
+ */
+async function buildClient(folder: string): Promise<void> {
+  await writeClientTypes();
+  rmSync(folder, { recursive: true, force: true });
+  const compiler = inCheckout('node_modules', '@typescript', 'native', 'bin', 'tsc');
+  run(process.execPath, [compiler, '-p', SOURCE, '--outDir', folder]);
+  // The compiler leaves the types' imports as they are in the sources, which are not in the package.
+  for (const file of globSync('**/*.d.ts', { cwd: folder })) {
+    const path = join(folder, file);
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(['"]\.{1,2}\/[^'"]*)\.ts(['"])/g, '$1.js$2'));
+  }
+}
+
+/**
+ * Builds the package away from the checkout, so that several may do it at once, and packs it.
+ * @returns the tarball's path below `folder`
+ */
+export async function packClient(folder: string): Promise<string> {
+  const stage = mkdtempSync(join(tmpdir(), 'baton-client-'));
+  try {
+    await buildClient(join(stage, 'dist'));
+    const description = JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    const { version } = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8')) as { version: string };
+    // Scripts are for the checkout; the version is the service's.
+    const published: Record<string, unknown> = { ...description, version };
+    delete published['scripts'];
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+    copyFileSync(join(SOURCE, 'README.md'), join(stage, 'README.md'));
+    const told = run('npm', ['pack', '--json', '--pack-destination', folder], stage);
+    return join(folder, fileNameIn(JSON.parse(told)));
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** npm names what it packed in a list, or by the package's name. */
+function fileNameIn(told: unknown): string {
+  const [packed] = Object.values(told as Record<string, { filename: string }>);
+  if (packed === undefined) throw new Error('npm packed nothing');
+  return packed.filename;
+}
+
+function run(command: string, words: readonly string[], cwd = checkout): string {
+  try {
+    return execFileSync(command, words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${command} ${words.join(' ')} failed:\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+if (import.meta.main) {
+  // `dist` is what `npm pack` in the package's folder asks for.
+  if (process.argv[2] === 'dist') await buildClient(join(SOURCE, 'dist'));
+  else console.log(await packClient(process.argv[2] ?? SOURCE));
+}

@@ -1,0 +1,29 @@
+import { Agent, fetch as fetchWith } from 'undici';
+import { getCACertificates } from 'node:tls';
+import type { JoinByDomain } from '../../../database/people/openid.ts';
+import { createOpenIdProvider, type OpenIdProvider, type OpenIdSettings } from '../../../security/openid.ts';
+
+/** What signing in at a provider needs. */
+export type OpenIdMeans = { name: string; provider: OpenIdProvider; joining: JoinByDomain | null };
+
+type OpenIdPlan = Pick<OpenIdMeans, 'name' | 'joining'> &
+  Pick<OpenIdSettings, 'issuer' | 'clientId' | 'clientSecret'>;
+
+/** The provider that is configured; `ca` is trusted beside the usual certificates. */
+export function createOpenIdMeans(
+  { name, joining, issuer, clientId, clientSecret }: OpenIdPlan,
+  { baseUrl, ca, clock }: { baseUrl: string; ca: string | null; clock: () => Date },
+): OpenIdMeans {
+  // The provider must know this address.
+  const redirectUri = `${baseUrl}/api/v1/openid/callback`;
+  const settings = { issuer, clientId, clientSecret, redirectUri };
+  const trusting = ca === null ? {} : { fetch: fetchTrusting(ca) };
+  return { name, joining, provider: createOpenIdProvider({ ...settings, ...trusting }, clock) };
+}
+
+function fetchTrusting(ca: string): NonNullable<OpenIdSettings['fetch']> {
+  const dispatcher = new Agent({ connect: { ca: [...getCACertificates('default'), ca] } });
+  return async (url, options) => {
+    return await fetchWith(url, { ...options, dispatcher } as Parameters<typeof fetchWith>[1]);
+  };
+}

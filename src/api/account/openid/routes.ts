@@ -1,0 +1,144 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { OPENID_SIGN_IN_MS } from '../../../domain/common/limits.ts';
+import { createRateLimiter, type RateLimiter } from '../../../domain/common/rate-limiter.ts';
+import type { SignInProblem } from '../../../domain/people/sign-in-problems.ts';
+import { signInByOpenId } from '../../../database/people/openid.ts';
+import { isDatabaseOutage } from '../../../database/common/outage.ts';
+import { OpenIdFailure } from '../../../security/openid.ts';
+import { returnPlace } from '../../../security/return-place.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { shownAs } from '../../http/fields.ts';
+import { route, type Answer, type Route } from '../../http/route.ts';
+import { planSession } from '../session/begin.ts';
+import { dropCookie, keepCookie, keptSignIn } from './browser.ts';
+import { visitorOf } from './visitor.ts';
+
+const PATH = '/api/v1/openid';
+const tag = 'session';
+
+/** One value; a browser that brings several is not judged here. */
+const parameter = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .meta(shownAs({ type: 'string' }));
+
+const FOUND = {
+  302: {
+    description: 'To the provider, to the wanted page, or to `/sign-in?problem=<code>`',
+    headers: { Location: 'Where to', 'Set-Cookie': 'The sign-in under way, or the session; HttpOnly' },
+  },
+};
+
+/**
+ * Signing in at an OpenID provider. Both addresses are for browsers, which they always send on: failures lead to the
+ * sign-in page, which says them in words.
+ */
+export function openIdRoutes(deps: Dependencies): Route[] {
+  const perMinute = deps.signInsPerMinute;
+  const rate = { name: 'openid', perSecond: perMinute / 60, burst: perMinute };
+  return [
+    begin(deps),
+    finish(
+      deps,
+      createRateLimiter(rate, () => deps.clock()),
+    ),
+  ];
+}
+
+function begin(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${PATH}/sign-in`,
+    operationId: 'beginOpenIdSignIn',
+    tag,
+    summary: 'Sign in at the OpenID provider (for browsers)',
+    access: { kind: 'public' },
+    query: z.looseObject({ to: parameter.describe('The page of this service to come back to: a path') }),
+    answers: FOUND,
+    handle: async ({ query: { to } }) =>
+      await guarded(deps, to, async () => {
+        const place = returnPlace(to);
+        if (!deps.openId) return toSignIn(deps, 'openid_off', place);
+        const { url, secrets } = await deps.openId.provider.begin();
+        const until = deps.clock().getTime() + OPENID_SIGN_IN_MS;
+        const cookie = keepCookie(deps.baseUrl, deps.sealing, { ...secrets, place, until });
+        return { status: 302, headers: { Location: url, 'Set-Cookie': cookie } };
+      }),
+  });
+}
+
+function finish(deps: Dependencies, limiter: RateLimiter): Route {
+  return route({
+    method: 'get',
+    path: `${PATH}/callback`,
+    operationId: 'finishOpenIdSignIn',
+    tag,
+    summary: 'Where the OpenID provider sends browsers back to',
+    access: { kind: 'public' },
+    // Counted below, so that too many are told on the sign-in page, too.
+    limit: 'none',
+    query: z.looseObject({ code: parameter, state: parameter, error: parameter }),
+    answers: FOUND,
+    async handle({ query, headers, address }) {
+      if (!limiter.take(address).granted) return toSignIn(deps, 'rate_limited', '/');
+      const state = typeof query.state === 'string' ? query.state : '';
+      const now = deps.clock();
+      const { baseUrl, sealing } = deps;
+      const attempt = keptSignIn(headers, { baseUrl, sealing, state, now });
+      if (!attempt) return toSignIn(deps, deps.openId ? 'openid_expired' : 'openid_off', '/');
+      const answer = await guarded(
+        deps,
+        attempt.place,
+        async () => await redeem(deps, query, attempt, { headers, address }),
+      );
+      return withCookie(answer, dropCookie(baseUrl, state));
+    },
+  });
+}
+
+type Attempt = NonNullable<ReturnType<typeof keptSignIn>>;
+
+async function redeem(
+  deps: Dependencies,
+  query: Record<string, unknown>,
+  { place, ...secrets }: Attempt,
+  request: { headers: IncomingHttpHeaders; address: string },
+): Promise<Answer> {
+  if (!deps.openId) return toSignIn(deps, 'openid_off', place);
+  const { provider, joining } = deps.openId;
+  const given = Object.entries(query).filter(([, value]) => typeof value === 'string') as [string, string][];
+  const person = await provider.finish(new URLSearchParams(given), secrets);
+  const { plan: session, cookie } = planSession(deps, request);
+  const visitor = visitorOf(person);
+  const done = await signInByOpenId(deps.database, { visitor, joining, session, now: session.now });
+  if (typeof done === 'string') return toSignIn(deps, done, place);
+  return { status: 302, headers: { Location: deps.baseUrl + place, 'Set-Cookie': cookie } };
+}
+
+/** What goes wrong is told on the sign-in page, in words, and in the log, in full. */
+async function guarded(deps: Dependencies, to: unknown, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem === null) throw error;
+    deps.log.warn({ problem, reason: (error as Error).message }, 'a sign-in at the OpenID provider failed');
+    return toSignIn(deps, problem, returnPlace(to));
+  }
+}
+
+function problemOf(error: unknown): SignInProblem | null {
+  if (error instanceof OpenIdFailure) return error.code;
+  return isDatabaseOutage(error) ? 'unavailable' : null;
+}
+
+function toSignIn({ baseUrl }: Dependencies, problem: SignInProblem, place: string): Answer {
+  const search = new URLSearchParams({ problem, ...(place === '/' ? {} : { to: place }) });
+  return { status: 302, headers: { Location: `${baseUrl}/sign-in?${search.toString()}` } };
+}
+
+function withCookie(answer: Answer, cookie: string): Answer {
+  const before = answer.headers?.['Set-Cookie'] ?? [];
+  return { ...answer, headers: { ...answer.headers, 'Set-Cookie': [before, cookie].flat() } };
+}

@@ -1,0 +1,55 @@
+import { passwordChange } from '../../domain/people/person-fields.ts';
+import { changePassword, passwordHashOf } from '../../database/people/passwords.ts';
+import { hashPassword, verifyPassword } from '../../security/passwords.ts';
+import { newSessionToken, sessionCookie } from '../../security/sessions.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+
+/** Changing one's own password. */
+export function passwordRoutes(deps: Dependencies): Route[] {
+  return [
+    route({
+      method: 'put',
+      path: '/api/v1/me/password',
+      operationId: 'changePassword',
+      tag: 'session',
+      summary: 'Change your password; all your other sessions end',
+      description:
+        'This session goes on under a new cookie, so that a copy of the old one is worth nothing any more. ' +
+        'A wrong `current_password` is 422, and counts like one of a sign-in.',
+      access: { kind: 'person', least: 'viewer' },
+      limit: 'sign_in',
+      body: passwordChange,
+      answers: { 204: { description: 'Changed', headers: { 'Set-Cookie': 'The session, HttpOnly' } } },
+      problems: ['invalid_state'],
+      async handle({ caller: { userId, workspaceId, sessionId, email }, body }) {
+        const { current_password: current, new_password: wanted } = body;
+        const oldHash = await passwordHashOf(deps.database, userId);
+        if (oldHash === null) {
+          throw new Problem(
+            'invalid_state',
+            'You sign in without a password of this service; there is none to change.',
+          );
+        }
+        const isRight = await deps.passwordAttempts.judge(email, () => verifyPassword(current, oldHash));
+        if (!isRight) throw wrong('/current_password', '`current_password` is wrong.');
+        if (current.normalize('NFC') === wanted.normalize('NFC')) {
+          throw wrong('/new_password', '`new_password` is the one you have.');
+        }
+        const { value, hash: tokenHash } = newSessionToken();
+        const newHash = await hashPassword(wanted);
+        const now = deps.clock();
+        const plan = { userId, workspaceId, sessionId, oldHash, newHash, tokenHash, now };
+        if (!(await changePassword(deps.database, plan))) {
+          throw new Problem('conflict', 'Your password was changed elsewhere in this moment; sign in again.');
+        }
+        return { status: 204, headers: { 'Set-Cookie': sessionCookie(deps.baseUrl, value) } };
+      },
+    }),
+  ];
+}
+
+function wrong(pointer: string, message: string): Problem {
+  return new Problem('validation_failed', message, { errors: [{ pointer, code: 'not_allowed', message }] });
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { MAX_EMAIL_LENGTH } from '../../../domain/common/limits.ts';
+import { findForSignIn } from '../../../database/people/members.ts';
+import { endSession, startSession } from '../../../database/people/sessions.ts';
+import { verifyPassword } from '../../../security/passwords.ts';
+import { sessionCookie } from '../../../security/sessions.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { refused } from '../../http/authentication.ts';
+import { demandOwnPage } from '../../http/own-page.ts';
+import { route, type Route } from '../../http/route.ts';
+import { givenPassword } from '../../../domain/people/person-fields.ts';
+import { planSession, presentSigned, sessionAnswer, signedIn } from './begin.ts';
+import { accountOf } from './password-attempts.ts';
+
+const PATH = '/api/v1/session';
+
+const signIn = z
+  .strictObject({ email: z.string().max(MAX_EMAIL_LENGTH), password: givenPassword })
+  .meta({ id: 'SignIn' });
+
+/** Signing in and out (docs/http-api.md): a session cookie for people. */
+export function sessionRoutes(deps: Dependencies): Route[] {
+  return [start(deps), read(deps), end(deps)];
+}
+
+function start(deps: Dependencies): Route {
+  return route({
+    method: 'post',
+    path: PATH,
+    operationId: 'signIn',
+    tag: 'session',
+    summary: 'Sign in with e-mail and password',
+    access: { kind: 'public' },
+    limit: 'sign_in',
+    body: signIn,
+    answers: {
+      201: { description: 'Signed in', schema: signedIn, headers: { 'Set-Cookie': 'The session, HttpOnly' } },
+    },
+    problems: ['unauthenticated', 'forbidden'],
+    async handle({ body: { email, password }, headers, address }) {
+      demandOwnPage(deps.baseUrl, headers);
+      const person = await findForSignIn(deps.database, accountOf(email));
+      const hash = person?.passwordHash ?? null;
+      const right = await deps.passwordAttempts.judge(email, () => verifyPassword(password, hash));
+      if (!person || !right) throw refused('E-mail or password is wrong.');
+      const { userId, workspaceId } = person;
+      const { plan, cookie } = planSession(deps, { headers, address });
+      const started = await startSession(deps.database, { ...plan, userId, workspaceId, passwordHash: hash });
+      // The password was changed in this moment.
+      if (!started) throw refused('E-mail or password is wrong.');
+      return await sessionAnswer(deps, plan, cookie);
+    },
+  });
+}
+
+function read(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: PATH,
+    operationId: 'readSession',
+    tag: 'session',
+    summary: 'Who is signed in',
+    access: { kind: 'person', least: 'viewer' },
+    answers: { 200: { description: 'The session', schema: signedIn } },
+    handle: async ({ caller }) => ({
+      status: 200,
+      body: await presentSigned(deps, {
+        user_id: caller.userId,
+        email: caller.email,
+        name: caller.name,
+        workspace_id: caller.workspaceId,
+        role: caller.role,
+        expires_at: caller.expiresAt,
+      }),
+    }),
+  });
+}
+
+function end(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: PATH,
+    operationId: 'signOut',
+    tag: 'session',
+    summary: 'Sign out',
+    access: { kind: 'person', least: 'viewer' },
+    answers: { 204: { description: 'Signed out', headers: { 'Set-Cookie': 'Takes the cookie away' } } },
+    async handle({ caller: { sessionId: id, userId, workspaceId } }) {
+      await endSession(deps.database, { id, userId, workspaceId, now: deps.clock() });
+      return { status: 204, headers: { 'Set-Cookie': sessionCookie(deps.baseUrl, null) } };
+    },
+  });
+}

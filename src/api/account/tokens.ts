@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { findProject } from '../../database/people/projects.ts';
+import type { TokenSubject } from '../../domain/people/access.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Caller } from '../http/caller.ts';
+import { memberProblem, timestamp, uuid } from '../http/fields.ts';
+import { Problem } from '../http/problem.ts';
+import { route, type Route } from '../http/route.ts';
+
+const request = z
+  .strictObject({
+    project_id: uuid.optional().describe("Needed with a session; with a key it is the key's own"),
+  })
+  .meta({ id: 'TokenRequest' });
+
+const issued = z
+  .strictObject({ token: z.string(), token_type: z.literal('Bearer'), expires_at: timestamp })
+  .meta({ id: 'Token' });
+
+/** Short-lived JWTs for one project (docs/channel.md), as a browser puts them into the WebSocket's address. */
+export function tokenRoutes(deps: Dependencies): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: '/api/v1/tokens',
+      operationId: 'createToken',
+      tag: 'token',
+      summary: 'Make a token of 15 minutes for one project',
+      access: { kind: 'credential', scope: null },
+      body: request,
+      bodyOptional: true,
+      idempotent: true,
+      answers: { 201: { description: 'The token', schema: issued } },
+      problems: ['project_not_allowed'],
+      async handle({ caller, body }) {
+        const { workspaceId, scopes } = caller;
+        const projectId = await projectFor(deps, caller, body?.project_id);
+        const subject = subjectOf(caller);
+        const { token, expiresAt } = await deps.tokens.issue({ subject, workspaceId, projectId, scopes });
+        return { status: 201, body: { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() } };
+      },
+    }),
+  ];
+}
+
+async function projectFor(deps: Dependencies, caller: Caller, wanted: string | undefined): Promise<string> {
+  if (caller.kind !== 'person') {
+    if (wanted === undefined || wanted === caller.projectId) return caller.projectId;
+  } else {
+    if (wanted === undefined) {
+      const { message } = memberProblem('required', '`project_id` is required with a session.');
+      throw new Problem('validation_failed', message, {
+        errors: [{ pointer: '/project_id', code: 'required', message }],
+      });
+    }
+    const project = await findProject(deps.database, wanted);
+    if (project?.workspace_id === caller.workspaceId) return wanted;
+  }
+  throw new Problem('project_not_allowed', 'The project is not one that this credential may use.');
+}
+
+/** A token makes no token: it would live for ever. */
+function subjectOf(caller: Caller): TokenSubject {
+  if (caller.kind === 'token') throw new Problem('forbidden', 'A token can not make another one.');
+  return caller.kind === 'key' ? `key:${caller.keyId}` : `user:${caller.userId}`;
+}

@@ -1,0 +1,37 @@
+import { sql } from 'kysely';
+import { statements, type Database } from '../database.ts';
+
+/** How much is to be started in Temporal again. */
+export type TakenUp = { groups: number; retries: number };
+
+/**
+ * Has everything of webhooks that is not done begun in Temporal again, under ids that it has never heard of, whatever it
+ * holds: groups of events get another id, retries another generation, so that what is left of the old ones does nothing.
+ * The reconciler starts both within seconds.
+ */
+export async function takeUpAgain(database: Database): Promise<TakenUp> {
+  const { rows } = await sql<TakenUp>`
+    with old_group as (
+      update event_groups set done_at = now() where done_at is null returning id
+    ), anew as materialized (
+      select id, gen_random_uuid() as new_id from old_group
+    ), new_group as (
+      insert into event_groups (id, created_at) select new_id, now() from anew returning id
+    ), moved as (
+      update events set group_id = anew.new_id from anew where events.group_id = anew.id returning seq
+    ), retry as (
+      update deliveries set generation = generation + 1, retry_started = false
+      where status = 'retrying' returning id
+    )
+    select (select count(*)::integer from new_group) as groups, (select count(*)::integer from retry) as retries
+  `.execute(statements(database));
+  return rows[0] ?? { groups: 0, retries: 0 };
+}
+
+/** Which of these are runs. */
+export async function runsAmong(database: Database, ids: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`
+    select id from task_runs where id = any(${[...ids]}::uuid[])
+  `.execute(statements(database));
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import { ACTIVE_STATES } from '../../domain/tasks/task-states.ts';
+import { statements, type Database } from '../database.ts';
+import { runPrepared } from './prepared.ts';
+
+/** States of runs that have not ended. */
+const OPEN_STATES = [...ACTIVE_STATES, 'paused'] as const;
+const WEBHOOK_STATUSES = ['active', 'failing', 'inactive', 'disabled'] as const;
+const WAITING_STATUSES = ['pending', 'retrying', 'held'] as const;
+/** More than this of one webhook are not counted on: a figure may not cost more the worse things are. */
+const MOST_COUNTED = 10_000;
+
+type Row = {
+  what: 'task' | 'webhook' | 'delivery' | 'callback' | 'group' | 'oldest';
+  of: string | null;
+  count: number;
+};
+
+/**
+ * How much of everything waits or is under way, in one statement that goes by indexes of what is not done: its cost does
+ * not grow with what is stored. Every state stands there, with 0 where there is none.
+ */
+export async function storedFigures(database: Database) {
+  const statement = sql<Row>`
+    select 'task' as what, state as of, count(*)::float8 as count
+    from task_runs where completed_at is null group by state
+    union all
+    select 'callback', null, count(*)::float8 from task_runs where callback_status = 'pending' and completed_at is not null
+    union all
+    select 'webhook', case when disabled_at is not null then 'disabled' when not active then 'inactive'
+      when consecutive_failures > 0 then 'failing' else 'active' end, count(*)::float8
+    from webhooks where deleted_at is null group by 2
+    union all
+    select 'delivery', waiting.status, sum(found.count)::float8
+    from webhooks w cross join unnest(${[...WAITING_STATUSES]}::text[]) as waiting (status)
+    cross join lateral (
+      select count(*) from (
+        select from deliveries d
+        where d.webhook_id = w.id and d.status = waiting.status and d.status <> 'succeeded'
+        limit ${MOST_COUNTED}::integer
+      ) as counted
+    ) as found
+    where w.deleted_at is null group by 2
+    union all
+    select 'group', null, count(*)::float8 from event_groups where done_at is null
+    union all
+    select 'oldest', null, coalesce(extract(epoch from now() - min(created_at)), 0)::float8
+    from event_groups where done_at is null
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  const single = (what: Row['what']) => rows.find((row) => row.what === what)?.count ?? 0;
+  return {
+    tasks: counted(rows, 'task', OPEN_STATES),
+    webhooks: counted(rows, 'webhook', WEBHOOK_STATUSES),
+    deliveriesWaiting: counted(rows, 'delivery', WAITING_STATUSES),
+    callbacksWaiting: single('callback'),
+    groupsWaiting: single('group'),
+    groupsOldestSeconds: Math.max(0, single('oldest')),
+  };
+}
+
+function counted(rows: readonly Row[], what: Row['what'], names: readonly string[]): Record<string, number> {
+  const found = rows.filter((row) => row.what === what);
+  return Object.fromEntries(names.map((name) => [name, found.find(({ of }) => of === name)?.count ?? 0]));
+}
+
+/** Connections of this process's pool: at work, at rest; and who waits for one. */
+export async function poolFigures(
+  database: Database,
+): Promise<{ busy: number; idle: number; waiting: number }> {
+  const pool = await database.em.getConnection().getNativeClient();
+  const { totalCount, idleCount, waitingCount } = pool;
+  return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+}

@@ -1,0 +1,207 @@
+import { sql, type RawBuilder } from 'kysely';
+import { derivedUuid } from './ids.ts';
+import { statements, type Database } from '../database.ts';
+
+/*
+ * Removal of what is kept no longer, batch by batch. Ids of deliveries and groups begin with their time, and the seq of
+ * events grows with it, so that the oldest rows are found by the primary keys alone, without an index that every
+ * delivery would have to pay for. What is erased inside of rows is found by a mark of how far that has come.
+ */
+
+/** Everything older than `before`, at most `limit` rows, from `after` on: where the batch before came to; null at first. */
+export type Span = { before: Date; after: string | null; limit: number };
+
+/** What one batch has done: how many rows, and where the next one goes on; null when this was the last. */
+export type Batch = { rows: number; next: string | null };
+
+/** One step of the removal: makes one batch of it. */
+export type Removal = (database: Database, span: Span) => Promise<Batch>;
+
+/**
+ * Erases the payloads of old events, and the words of them that the log is searched by. Goes on until the first event
+ * that is not old: those of several processes may be out of order by a little.
+ */
+export const eraseEventPayloads: Removal = async (database, { before, after, limit }) => {
+  const from = after ?? (await markOf(database, 'events')) ?? '0';
+  const range = await firstKeys(database, {
+    keys: sql`
+      select seq as key from (
+        select seq, bool_and(received_at < ${before}::timestamptz) over (order by seq) as old
+        from (select seq, received_at from events where seq > ${from}::bigint order by seq limit ${limit}) as next
+      ) as judged where old`,
+    limit,
+  });
+  return await doBatch(
+    database,
+    range,
+    'events',
+    (last) => sql`
+    update events set body = null, words = id || ' ' || event
+    where seq > ${from}::bigint and seq <= ${last}::bigint and body is not null`,
+  );
+};
+
+/** Erases what was answered to the attempts of old deliveries. */
+export const eraseAnswers: Removal = async (database, { before, after, limit }) => {
+  const from = after ?? (await markOf(database, 'answers')) ?? NIL;
+  const range = await firstKeys(database, {
+    keys: sql`
+      select delivery_id::text as key from delivery_attempts
+      where delivery_id > ${from}::uuid and delivery_id < ${idAt(before)}::uuid
+      order by delivery_id limit ${limit}`,
+    limit,
+  });
+  return await doBatch(
+    database,
+    range,
+    'answers',
+    (last) => sql`
+    update delivery_attempts set response_headers = null, response_body = null
+    where delivery_id > ${from}::uuid and delivery_id <= ${last}::uuid
+      and (response_headers is not null or response_body is not null)`,
+  );
+};
+
+/** Removes old deliveries that were skipped and never sent. */
+export const removeSkipped: Removal = async (database, { before, after, limit }) => {
+  const from = after ?? NIL;
+  const never = sql`status = 'skipped' and attempts_count = 0`;
+  const range = await firstKeys(database, {
+    keys: sql`
+      select id::text as key from deliveries
+      where ${never} and id > ${from}::uuid and id < ${idAt(before)}::uuid order by id limit ${limit}`,
+    limit,
+  });
+  return await doBatch(
+    database,
+    range,
+    null,
+    (last) => sql`
+    delete from deliveries where ${never} and id > ${from}::uuid and id <= ${last}::uuid`,
+  );
+};
+
+/** Removes old deliveries with their attempts. */
+export const removeDeliveries: Removal = (database, span) => removeByTime(database, 'deliveries', span);
+
+/** Removes the groups that old events came in with. */
+export const removeGroups: Removal = (database, span) => removeByTime(database, 'event_groups', span);
+
+/** Removes old events; their deliveries are older still, and gone. */
+export const removeEvents: Removal = async (database, { before, after, limit }) => {
+  const from = after ?? '0';
+  const range = await firstKeys(database, {
+    keys: sql`
+      select seq as key from (
+        select seq, received_at from events where seq > ${from}::bigint order by seq limit ${limit}
+      ) as next where received_at < ${before}::timestamptz`,
+    limit,
+  });
+  return await doBatch(
+    database,
+    range,
+    null,
+    (last) => sql`
+    delete from events
+    where seq > ${from}::bigint and seq <= ${last}::bigint and received_at < ${before}::timestamptz`,
+  );
+};
+
+/** Removes old notifications, read or not. */
+export const removeNotifications: Removal = async (database, { before, limit }) =>
+  await removeFew(
+    database,
+    limit,
+    sql`
+    delete from notifications where id in (
+      select id from notifications where created_at < ${before}::timestamptz order by created_at limit ${limit})`,
+  );
+
+/** Removes webhooks that were deleted long ago and have no delivery left. */
+export const removeDeletedWebhooks: Removal = async (database, { before, limit }) =>
+  await removeFew(
+    database,
+    limit,
+    sql`
+    delete from webhooks where id in (
+      select id from webhooks where deleted_at < ${before}::timestamptz
+        and not exists (select from deliveries where webhook_id = webhooks.id)
+      limit ${limit})`,
+  );
+
+/** Removes rows whose `id` begins with their time. */
+async function removeByTime(
+  database: Database,
+  table: 'deliveries' | 'event_groups',
+  { before, after, limit }: Span,
+): Promise<Batch> {
+  const from = after ?? NIL;
+  const rows = sql`from ${sql.raw(table)} where id > ${from}::uuid`;
+  const range = await firstKeys(database, {
+    keys: sql`select id::text as key ${rows} and id < ${idAt(before)}::uuid order by id limit ${limit}`,
+    limit,
+  });
+  return await doBatch(database, range, null, (last) => sql`delete ${rows} and id <= ${last}::uuid`);
+}
+
+/** The last key of a batch, null where nothing is left to do, and whether more may follow. */
+type Range = { last: string | null; isMore: boolean };
+
+/**
+ * Finds where a batch ends. It is then done by that bound, not by a list of keys: a range of a key is read by its index
+ * whatever the planner thinks of the table's size.
+ */
+async function firstKeys(
+  database: Database,
+  { keys, limit }: { keys: RawBuilder<unknown>; limit: number },
+): Promise<Range> {
+  const { rows } = await sql<{ found: string; last: string | null }>`
+    select count(*) as found, max(key)::text as last from (${keys}) as keys`.execute(statements(database));
+  const { found = '0', last = null } = rows[0] ?? {};
+  return { last, isMore: Number(found) >= limit };
+}
+
+/** Does a batch up to its last key, and moves the mark where the batch has one. */
+async function doBatch(
+  database: Database,
+  { last, isMore }: Range,
+  mark: MarkName | null,
+  change: (last: string) => RawBuilder<unknown>,
+): Promise<Batch> {
+  if (last === null) return { rows: 0, next: null };
+  const rows = await changed(database, change(last));
+  if (mark !== null) await setMark(database, mark, last);
+  return { rows, next: isMore ? last : null };
+}
+
+/** Removes rows of which there are never many. */
+async function removeFew(database: Database, limit: number, removal: RawBuilder<unknown>): Promise<Batch> {
+  const rows = await changed(database, removal);
+  return { rows, next: rows < limit ? null : '' };
+}
+
+async function changed(database: Database, statement: RawBuilder<unknown>): Promise<number> {
+  const { numAffectedRows = 0n } = await statement.execute(statements(database));
+  return Number(numAffectedRows);
+}
+
+type MarkName = 'events' | 'answers';
+
+async function markOf(database: Database, name: MarkName): Promise<string | null> {
+  const result = await sql<{ reached: string }>`
+    select reached from retention_marks where name = ${name}`.execute(statements(database));
+  return result.rows[0]?.reached ?? null;
+}
+
+async function setMark(database: Database, name: MarkName, reached: string): Promise<void> {
+  await sql`
+    insert into retention_marks (name, reached) values (${name}, ${reached})
+    on conflict (name) do update set reached = excluded.reached`.execute(statements(database));
+}
+
+const NIL = '00000000-0000-0000-0000-000000000000';
+
+/** The least id of a time. */
+function idAt(time: Date): string {
+  return `${derivedUuid(time, '').slice(0, 13)}-0000-0000-000000000000`;
+}

@@ -1,0 +1,84 @@
+import { sql, type RawBuilder } from 'kysely';
+import { statements, type Database } from '../database.ts';
+
+/** A sealed value with what it belongs to. */
+export type SealedValue = { of: 'webhook' | 'run'; id: string; sealed: string };
+
+/**
+ * One sealed value of each key that secrets of webhooks are sealed with, and that of the newest run: enough to know
+ * whether the configured keys are the right ones.
+ */
+export async function sealedSamples(database: Database): Promise<SealedValue[]> {
+  const { rows } = await sql<SealedValue>`
+    (select distinct on (split_part(sealed, '.', 2)) 'webhook' as "of", id, sealed
+     from (select id, secret as sealed from webhooks where secret is not null
+           union all
+           select id, previous_secret from webhooks where previous_secret is not null) as webhook
+     order by split_part(sealed, '.', 2), id desc)
+    union all
+    (select 'run', id, callback_secret from task_runs order by id desc limit 1)
+  `.execute(statements(database));
+  return rows;
+}
+
+/** The columns that hold sealed text. */
+export const SEALED_COLUMNS = [
+  'webhooks.secret',
+  'webhooks.previous_secret',
+  'task_runs.callback_secret',
+  'idempotency_keys.answer',
+] as const;
+export type SealedColumn = (typeof SEALED_COLUMNS)[number];
+
+/** A sealed text and the row it stands in: an id, and for idempotency keys what the caller named. */
+export type SealedText = { id: string; key: string; sealed: string };
+
+/** Table, column and what tells its rows apart, as an id and a text. */
+const PLACES: Record<SealedColumn, { table: string; column: string; id: string; key: RawBuilder<string> }> = {
+  'webhooks.secret': { table: 'webhooks', column: 'secret', id: 'id', key: sql`''` },
+  'webhooks.previous_secret': { table: 'webhooks', column: 'previous_secret', id: 'id', key: sql`''` },
+  'task_runs.callback_secret': { table: 'task_runs', column: 'callback_secret', id: 'id', key: sql`''` },
+  'idempotency_keys.answer': {
+    table: 'idempotency_keys',
+    column: 'answer',
+    id: 'project_id',
+    key: sql.ref('key'),
+  },
+};
+
+/**
+ * The next `limit` texts of a column that are sealed with another key than `keyId`, in the order of their rows, after
+ * one of them.
+ */
+export async function sealedOtherwise(
+  database: Database,
+  column: SealedColumn,
+  { keyId, after, limit }: { keyId: string; after: Pick<SealedText, 'id' | 'key'> | null; limit: number },
+): Promise<SealedText[]> {
+  const { table, column: name, id, key } = PLACES[column];
+  const begin = after ?? { id: '00000000-0000-0000-0000-000000000000', key: '' };
+  const { rows } = await sql<SealedText>`
+    select ${sql.ref(id)} as id, ${key} as key, ${sql.ref(name)} as sealed from ${sql.table(table)}
+    where ${sql.ref(name)} is not null and split_part(${sql.ref(name)}, '.', 2) <> ${keyId}
+      and (${sql.ref(id)}, ${key}) > (${begin.id}::uuid, ${begin.key}::text)
+    order by 1, 2 limit ${limit}
+  `.execute(statements(database));
+  return rows;
+}
+
+/** Puts newly sealed texts in the place of the old ones, where those still stand; answers how many. */
+export async function replaceSealed(
+  database: Database,
+  column: SealedColumn,
+  texts: readonly (SealedText & { anew: string })[],
+): Promise<number> {
+  const { table, column: name, id, key } = PLACES[column];
+  const of = (member: 'id' | 'key' | 'sealed' | 'anew') => texts.map((text) => text[member]);
+  const { numAffectedRows } = await sql`
+    update ${sql.table(table)} set ${sql.ref(name)} = given.anew
+    from unnest(${of('id')}::uuid[], ${of('key')}::text[], ${of('sealed')}::text[], ${of('anew')}::text[])
+      as given (row_id, row_key, sealed, anew)
+    where ${sql.ref(id)} = given.row_id and ${key} = given.row_key and ${sql.ref(name)} = given.sealed
+  `.execute(statements(database));
+  return Number(numAffectedRows ?? 0);
+}

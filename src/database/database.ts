@@ -1,0 +1,18 @@
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
+import type { entities } from './entities.ts';
+
+/** An open database, as `connectDatabase` returns it. */
+export type Database = MikroORM<EntityManager, (typeof entities)[number][]>;
+
+const builders = new WeakMap<object, ReturnType<typeof newBuilder>>();
+
+function newBuilder(database: Pick<Database, 'em'>) {
+  return database.em.fork().getKysely();
+}
+
+/** The query builder for statements that an entity manager has no words for, or not fast ones; outside any transaction. */
+export function statements(database: Pick<Database, 'em'>) {
+  const builder = builders.get(database) ?? newBuilder(database);
+  builders.set(database, builder);
+  return builder;
+}

@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import { runPrepared } from '../common/prepared.ts';
+import { statements, type Database } from '../database.ts';
+
+/** `user:<id>` or `key:<id>`. */
+const PERSON_OR_KEY = /^(user|key):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/**
+ * How people read who did something, `user:<email>` or `key:<prefix>`, by the words that are stored of them. Who is
+ * gone, or is neither a person nor a key, stays as stored.
+ */
+export async function labelsOf(
+  database: Database,
+  actors: readonly string[],
+): Promise<(actor: string) => string> {
+  const known = new Set(actors);
+  const idsOf = (kind: string) => [...known].flatMap((actor) => idOf(actor, kind));
+  const [people, keys] = [idsOf('user'), idsOf('key')];
+  if (people.length + keys.length === 0) return (actor) => actor;
+  const { rows } = await runPrepared(
+    database,
+    sql<{ actor: string; label: string }>`
+      select 'user:' || id as actor, 'user:' || email as label from users where id = any(${people}::uuid[])
+      union all
+      select 'key:' || id, 'key:' || prefix from api_keys where id = any(${keys}::uuid[])
+    `.compile(statements(database)),
+  );
+  const labels = new Map(rows.map(({ actor, label }) => [actor, label]));
+  return (actor) => labels.get(actor) ?? actor;
+}
+
+function idOf(actor: string, kind: string): string[] {
+  const [, found, id] = PERSON_OR_KEY.exec(actor) ?? [];
+  return found === kind && id !== undefined ? [id] : [];
+}

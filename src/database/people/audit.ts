@@ -1,0 +1,59 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { AuditAction } from '../../domain/people/audit-actions.ts';
+import { AuditEntry } from './entities.ts';
+import type { Database } from '../database.ts';
+import type { InferEntity } from '@mikro-orm/core';
+
+export type AuditRow = InferEntity<typeof AuditEntry>;
+/** An entity manager, as a rule a transaction's. */
+export type EntityManager = Database['em'];
+
+/** Who did what to what; `detail` holds no secret. `actor` and `subject` look like `user:<id>` or `key:<id>`. */
+export type AuditNote = {
+  workspaceId: string;
+  actor: string;
+  action: AuditAction;
+  subject: string;
+  detail?: Record<string, unknown>;
+  at: Date;
+};
+
+/** Writes an entry; called with the entity manager of the transaction that makes the change itself. */
+export async function noteAudit(em: EntityManager, note: AuditNote): Promise<void> {
+  await em.insert(AuditEntry, {
+    id: randomUUIDv7(),
+    workspace_id: note.workspaceId,
+    actor: note.actor,
+    action: note.action,
+    subject: note.subject,
+    detail: note.detail ?? {},
+    at: note.at,
+  });
+}
+
+/** Which entries of a workspace's audit log a list holds. */
+export type AuditFilter = {
+  workspaceId: string;
+  actions?: readonly AuditAction[] | undefined;
+  /** As it is stored: `user:<id>`, `key:<id>` or `system`. */
+  actor?: string | undefined;
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  /** The id of the last row of the page before. */
+  cursor?: string | undefined;
+  limit: number;
+};
+
+/** A page of a workspace's audit log, newest first. */
+export async function listAudit(database: Database, filter: AuditFilter): Promise<AuditRow[]> {
+  const { workspaceId, actions, actor, createdAfter, createdBefore, cursor, limit } = filter;
+  const where = [
+    { workspace_id: workspaceId },
+    ...(actions ? [{ action: { $in: [...actions] } }] : []),
+    ...(actor === undefined ? [] : [{ actor }]),
+    ...(createdAfter ? [{ at: { $gte: createdAfter } }] : []),
+    ...(createdBefore ? [{ at: { $lt: createdBefore } }] : []),
+    ...(cursor === undefined ? [] : [{ id: { $lt: cursor } }]),
+  ];
+  return await database.em.fork().find(AuditEntry, { $and: where }, { orderBy: { id: 'desc' }, limit });
+}

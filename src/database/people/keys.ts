@@ -1,0 +1,187 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { LockMode, type InferEntity } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import type { Scope } from '../../domain/people/access.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
+import { statements, type Database } from '../database.ts';
+import { ApiKey } from './entities.ts';
+
+export type ApiKeyRow = InferEntity<typeof ApiKey>;
+
+/** A key that may be used now, as much of it as a request needs. */
+export type LivingKey = {
+  id: string;
+  workspace_id: string;
+  project_id: string;
+  name: string;
+  prefix: string;
+  scopes: Scope[];
+  expires_at: Date | null;
+};
+
+const LIVING_COLUMNS = [
+  'id',
+  'workspace_id',
+  'project_id',
+  'name',
+  'prefix',
+  'scopes',
+  'expires_at',
+] as const;
+
+/** The key with this hash or id, unless it is revoked or expired. One look-up in an index. */
+export async function findLivingKey(
+  database: Database,
+  by: { hash: string } | { id: string },
+): Promise<LivingKey | null> {
+  const [column, value] = 'hash' in by ? (['key_hash', by.hash] as const) : (['id', by.id] as const);
+  const row = await statements(database)
+    .selectFrom('api_keys')
+    .select([...LIVING_COLUMNS])
+    .where(column, '=', value as never)
+    .where('revoked_at', 'is', null)
+    .where(sql<boolean>`(expires_at is null or expires_at > now())`)
+    .executeTakeFirst();
+  if (!row) return null;
+  return { ...row, expires_at: row.expires_at === null ? null : new Date(row.expires_at) };
+}
+
+/** Notes when a key was last used. */
+export async function noteKeyUse(database: Database, id: string, at: Date): Promise<void> {
+  await database.em.fork().nativeUpdate(ApiKey, { id }, { last_used_at: at });
+}
+
+/** A page of a workspace's keys, newest first. */
+export async function listKeys(
+  database: Database,
+  page: { workspaceId: string; projectId?: string | undefined; cursor?: string | undefined; limit: number },
+): Promise<ApiKeyRow[]> {
+  return await database.em.fork().find(
+    ApiKey,
+    {
+      workspace_id: page.workspaceId,
+      ...(page.projectId ? { project_id: page.projectId } : {}),
+      ...(page.cursor ? { id: { $lt: page.cursor } } : {}),
+    },
+    { orderBy: { id: 'desc' }, limit: page.limit },
+  );
+}
+
+/** What is stored of a new key: its readable beginning and its hash, never the key. */
+export type StoredSecret = { prefix: string; hash: string };
+
+export type KeyPlan = {
+  secret: StoredSecret;
+  workspaceId: string;
+  projectId: string;
+  name: string;
+  scopes: Scope[];
+  actor: string;
+  expiresAt: Date | null;
+  now: Date;
+};
+
+/** Stores a key and its audit entry. */
+export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow> {
+  return await database.em.fork().transactional(async (em) => {
+    const row = await insertKey(em, plan);
+    await noteAudit(em, {
+      workspaceId: plan.workspaceId,
+      actor: plan.actor,
+      action: 'key.created',
+      subject: `key:${row.id}`,
+      detail: { prefix: row.prefix, name: plan.name, project_id: plan.projectId, scopes: plan.scopes },
+      at: plan.now,
+    });
+    return row;
+  });
+}
+
+/** Revokes a key of the workspace at once; null where there is none. A revoked one stays as it is. */
+export async function revokeKey(
+  database: Database,
+  which: { workspaceId: string; id: string; actor: string; now: Date },
+): Promise<ApiKeyRow | null> {
+  return await database.em.fork().transactional(async (em) => {
+    const row = await lockKey(em, which);
+    if (!row || row.revoked_at) return row;
+    row.revoked_at = which.now;
+    await noteAudit(em, {
+      workspaceId: which.workspaceId,
+      actor: which.actor,
+      action: 'key.revoked',
+      subject: `key:${row.id}`,
+      detail: { prefix: row.prefix, name: row.name },
+      at: which.now,
+    });
+    return row;
+  });
+}
+
+/**
+ * Makes a key with the same name, project, scopes and expiry in the place of another, which stays good until
+ * `oldUntil`. Answers null where there is no such key, `'dead'` where it is revoked, expired or replaced already.
+ */
+export async function rotateKey(
+  database: Database,
+  which: { workspaceId: string; id: string; actor: string; now: Date; oldUntil: Date; secret: StoredSecret },
+): Promise<ApiKeyRow | 'dead' | null> {
+  return await database.em.fork().transactional(async (em) => {
+    const old = await lockKey(em, which);
+    if (!old) return null;
+    if (old.revoked_at || old.replaced_by || (old.expires_at && old.expires_at <= which.now)) return 'dead';
+    const made = await insertKey(em, {
+      secret: which.secret,
+      workspaceId: old.workspace_id,
+      projectId: old.project_id,
+      name: old.name,
+      scopes: old.scopes,
+      actor: which.actor,
+      expiresAt: old.expires_at ?? null,
+      now: which.now,
+    });
+    old.replaced_by = made.id;
+    if (!old.expires_at || old.expires_at > which.oldUntil) old.expires_at = which.oldUntil;
+    await noteAudit(em, {
+      workspaceId: which.workspaceId,
+      actor: which.actor,
+      action: 'key.rotated',
+      subject: `key:${old.id}`,
+      detail: { prefix: old.prefix, replaced_by: made.id, old_until: which.oldUntil.toISOString() },
+      at: which.now,
+    });
+    return made;
+  });
+}
+
+async function lockKey(
+  em: EntityManager,
+  which: { workspaceId: string; id: string },
+): Promise<ApiKeyRow | null> {
+  const { workspaceId, id } = which;
+  return await em.findOne(
+    ApiKey,
+    { workspace_id: workspaceId, id },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+}
+
+async function insertKey(em: EntityManager, plan: KeyPlan): Promise<ApiKeyRow> {
+  const row = em.create(ApiKey, {
+    id: randomUUIDv7(),
+    workspace_id: plan.workspaceId,
+    project_id: plan.projectId,
+    name: plan.name,
+    prefix: plan.secret.prefix,
+    key_hash: plan.secret.hash,
+    scopes: plan.scopes,
+    created_by: plan.actor,
+    created_at: plan.now,
+    expires_at: plan.expiresAt,
+    last_used_at: null,
+    revoked_at: null,
+    replaced_by: null,
+  });
+  await em.persist(row).flush();
+  return row;
+}

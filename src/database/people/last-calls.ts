@@ -1,0 +1,26 @@
+import { sql } from 'kysely';
+import { statements, type Database } from '../database.ts';
+import { runPrepared } from '../common/prepared.ts';
+
+/** When a model or a remote agent was asked last, in any workspace, and whether it answered. */
+export type LastCall = { at: string; ok: boolean };
+
+/** Of those that are named, by their names in the record; who was never asked is left out. */
+export async function lastCalls(
+  database: Database,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, LastCall>> {
+  const statement = sql<{ name: string; started_at: string; ok: boolean }>`
+    select asked.name, latest.started_at, latest.failure is null as ok
+    from unnest(${[...names]}::text[]) as asked (name)
+    cross join lateral (
+      select started_at, failure from agent_calls
+      where agent_calls.name = asked.name and kind = 'model'
+      order by started_at desc limit 1
+    ) latest
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Map(
+    rows.map(({ name, started_at, ok }) => [name, { at: new Date(started_at).toISOString(), ok }]),
+  );
+}

@@ -1,0 +1,175 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { LockMode } from '@mikro-orm/core';
+import type { Role } from '../../domain/people/access.ts';
+import type { AuditAction } from '../../domain/people/audit-actions.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
+import { statements, type Database } from '../database.ts';
+import { Identity, Invitation, Member, Session, User } from './entities.ts';
+import { lockEmail, revokeBeyondRole } from './invitations.ts';
+
+/** A person in a workspace. `id` is the person's. */
+export type MemberRow = { id: string; email: string; name: string; role: Role; created_at: Date };
+
+type Which = { workspaceId: string; userId: string; actor: string; actorRole: Role; now: Date };
+
+/**
+ * Why a change of members did not happen: nobody has this id, the last owner would be gone, or only an owner may
+ * do this.
+ */
+export type MemberRefusal = 'missing' | 'last_owner' | 'owners_only';
+
+/** A page of a workspace's members, the newest person first. */
+export async function listMembers(
+  database: Database,
+  page: { workspaceId: string; cursor?: string | undefined; limit: number },
+): Promise<MemberRow[]> {
+  const rows = await memberQuery(database, page.workspaceId)
+    .$if(page.cursor !== undefined, (query) => query.where('users.id', '<', page.cursor as never))
+    .orderBy('users.id', 'desc')
+    .limit(page.limit)
+    .execute();
+  return rows.map(memberOf);
+}
+
+/**
+ * Adds a person to a workspace. Somebody who is known by this address keeps name and password, and then `known`
+ * is true. Answers null where the address belongs to a member already.
+ */
+export async function addMember(
+  database: Database,
+  plan: {
+    workspaceId: string;
+    email: string;
+    name: string;
+    role: Role;
+    passwordHash: string;
+    actor: string;
+    now: Date;
+  },
+): Promise<{ member: MemberRow; known: boolean } | null> {
+  return await database.em.fork().transactional(async (em) => {
+    await lockEmail(em, plan.email);
+    const known = await em.findOne(User, { email: plan.email });
+    const id = known?.id ?? randomUUIDv7();
+    if (known && (await em.count(Member, { workspace_id: plan.workspaceId, user_id: id })) > 0) return null;
+    const { email, name, role, passwordHash, now } = plan;
+    if (!known) await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
+    await em.insert(Member, { workspace_id: plan.workspaceId, user_id: id, role, created_at: now });
+    // An invitation that was open for this address leads nowhere any more.
+    const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
+    await em.nativeUpdate(Invitation, invited, { revoked_at: now });
+    await note(em, { ...plan, userId: id }, 'member.added', { email, role });
+    return { member: { id, email, name: known?.name ?? name, role, created_at: now }, known: known !== null };
+  });
+}
+
+/** Gives a member another role. */
+export async function changeRole(
+  database: Database,
+  which: Which,
+  role: Role,
+): Promise<MemberRow | MemberRefusal> {
+  return await database.em.fork().transactional(async (em) => {
+    const owners = await lockOwners(em, which.workspaceId);
+    const member = await em.findOne(Member, { workspace_id: which.workspaceId, user_id: which.userId });
+    const user = member && (await em.findOne(User, { id: which.userId }));
+    if (!member || !user) return 'missing';
+    const before = member.role;
+    if ((before === 'owner' || role === 'owner') && which.actorRole !== 'owner') return 'owners_only';
+    if (before === 'owner' && role !== 'owner' && owners.length === 1) return 'last_owner';
+    member.role = role;
+    // The member's row before those of the invitations, as where these are made.
+    await em.flush();
+    await revokeBeyondRole(em, { ...which, role });
+    await note(em, which, 'member.role_changed', { email: user.email, from: before, to: role });
+    return { id: user.id, email: user.email, name: user.name, role, created_at: member.created_at };
+  });
+}
+
+/** Takes a member out of a workspace; where it was the person's last one, all sessions end. Null: done. */
+export async function removeMember(database: Database, which: Which): Promise<MemberRefusal | null> {
+  return await database.em.fork().transactional(async (em) => {
+    const owners = await lockOwners(em, which.workspaceId);
+    const member = await em.findOne(Member, { workspace_id: which.workspaceId, user_id: which.userId });
+    if (!member) return 'missing';
+    if (member.role === 'owner' && which.actorRole !== 'owner') return 'owners_only';
+    if (member.role === 'owner' && owners.length === 1) return 'last_owner';
+    await em.nativeDelete(Member, { workspace_id: which.workspaceId, user_id: which.userId });
+    await revokeBeyondRole(em, { ...which, role: null });
+    if ((await em.count(Member, { user_id: which.userId })) === 0) {
+      await em.nativeDelete(Session, { user_id: which.userId });
+      // Should the address go to somebody else, that person may be invited and known at the provider.
+      await em.nativeDelete(Identity, { user_id: which.userId });
+    }
+    await note(em, which, 'member.removed', { role: member.role });
+    return null;
+  });
+}
+
+/** A member by id, as far as a token needs it; null where the person is no member. */
+export async function findMember(
+  database: Database,
+  workspaceId: string,
+  userId: string,
+): Promise<MemberRow | null> {
+  const row = await memberQuery(database, workspaceId).where('users.id', '=', userId).executeTakeFirst();
+  return row ? memberOf(row) : null;
+}
+
+/**
+ * Who has this e-mail address, with the hash of the password and the oldest membership. One statement, whoever exists:
+ * the time tells nothing.
+ */
+export async function findForSignIn(
+  database: Database,
+  email: string,
+): Promise<{ userId: string; passwordHash: string | null; workspaceId: string } | null> {
+  const row = await statements(database)
+    .selectFrom('users')
+    .innerJoin('members', 'members.user_id', 'users.id')
+    .where('users.email', '=', email)
+    .orderBy('members.created_at', 'asc')
+    .select(['users.id as userId', 'users.password_hash as passwordHash'])
+    .select('members.workspace_id as workspaceId')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? { ...row, passwordHash: row.passwordHash ?? null } : null;
+}
+
+/** Holds the owners' rows, so that two owners cannot take each other's role away at the same time. */
+async function lockOwners(em: EntityManager, workspaceId: string) {
+  return await em.find(
+    Member,
+    { workspace_id: workspaceId, role: 'owner' },
+    { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { user_id: 'asc' } },
+  );
+}
+
+async function note(
+  em: EntityManager,
+  change: { workspaceId: string; userId: string; actor: string; now: Date },
+  action: AuditAction,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  const { workspaceId, actor, now: at } = change;
+  await noteAudit(em, { workspaceId, actor, action, subject: `user:${change.userId}`, detail, at });
+}
+
+function memberQuery(database: Database, workspaceId: string) {
+  return statements(database)
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .where('members.workspace_id', '=', workspaceId)
+    .select(['users.id', 'users.email', 'users.name', 'members.role', 'members.created_at']);
+}
+
+/** The query builder answers times as texts. */
+function memberOf(row: {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  created_at: unknown;
+}): MemberRow {
+  return { ...row, role: row.role as Role, created_at: new Date(String(row.created_at)) };
+}

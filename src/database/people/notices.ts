@@ -1,0 +1,118 @@
+import { sql } from 'kysely';
+import type { InferEntity } from '@mikro-orm/core';
+import { ROLES, hasRole } from '../../domain/people/access.ts';
+import { NOTICES, subjectOf, type NoticeKind, type Occasion } from '../../domain/people/notice.ts';
+import type { EntityManager } from './audit.ts';
+import { statements, type Database } from '../database.ts';
+import { Notification } from './entities.ts';
+
+export type NoticeRow = InferEntity<typeof Notification>;
+
+/** Whose notices: a person's, in the workspace that the person acts in. */
+export type NoticeOwner = { userId: string; workspaceId: string };
+
+/** A page of a person's notices, newest first. */
+export async function listNotices(
+  database: Database,
+  page: NoticeOwner & { unread: boolean; cursor?: string | undefined; limit: number },
+): Promise<NoticeRow[]> {
+  return await database.em.fork().find(
+    Notification,
+    {
+      user_id: page.userId,
+      workspace_id: page.workspaceId,
+      ...(page.unread ? { read_at: null } : {}),
+      ...(page.cursor ? { id: { $lt: page.cursor } } : {}),
+    },
+    { orderBy: { id: 'desc' }, limit: page.limit },
+  );
+}
+
+/** Notes that a notice was read and answers it; one that was read before keeps its time. Null where it is nobody's. */
+export async function readNotice(
+  database: Database,
+  { id, userId, workspaceId, now }: NoticeOwner & { id: string; now: Date },
+): Promise<NoticeRow | null> {
+  const em = database.em.fork();
+  const own = { id, user_id: userId, workspace_id: workspaceId };
+  await em.nativeUpdate(Notification, { ...own, read_at: null }, { read_at: now });
+  return await em.findOne(Notification, own);
+}
+
+/** Notes that all notices of a person were read; answers how many had not been. */
+export async function readAllNotices(
+  database: Database,
+  { userId, workspaceId, now }: NoticeOwner & { now: Date },
+): Promise<number> {
+  const unread = { user_id: userId, workspace_id: workspaceId, read_at: null };
+  return await database.em.fork().nativeUpdate(Notification, unread, { read_at: now });
+}
+
+/** A notice that its person has not been mailed yet, as the mail needs it. */
+export type UnmailedNotice = {
+  id: string;
+  email: string;
+  /** The person's own name. */
+  person: string;
+  workspace: string;
+  detail: Record<string, unknown>;
+};
+
+/**
+ * Hands the next notice of an occasion that was not mailed to `mail`, and notes that it was mailed once that
+ * resolves; answers false where none is left. The notice is locked meanwhile, so nobody else mails it too. Whoever
+ * has not the role for it any more is left out, as are the notices of `except`.
+ * @throws what `mail` throws; the notice is unmailed then
+ */
+export async function mailNextNotice(
+  database: Database,
+  occasion: Occasion & { except: readonly string[] },
+  mail: (notice: UnmailedNotice) => Promise<void>,
+  clock: () => Date,
+): Promise<boolean> {
+  return await database.em.fork().transactional(async (em) => {
+    const notice = await lockUnmailed(em, occasion);
+    if (notice === null) return false;
+    await mail(notice);
+    await em.nativeUpdate(Notification, { id: notice.id }, { emailed_at: clock() });
+    return true;
+  });
+}
+
+async function lockUnmailed(
+  em: EntityManager,
+  { kind, id, at, except }: Occasion & { except: readonly string[] },
+): Promise<UnmailedNotice | null> {
+  const roles = ROLES.filter((role) => hasRole(role, NOTICES[kind].least));
+  const { rows } = await sql<UnmailedNotice>`
+    select n.id, u.email, u.name as person, w.name as workspace, n.detail
+    from notifications n
+      join users u on u.id = n.user_id
+      join workspaces w on w.id = n.workspace_id
+      join members m on m.user_id = n.user_id and m.workspace_id = n.workspace_id
+    where n.created_at = ${at.toISOString()}::timestamptz
+      and n.kind = ${kind} and n.subject = ${subjectOf({ kind, id })}
+      and n.emailed_at is null and m.role = any(${roles}::text[])
+      and n.id <> all(${[...except]}::uuid[])
+    order by n.id limit 1
+    for update of n skip locked
+  `.execute(em.getKysely());
+  return rows[0] ?? null;
+}
+
+/** Occasions of this span about which somebody was not mailed. */
+export async function occasionsUnmailed(
+  database: Database,
+  { after, before }: { after: Date; before: Date },
+): Promise<Occasion[]> {
+  const { rows } = await sql<{ kind: NoticeKind; subject: string; created_at: string }>`
+    select distinct kind, subject, created_at from notifications
+    where created_at > ${after.toISOString()}::timestamptz and created_at < ${before.toISOString()}::timestamptz
+      and kind = any(${Object.keys(NOTICES)}::text[]) and emailed_at is null
+  `.execute(statements(database));
+  return rows.map(({ kind, subject, created_at }) => ({
+    kind,
+    id: subject.slice(subject.indexOf(':') + 1),
+    at: new Date(created_at),
+  }));
+}

@@ -1,0 +1,118 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { LockMode } from '@mikro-orm/core';
+import type { Role } from '../../domain/people/access.ts';
+import { noteAudit, type EntityManager } from './audit.ts';
+import { joinByInvitation } from './acceptance.ts';
+import type { Database } from '../database.ts';
+import { Identity, Invitation, Member, User, Workspace } from './entities.ts';
+import { lockEmail } from './invitations.ts';
+import { beginSession, type NewSession } from './sessions.ts';
+
+/** Who comes from a provider. `email` is lower-cased, and null where the provider does not vouch for it. */
+type Visitor = { issuer: string; subject: string; email: string | null; name: string };
+
+/** Whose address lets them join without an invitation, and as what. */
+export type JoinByDomain = { domains: readonly string[]; role: Role };
+
+/**
+ * Why nobody was signed in: the provider vouches for no address of somebody unknown, nobody has invited it, or the
+ * account with this address is linked to another one of the same provider.
+ */
+export type OpenIdRefusal = 'email_not_verified' | 'not_invited' | 'linked_otherwise';
+
+type Way = { workspaceId: string; join(em: EntityManager, userId: string): Promise<void> };
+
+/**
+ * Signs in whom a provider vouches for: by issuer and subject; for the first time by the verified address, as a
+ * member, by an open invitation, or by a domain. Nobody is stored who is not let in.
+ */
+export async function signInByOpenId(
+  database: Database,
+  plan: {
+    visitor: Visitor;
+    joining: JoinByDomain | null;
+    session: Omit<NewSession, 'userId' | 'workspaceId'>;
+    now: Date;
+  },
+): Promise<{ userId: string; workspaceId: string } | OpenIdRefusal> {
+  const { visitor, joining, session, now } = plan;
+  const { issuer, subject, email } = visitor;
+  return await database.em.fork().transactional(async (em) => {
+    if (email !== null) await lockEmail(em, email);
+    const identity = await em.findOne(Identity, { issuer, subject });
+    if (!identity && email === null) return 'email_not_verified';
+    const user = await em.findOne(User, identity ? { id: identity.user_id } : { email: email ?? '' });
+    const isLinkedOtherwise =
+      !identity && user !== null && (await em.count(Identity, { user_id: user.id, issuer })) > 0;
+    if (isLinkedOtherwise) return 'linked_otherwise';
+    const way = (user && (await asMember(em, user.id))) ?? (await asGuest(em, email, joining, now));
+    if (!way) return email === null ? 'email_not_verified' : 'not_invited';
+    const userId = user?.id ?? (await addPerson(em, visitor, now));
+    await way.join(em, userId);
+    if (!identity) await link(em, visitor, { userId, workspaceId: way.workspaceId, now });
+    await beginSession(em, { ...session, userId, workspaceId: way.workspaceId }, 'openid');
+    return { userId, workspaceId: way.workspaceId };
+  });
+}
+
+async function asMember(em: EntityManager, userId: string): Promise<Way | null> {
+  const member = await em.findOne(Member, { user_id: userId }, { orderBy: { created_at: 'asc' } });
+  return member && { workspaceId: member.workspace_id, join: async () => {} };
+}
+
+/** The newest open invitation of an address, else what its domain allows. */
+async function asGuest(
+  em: EntityManager,
+  email: string | null,
+  joining: JoinByDomain | null,
+  now: Date,
+): Promise<Way | null> {
+  if (email === null) return null;
+  const open = { email, accepted_at: null, revoked_at: null, expires_at: { $gt: now } };
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const row = await em.findOne(Invitation, open, { lockMode, orderBy: { id: 'desc' } });
+  if (row) {
+    return {
+      workspaceId: row.workspace_id,
+      join: async (inner, userId) => await joinByInvitation(inner, row, userId, now),
+    };
+  }
+  if (!joining?.domains.includes(email.slice(email.lastIndexOf('@') + 1))) return null;
+  const workspace = await em.findOne(Workspace, { id: { $ne: null } }, { orderBy: { created_at: 'asc' } });
+  const { role } = joining;
+  return workspace && { workspaceId: workspace.id, join: joinAs(workspace.id, { email, role, now }) };
+}
+
+function joinAs(
+  workspaceId: string,
+  { email, role, now }: { email: string; role: Role; now: Date },
+): Way['join'] {
+  return async (em, userId) => {
+    await em.insert(Member, { workspace_id: workspaceId, user_id: userId, role, created_at: now });
+    await noteAudit(em, {
+      workspaceId,
+      actor: `user:${userId}`,
+      action: 'member.added',
+      subject: `user:${userId}`,
+      detail: { email, role, by: 'openid' },
+      at: now,
+    });
+  };
+}
+
+async function addPerson(em: EntityManager, { email, name }: Visitor, now: Date): Promise<string> {
+  const id = randomUUIDv7();
+  await em.insert(User, { id, email: email ?? '', name, created_at: now });
+  return id;
+}
+
+async function link(
+  em: EntityManager,
+  { issuer, subject }: Visitor,
+  { userId, workspaceId, now }: { userId: string; workspaceId: string; now: Date },
+): Promise<void> {
+  await em.insert(Identity, { issuer, subject, user_id: userId, created_at: now });
+  const actor = `user:${userId}`;
+  const action = 'person.openid_linked';
+  await noteAudit(em, { workspaceId, actor, action, subject: actor, detail: { issuer }, at: now });
+}

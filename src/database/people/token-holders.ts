@@ -1,0 +1,46 @@
+import { scopesOfRole, type Scope, type TokenClaims } from '../../domain/people/access.ts';
+import type { Database } from '../database.ts';
+import { findLivingKey } from './keys.ts';
+import { findMember } from './members.ts';
+import { findProject } from './projects.ts';
+
+/** Whom a token speaks for at this moment, and what it allows. */
+export type TokenHolder = {
+  workspaceId: string;
+  projectId: string;
+  scopes: readonly Scope[];
+  /** For the audit log: `key:<id>`, `user:<id>`, `token:<subject>`. */
+  actor: string;
+  /** For people to read. */
+  label: string;
+};
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Whom a token speaks for now: it never allows more than the key or the person it came from, and dies with them.
+ * Null where they are gone.
+ */
+export async function tokenHolder(database: Database, claims: TokenClaims): Promise<TokenHolder | null> {
+  const { projectId } = claims;
+  if (claims.origin === 'outside') {
+    const project = UUID.test(projectId) ? await findProject(database, projectId) : null;
+    const actor = `token:${claims.subject}`;
+    return (
+      project && { projectId, workspaceId: project.workspace_id, scopes: claims.scopes, actor, label: actor }
+    );
+  }
+  const { workspaceId, subject } = claims;
+  const [kind, id] = subject.split(':', 2);
+  if (kind === 'key') {
+    const key = await findLivingKey(database, { id: id ?? '' });
+    if (!key || key.project_id !== projectId) return null;
+    const scopes = claims.scopes.filter((scope) => key.scopes.includes(scope));
+    return { projectId, workspaceId, scopes, actor: subject, label: `key:${key.prefix}` };
+  }
+  const member = await findMember(database, workspaceId, id ?? '');
+  if (!member) return null;
+  const allowed = scopesOfRole(member.role);
+  const scopes = claims.scopes.filter((scope) => allowed.includes(scope));
+  return { projectId, workspaceId, scopes, actor: subject, label: `user:${member.email}` };
+}

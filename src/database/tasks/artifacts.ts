@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
+import type { ArtifactNote } from '../../domain/tasks/artifact.ts';
+import { statements, type Database } from '../database.ts';
+
+/** A document as it is stored, without its content. */
+export type ArtifactRow = ArtifactNote & {
+  step_id: string;
+  agent: string;
+  /** Of the content, hex. */
+  sha256: string;
+  created_at: Date;
+};
+export type NewArtifact = ArtifactRow & { executionId: string; content: Buffer };
+
+/**
+ * Keeps a document of a run; one of the same name is replaced. `full`: the run has as many as it may have;
+ * `missing`: the run was erased.
+ */
+export async function keepArtifact(
+  database: Database,
+  artifact: NewArtifact,
+): Promise<'kept' | 'full' | 'missing'> {
+  const { executionId, name } = artifact;
+  return await database.em.fork().transactional(async (em) => {
+    const db = em.getKysely();
+    // Two at once count one after the other.
+    const locked =
+      await sql`select 1 from task_runs where id = ${executionId}::uuid for no key update`.execute(db);
+    if (locked.rows.length === 0) return 'missing';
+    const { rows } = await sql<{ others: number }>`
+      select count(*)::integer as others from artifacts
+      where execution_id = ${executionId}::uuid and name <> ${name}
+    `.execute(db);
+    if ((rows[0]?.others ?? 0) >= MAX_ARTIFACTS) return 'full';
+    await sql`
+      insert into artifacts (execution_id, name, step_id, agent, media_type, content, size, sha256, created_at)
+      values (
+        ${executionId}::uuid, ${name}, ${artifact.step_id}::uuid, ${artifact.agent}, ${artifact.media_type},
+        ${artifact.content}, ${artifact.size}, ${artifact.sha256}, ${artifact.created_at.toISOString()}::timestamptz
+      )
+      on conflict (execution_id, name) do update set
+        step_id = excluded.step_id, agent = excluded.agent, media_type = excluded.media_type,
+        content = excluded.content, size = excluded.size, sha256 = excluded.sha256, created_at = excluded.created_at
+    `.execute(db);
+    return 'kept';
+  });
+}
+
+/** The documents of a run, in the order they were kept. */
+export async function listArtifacts(database: Database, executionId: string): Promise<ArtifactRow[]> {
+  const { rows } = await sql<Omit<ArtifactRow, 'created_at'> & { created_at: string }>`
+    select name, step_id, agent, media_type, size, sha256, created_at from artifacts
+    where execution_id = ${executionId}::uuid order by created_at, name
+  `.execute(statements(database));
+  return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
+}
+
+/** One document with its content; null where there is none of that name. */
+export async function findArtifact(
+  database: Database,
+  executionId: string,
+  name: string,
+): Promise<{ media_type: string; content: Buffer; sha256: string } | null> {
+  const { rows } = await sql<{ media_type: string; content: Buffer; sha256: string }>`
+    select media_type, content, sha256 from artifacts
+    where execution_id = ${executionId}::uuid and name = ${name}
+  `.execute(statements(database));
+  return rows[0] ?? null;
+}

@@ -1,0 +1,238 @@
+import { sql } from 'kysely';
+import type { InferEntity } from '@mikro-orm/core';
+import type { FeedEntry } from '../../domain/tasks/feed-events.ts';
+import { CALLBACK_ATTEMPTS } from '../../domain/common/retry-schedules.ts';
+import { statements, type Database } from '../database.ts';
+import { CallbackAttempt } from './entities.ts';
+import { CHANNELS } from '../common/notifications.ts';
+import { runPrepared } from '../common/prepared.ts';
+import type { TaskRunRow } from './task-runs.ts';
+
+export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
+
+const UNKNOWN_END = 'what became of this attempt could not be noted';
+
+/** An attempt as it is known before it is sent. */
+export type BegunAttempt = Pick<
+  CallbackAttemptRow,
+  'id' | 'execution_id' | 'url' | 'request_headers' | 'request_body' | 'attempted_at'
+>;
+
+/** What is known of an attempt once it is over. */
+export type EndedAttempt = Pick<
+  CallbackAttemptRow,
+  | 'response_status'
+  | 'response_headers'
+  | 'response_body'
+  | 'failure'
+  | 'message'
+  | 'address'
+  | 'duration_ms'
+  | 'completed_at'
+  | 'next_attempt_at'
+>;
+
+/** The audit log of a run's callback, oldest first. */
+export async function callbackAttempts(
+  database: Database,
+  executionId: string,
+): Promise<CallbackAttemptRow[]> {
+  return await database.em
+    .fork()
+    .find(CallbackAttempt, { execution_id: executionId }, { orderBy: { attempt: 'asc' } });
+}
+
+/**
+ * Writes the row of the next attempt before it is sent and answers its number, counted from 1; null, and nothing is
+ * written, where the callback is settled or another attempt was begun after `earlier` ones were seen. An earlier attempt
+ * of which nobody has noted the end (its process died, or could not write) is closed as `interrupted` with it.
+ */
+export async function beginAttempt(
+  database: Database,
+  begun: BegunAttempt,
+  earlier: number,
+): Promise<number | null> {
+  const statement = sql<{ attempt: number }>`
+    with run as (
+      select id from task_runs
+      where id = ${begun.execution_id}::uuid and callback_status = 'pending'
+        and ${earlier} = (select count(*) from workflow_webhook_deliveries log where log.execution_id = task_runs.id)
+      for update
+    ), closed as (
+      update workflow_webhook_deliveries
+      set failure = 'interrupted', message = ${UNKNOWN_END}, completed_at = ${begun.attempted_at.toISOString()}::timestamptz
+      where execution_id = (select id from run) and completed_at is null
+    )
+    insert into workflow_webhook_deliveries
+      (id, execution_id, attempt, url, request_headers, request_body, attempted_at)
+    select ${begun.id}::uuid, run.id, 1 + ${earlier}::integer, ${begun.url},
+           ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
+           ${begun.attempted_at.toISOString()}::timestamptz
+    from run
+    -- Whoever waited for the run's row still counts by what was there before.
+    on conflict (execution_id, attempt) do nothing
+    returning attempt
+  `.compile(statements(database));
+  return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
+}
+
+/**
+ * Completes an attempt in one statement: its row, the event that tells of it in the run's feed, and, once it is
+ * known, how the callback went.
+ */
+export async function endAttempt(
+  database: Database,
+  attempt: { id: string; executionId: string; ended: EndedAttempt; entry: FeedEntry },
+  settled: 'delivered' | 'failed' | null,
+): Promise<void> {
+  const { id, executionId, ended, entry } = attempt;
+  const statement = sql`
+    with locked as (
+      -- The run first, then the attempt, as where one begins: else the two wait for each other.
+      select id from task_runs where id = ${executionId}::uuid for no key update
+    ), attempt as (
+      update workflow_webhook_deliveries
+      set response_status = ${ended.response_status},
+          response_headers = ${ended.response_headers ? JSON.stringify(ended.response_headers) : null}::json,
+          response_body = ${ended.response_body}, failure = ${ended.failure}, message = ${ended.message},
+          address = ${ended.address}, duration_ms = ${ended.duration_ms},
+          completed_at = ${ended.completed_at?.toISOString()}::timestamptz,
+          next_attempt_at = ${ended.next_attempt_at?.toISOString() ?? null}::timestamptz
+      where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
+      returning execution_id
+    ), run as (
+      update task_runs
+      set last_seq = last_seq + 1, view_seq = last_seq + 1,
+          callback_status = case when callback_status = 'pending'
+            then coalesce(${settled}, callback_status) else callback_status end
+      where id = (select execution_id from attempt)
+      returning last_seq
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, last_seq, ${entry.key}, ${entry.type}, ${entry.at}::timestamptz,
+             ${JSON.stringify(entry.data)}::json
+      from run
+    )
+    select pg_notify(${CHANNELS.feed}, ${executionId}) from run
+  `.compile(statements(database));
+  await runPrepared(database, statement);
+}
+
+/** Takes back an attempt of which nothing was sent, unless somebody has closed it meanwhile: then it stays as it is. */
+export async function withdrawAttempt(
+  database: Database,
+  { id, executionId }: { id: string; executionId: string },
+): Promise<void> {
+  await sql`
+    with locked as (
+      select id from task_runs where id = ${executionId}::uuid for no key update
+    )
+    delete from workflow_webhook_deliveries
+    where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
+  `.execute(statements(database));
+}
+
+/** What the sending of a callback needs of its run. */
+export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret'> & {
+  url: string;
+  body: string;
+  completedAt: Date;
+  /** How many attempts were begun, and the last one of them; `endedAt` is null as long as nobody has noted its end. */
+  attempts: number;
+  last: {
+    attemptedAt: Date;
+    endedAt: Date | null;
+    nextAttemptAt: Date | null;
+    message: string | null;
+  } | null;
+};
+
+/** A callback that is still to be sent, with how far its sending has come; null when there is none (any more). */
+export async function pendingCallback(
+  database: Database,
+  executionId: string,
+): Promise<PendingCallback | null> {
+  const statement = sql<PendingRow>`
+    select run.state, run.callback_secret, run.callback_url, run.callback_body, run.completed_at,
+      coalesce(last.attempt, 0) as attempts,
+      last.attempted_at, last.completed_at as ended_at, last.next_attempt_at, last.message
+    from task_runs run left join lateral (
+      select attempt, attempted_at, completed_at, next_attempt_at, message from workflow_webhook_deliveries
+      where execution_id = run.id order by attempt desc limit 1
+    ) as last on true
+    where run.id = ${executionId}::uuid and run.callback_status = 'pending' and run.completed_at is not null
+      and run.callback_url is not null and run.callback_body is not null
+  `.compile(statements(database));
+  const [row] = (await runPrepared(database, statement)).rows;
+  if (!row) return null;
+  const { state, callback_secret, callback_url: url, callback_body: body } = row;
+  const { attempts, attempted_at, message } = row;
+  const last =
+    attempted_at === null
+      ? null
+      : {
+          attemptedAt: new Date(attempted_at),
+          endedAt: dateOf(row.ended_at),
+          nextAttemptAt: dateOf(row.next_attempt_at),
+          message,
+        };
+  return {
+    id: executionId,
+    state,
+    callback_secret,
+    url,
+    body,
+    completedAt: new Date(row.completed_at),
+    attempts,
+    last,
+  };
+}
+
+/** Times as the driver gives them. */
+type PendingRow = Pick<TaskRunRow, 'state' | 'callback_secret'> & {
+  callback_url: string;
+  callback_body: string;
+  completed_at: string;
+  attempts: number;
+  attempted_at: string | null;
+  ended_at: string | null;
+  next_attempt_at: string | null;
+  message: string | null;
+};
+
+function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
+}
+
+/**
+ * Settles a callback of which no attempt came to an end: `failed`, with an event that says so, since the feed of a
+ * run with a callback ends with one. A settled callback stays as it is.
+ */
+export async function giveUpCallback(database: Database, executionId: string, at: Date): Promise<void> {
+  const data = {
+    attempt: CALLBACK_ATTEMPTS,
+    outcome: 'failed',
+    response_status: null,
+    failure: 'interrupted',
+    message: UNKNOWN_END,
+    duration_ms: null,
+    next_attempt_at: null,
+  };
+  await sql`
+    with run as (
+      update task_runs set last_seq = last_seq + 1, view_seq = last_seq + 1, callback_status = 'failed'
+      where id = ${executionId}::uuid and callback_status = 'pending'
+      returning id, last_seq
+    ), closed as (
+      update workflow_webhook_deliveries
+      set failure = 'interrupted', message = ${data.message}, completed_at = ${at.toISOString()}::timestamptz
+      where execution_id = (select id from run) and completed_at is null
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, last_seq, 'callback.given-up', 'callback.attempted',
+             ${at.toISOString()}::timestamptz, ${JSON.stringify(data)}::json
+      from run
+    )
+    select pg_notify(${CHANNELS.feed}, ${executionId}) from run
+  `.execute(statements(database));
+}

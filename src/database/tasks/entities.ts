@@ -1,0 +1,107 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Question, Escalation, RunError, Step, TaskType } from '../../domain/tasks/task-run.ts';
+import type { FeedEventType } from '../../domain/tasks/feed-events.ts';
+import type { ActiveState, TaskState } from '../../domain/tasks/task-states.ts';
+
+/** The tables of tasks. Property names are the column names and the names in the API. Migrations create the tables. */
+
+export const TaskRun = defineEntity({
+  name: 'TaskRun',
+  tableName: 'task_runs',
+  properties: {
+    /** The execution_id, which is the workflow id as well. */
+    id: p.uuid().primary(),
+    workspace_id: p.uuid(),
+    project_id: p.uuid(),
+    created_by: p.text(),
+    title: p.text(),
+    description: p.text().nullable(),
+    task_type: p.text().$type<TaskType>(),
+    metadata: p.json<Record<string, unknown>>(),
+    callback_url: p.text().nullable(),
+    /** Sealed, see src/security/sealing.ts. */
+    callback_secret: p.text(),
+    created_at: p.datetime(),
+    updated_at: p.datetime(),
+    state: p.text().$type<TaskState>(),
+    paused_from: p.text().$type<ActiveState>().nullable(),
+    steps: p.json<Step[]>(),
+    started_at: p.datetime().nullable(),
+    paused_at: p.datetime().nullable(),
+    paused_by: p.text().nullable(),
+    paused_ms: p.bigint('number'),
+    completed_at: p.datetime().nullable(),
+    duration_ms: p.bigint('number').nullable(),
+    output: p.json<Record<string, unknown>>().nullable(),
+    errors: p.json<RunError[]>(),
+    escalation: p.json<Escalation>().nullable(),
+    /** The last seq given to an event of this run. */
+    last_seq: p.integer(),
+    /** The last seq that the columns above already include. */
+    view_seq: p.integer(),
+    /** A pause made in the Temporal Web UI that was seen and is not known to be over. */
+    engine_paused_at: p.datetime().nullable(),
+    /** Whether the workflow has been told of that pause. */
+    engine_pause_signalled: p.boolean(),
+    callback_status: p.text().$type<'none' | 'pending' | 'delivered' | 'failed'>(),
+    /** The callback's body, made once when the run ended; null before and without a callback. */
+    callback_body: p.text().nullable(),
+    /** The run that this one takes up, and from which step; null where that one is erased, or none is. */
+    rerun_of: p.uuid().nullable(),
+    rerun_from: p.text().nullable(),
+    /** What an agent asks, while the run is paused for the answer. */
+    question: p.json<Question>().nullable(),
+  },
+});
+
+export const TaskEvent = defineEntity({
+  name: 'TaskEvent',
+  tableName: 'task_events',
+  properties: {
+    execution_id: p.uuid().primary(),
+    seq: p.integer().primary(),
+    key: p.text(),
+    type: p.text().$type<FeedEventType>(),
+    at: p.datetime(),
+    data: p.json<Record<string, unknown>>(),
+  },
+});
+
+/** The audit log of callbacks, by the name that docs/how-it-works.md gives it. */
+export const CallbackAttempt = defineEntity({
+  name: 'CallbackAttempt',
+  tableName: 'workflow_webhook_deliveries',
+  properties: {
+    id: p.uuid().primary(),
+    execution_id: p.uuid(),
+    attempt: p.integer(),
+    url: p.text(),
+    request_headers: p.json<Record<string, string>>(),
+    request_body: p.text(),
+    response_status: p.integer().nullable(),
+    response_headers: p.json<Record<string, string>>().nullable(),
+    /** The first 16 KiB of the answer. */
+    response_body: p.text().nullable(),
+    failure: p.text().nullable(),
+    message: p.text().nullable(),
+    address: p.text().nullable(),
+    duration_ms: p.integer().nullable(),
+    attempted_at: p.datetime(),
+    completed_at: p.datetime().nullable(),
+    next_attempt_at: p.datetime().nullable(),
+  },
+});
+
+export const IdempotencyKey = defineEntity({
+  name: 'IdempotencyKey',
+  tableName: 'idempotency_keys',
+  properties: {
+    project_id: p.uuid().primary(),
+    key: p.text().primary(),
+    /** SHA-256 over method, path and body, hex. */
+    request_hash: p.text(),
+    /** The first answer, sealed; null while the first request is at work. */
+    answer: p.text().nullable(),
+    created_at: p.datetime(),
+  },
+});

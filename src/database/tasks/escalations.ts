@@ -1,0 +1,39 @@
+import { sql } from 'kysely';
+import { ROLES, hasRole } from '../../domain/people/access.ts';
+import { NOTICES, subjectOf } from '../../domain/people/notice.ts';
+import type { Escalation } from '../../domain/tasks/task-run.ts';
+import { derivedUuid } from '../common/ids.ts';
+import { statements, type Database } from '../database.ts';
+
+const KIND = 'task.escalated';
+
+/**
+ * Leaves a notice that a run was handed to people with everybody of its workspace who may take it over. Done again, it
+ * leaves none a second time.
+ */
+export async function noteEscalation(
+  database: Database,
+  executionId: string,
+  { reason, step, agent, at }: Escalation,
+): Promise<void> {
+  const db = statements(database);
+  const roles = ROLES.filter((role) => hasRole(role, NOTICES[KIND].least));
+  const { rows } = await sql<{ user_id: string }>`
+    select m.user_id from members m join task_runs r on r.workspace_id = m.workspace_id
+    where r.id = ${executionId}::uuid and m.role = any(${roles}::text[])
+  `.execute(db);
+  const notices = rows.map(({ user_id }) => ({
+    id: derivedUuid(new Date(at), `${executionId}:escalated:${user_id}`),
+    user_id,
+  }));
+  const told = JSON.stringify({ execution_id: executionId, reason, step, agent, escalated_at: at });
+  await sql`
+    insert into notifications (id, workspace_id, user_id, kind, subject, detail, created_at)
+    select n.id, r.workspace_id, n.user_id, ${KIND}, ${subjectOf({ kind: KIND, id: executionId })},
+      ${told}::jsonb || jsonb_build_object('title', r.title, 'project', p.name), ${at}::timestamptz
+    from json_to_recordset(${JSON.stringify(notices)}::json) as n (id uuid, user_id uuid),
+      task_runs r join projects p on p.id = r.project_id
+    where r.id = ${executionId}::uuid
+    on conflict do nothing
+  `.execute(db);
+}

@@ -1,0 +1,210 @@
+import { sql } from 'kysely';
+import { CALLBACK_STATES } from '../../domain/tasks/task-states.ts';
+import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
+import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts';
+import type { RunView } from '../../domain/tasks/task-run.ts';
+import type { TaskState } from '../../domain/tasks/task-states.ts';
+import { callbackBody } from '../../domain/tasks/callback.ts';
+import { statements, type Database } from '../database.ts';
+import { TaskEvent } from './entities.ts';
+import { runPrepared } from '../common/prepared.ts';
+import { CHANNELS } from '../common/notifications.ts';
+
+/**
+ * Writes a change and its events in one statement: each new event gets the next `seq` of its run, events whose
+ * key is there already are left alone, and a run that has ended is never changed again. A change none of whose
+ * events is new is a repeat after a crash: it leaves the run as it is, since the run may be further by now, and
+ * is answered with the number it got the first time. Listeners are notified at commit.
+ */
+export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
+  const db = statements(database);
+  const { view, executionId } = change;
+  const enginePauseOver = change.enginePauseOver === true;
+  const onlyNote = enginePauseOver && change.entries.length === 0;
+  const set =
+    view !== null
+      ? viewColumns(executionId, { ...change, view }, enginePauseOver)
+      : enginePauseOver
+        ? sql`, engine_paused_at = null`
+        : sql``;
+  const statement = sql<{ last_seq: number }>`
+    with entry as (
+      select * from rows from (
+        json_to_recordset(${JSON.stringify(change.entries)}::json)
+          as (key text, type text, at timestamptz, data json)
+      ) with ordinality as entry (key, type, at, data, position)
+    ), fresh as (
+      select entry.*, row_number() over (order by position) as place from entry
+      where not exists (
+        select 1 from task_events e where e.execution_id = ${executionId}::uuid and e.key = entry.key
+      )
+    ), run as (
+      update task_runs
+      set last_seq = last_seq + (select count(*) from fresh), updated_at = now() ${set}
+      where id = ${executionId}::uuid and completed_at is null
+        and (exists (select 1 from fresh) or ${onlyNote}::boolean)
+      returning last_seq
+    ), written as (
+      insert into task_events (execution_id, seq, key, type, at, data)
+      select ${executionId}::uuid, run.last_seq - (select count(*) from fresh) + place, key, type, at, data
+      from fresh, run
+    )
+    select last_seq, pg_notify(${CHANNELS.feed}, ${executionId}) from run
+  `.compile(db);
+  const { rows } = await runPrepared(database, statement);
+  const lastSeq = rows[0]?.last_seq;
+  if (lastSeq !== undefined) return { outcome: 'recorded', lastSeq };
+  return await outcomeOfUnwritten(database, change);
+}
+
+/** Events of a run with a `seq` above `after`, in order, at most `limit`. */
+export async function eventsAfter(
+  database: Database,
+  executionId: string,
+  after: number,
+  limit: number,
+): Promise<FeedEvent[]> {
+  const rows = await database.em
+    .fork()
+    .find(TaskEvent, { execution_id: executionId, seq: { $gt: after } }, { orderBy: { seq: 'asc' }, limit });
+  return rows.map((row) => ({
+    seq: row.seq,
+    type: row.type,
+    execution_id: row.execution_id,
+    at: row.at.toISOString(),
+    data: row.data,
+  }));
+}
+
+/** The highest number behind `prefix` among the keys of a run's events; 0 where there is none. */
+export async function lastProgress(database: Database, executionId: string, prefix: string): Promise<number> {
+  const { rows } = await sql<{ last: number | null }>`
+    select max(substr(key, ${prefix.length + 1}::integer)::integer) as last from task_events
+    where execution_id = ${executionId}::uuid and starts_with(key, ${prefix})
+  `.execute(statements(database));
+  return rows[0]?.last ?? 0;
+}
+
+/** A place in a feed: behind the event `after` of a run. */
+export type FeedPlace = { executionId: string; after: number };
+/** An event, and how long before the reading it was written, in milliseconds by the database's clock. */
+export type AgedEvent = { event: FeedEvent; ageMs: number };
+
+/** What stands behind each of the places, in order, at most `limit` events each; one statement. */
+export async function eventsBehind(
+  database: Database,
+  places: readonly FeedPlace[],
+  limit: number,
+): Promise<AgedEvent[][]> {
+  const statement = sql<{
+    place: number;
+    seq: number;
+    type: FeedEvent['type'];
+    at: string;
+    data: FeedEvent['data'];
+    age_ms: number;
+  }>`
+    select place::integer, event.*
+    from unnest(${places.map(({ executionId }) => executionId)}::uuid[], ${places.map(({ after }) => after)}::integer[])
+      with ordinality as wanted (id, after, place)
+    cross join lateral (
+      select seq, type, at, data,
+        (extract(epoch from clock_timestamp() - written_at) * 1000)::double precision as age_ms
+      from task_events where execution_id = wanted.id and seq > wanted.after
+      order by seq limit ${limit}
+    ) as event
+    order by place, seq
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  const found: AgedEvent[][] = places.map(() => []);
+  for (const { place, seq, type, at, data, age_ms: ageMs } of rows) {
+    const execution_id = places[place - 1]?.executionId ?? '';
+    const event = { seq, type, execution_id, at: new Date(at).toISOString(), data };
+    found[place - 1]?.push({ event, ageMs });
+  }
+  return found;
+}
+
+/** Those of the runs whose feed has come further than is said here, by id. */
+export async function feedsAhead(database: Database, places: readonly FeedPlace[]): Promise<Set<string>> {
+  const statement = sql<{ id: string }>`
+    select run.id
+    from unnest(${places.map(({ executionId }) => executionId)}::uuid[], ${places.map(({ after }) => after)}::integer[])
+      as known (id, after)
+    join task_runs run on run.id = known.id and run.last_seq > known.after
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * The columns that hold a view. While a pause of the Web UI holds, a change that was on its way when the pause
+ * began is kept, but the state stays `paused`: only an end, or the news that the pause is over, takes it away.
+ */
+function viewColumns(
+  executionId: string,
+  { view, plan }: Pick<RunChange, 'plan'> & { view: Omit<RunView, 'last_seq'> },
+  enginePauseOver: boolean,
+) {
+  const ends = view.completed_at !== null;
+  const holds = sql`(engine_paused_at is not null and ${!(ends || enginePauseOver)}::boolean and state = 'paused')`;
+  const told = ends && (CALLBACK_STATES as readonly string[]).includes(view.state);
+  return sql`,
+    view_seq = last_seq + (select count(*) from fresh),
+    state = case when ${holds} then state else ${view.state} end,
+    paused_from = case when ${holds} then paused_from else ${view.paused_from} end,
+    paused_at = case when ${holds} then paused_at else ${view.paused_at}::timestamptz end,
+    paused_by = case when ${holds} then paused_by else ${view.paused_by} end,
+    paused_ms = ${view.paused_ms},
+    steps = ${keepingCompleted(view.steps)},
+    plan = coalesce(${plan ? JSON.stringify(plan) : null}::json, plan),
+    started_at = ${view.started_at}::timestamptz,
+    completed_at = ${view.completed_at}::timestamptz,
+    duration_ms = ${view.duration_ms},
+    output = ${view.output === null ? null : JSON.stringify(view.output)}::json,
+    errors = ${JSON.stringify(view.errors)}::json,
+    escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::json,
+    question = ${view.question ? JSON.stringify(view.question) : null}::json,
+    engine_paused_at = case when ${ends || enginePauseOver}::boolean then null else engine_paused_at end,
+    callback_status = case when callback_url is null or ${ends && !told}::boolean then 'none' else callback_status end,
+    callback_body = case when callback_url is not null and ${told}::boolean
+      then ${told ? callbackBody(executionId, view) : null} end`;
+}
+
+/**
+ * The steps of a view, apart from those that were told as completed before and are not in it: they stay as they were. A
+ * workflow may not know of them for a while, where Temporal has lost the task in which they were written and has it done
+ * again, other messages first.
+ */
+function keepingCompleted(steps: RunView['steps']) {
+  const told = JSON.stringify(steps);
+  const completed = steps.flatMap(({ id, status }) => (status === 'completed' ? [id] : []));
+  return sql`case
+      when exists (
+        select 1 from json_array_elements(steps) as earlier (step)
+        where step ->> 'status' = 'completed' and step ->> 'id' <> all(${completed}::text[])
+      )
+      then (
+        select json_agg(coalesce(earlier.step, told.step) order by told.place)
+        from json_array_elements(${told}::json) with ordinality as told (step, place)
+        left join json_array_elements(steps) as earlier (step)
+          on earlier.step ->> 'id' = told.step ->> 'id' and earlier.step ->> 'status' = 'completed'
+      )
+      else ${told}::json end`;
+}
+
+/** Why a change was not written: it was written before, the run has ended, or there is no run. */
+async function outcomeOfUnwritten(database: Database, change: RunChange): Promise<RecordOutcome> {
+  const result = await sql<{ state: TaskState; ended: boolean; last_seq: number; seq: number | null }>`
+    select state, completed_at is not null as ended, last_seq, (
+      select max(seq) from task_events
+      where execution_id = id and key = any(${change.entries.map((entry) => entry.key)}::text[])
+    ) as seq
+    from task_runs where id = ${change.executionId}::uuid
+  `.execute(statements(database));
+  const row = result.rows[0];
+  if (!row) return { outcome: 'missing' };
+  const sameEnd = change.view?.completed_at != null && change.view.state === row.state;
+  if (row.ended && !sameEnd) return { outcome: 'ended', state: row.state, lastSeq: row.last_seq };
+  return { outcome: 'recorded', lastSeq: row.seq ?? row.last_seq };
+}

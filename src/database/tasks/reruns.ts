@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import type { StoredPlan } from '../../domain/tasks/rerun.ts';
+import type { TaskState } from '../../domain/tasks/task-states.ts';
+import { statements, type Database } from '../database.ts';
+
+/** A run that takes up another one. */
+export type Rerun = { execution_id: string; state: TaskState; rerun_from: string | null; created_at: Date };
+
+/** The plan that lies ready for a run, or that was made for it; null where there is none. */
+export async function storedPlan(database: Database, executionId: string): Promise<StoredPlan | null> {
+  const { rows } = await sql<{ plan: StoredPlan | null }>`
+    select plan from task_runs where id = ${executionId}::uuid
+  `.execute(statements(database));
+  return rows[0]?.plan ?? null;
+}
+
+/** The runs that take up this one, the oldest first. */
+export async function rerunsOf(database: Database, executionId: string): Promise<Rerun[]> {
+  const { rows } = await sql<Omit<Rerun, 'created_at'> & { created_at: string }>`
+    select id as execution_id, state, rerun_from, created_at from task_runs
+    where rerun_of = ${executionId}::uuid order by id
+  `.execute(statements(database));
+  return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
+}
+
+/** A step that a run takes over from another one: its ids there and here. */
+export type TakenStep = { name: string; earlierId: string; id: string };
+
+/** Gives a run what the steps that it takes over have left behind: documents, and results for the steps after them. */
+export async function copyLeftovers(
+  database: Database,
+  { from, to, steps }: { from: string; to: string; steps: readonly TakenStep[] },
+): Promise<void> {
+  if (steps.length === 0) return;
+  await sql`
+    with documents as (
+      insert into artifacts (execution_id, name, step_id, agent, media_type, content, size, sha256, created_at)
+      select ${to}::uuid, name, taken.id, agent, media_type, content, size, sha256, created_at
+      from artifacts
+      join unnest(${steps.map(({ earlierId }) => earlierId)}::uuid[], ${steps.map(({ id }) => id)}::uuid[])
+        as taken (earlier_id, id) on step_id = earlier_id
+      where execution_id = ${from}::uuid
+      on conflict do nothing
+    )
+    insert into step_results (execution_id, step, agent, attempt, text, written_at)
+    select ${to}::uuid, step, agent, 0, text, written_at from step_results
+    where execution_id = ${from}::uuid and step = any(${steps.map(({ name }) => name)}::text[])
+    on conflict do nothing
+  `.execute(statements(database));
+}

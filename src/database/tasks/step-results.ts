@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import type { TaskType } from '../../domain/tasks/task-run.ts';
+import { statements, type Database } from '../database.ts';
+
+/** What a step left behind. */
+export type StepResultText = { step: string; agent: string; text: string };
+
+/** Keeps the result of a step for the ones after it; a later attempt's takes its place. */
+export async function keepStepResult(
+  database: Database,
+  executionId: string,
+  { step, agent, text, attempt }: StepResultText & { attempt: number },
+): Promise<void> {
+  await sql`
+    insert into step_results (execution_id, step, agent, attempt, text, written_at)
+    select id, ${step}::text, ${agent}::text, ${attempt}::integer, ${JSON.stringify(text)}::json, now()
+    from task_runs where id = ${executionId}::uuid
+    on conflict (execution_id, step) do update set
+      agent = excluded.agent, attempt = excluded.attempt, text = excluded.text, written_at = excluded.written_at
+    where step_results.attempt <= excluded.attempt
+  `.execute(statements(database));
+}
+
+/**
+ * The results that steps of a run have left, of those that are named, in the order they were written. A run that
+ * takes up another one has its results, too, except for what it has done anew.
+ */
+export async function stepResults(
+  database: Database,
+  executionId: string,
+  steps: readonly string[],
+): Promise<StepResultText[]> {
+  const { rows } = await sql<StepResultText>`
+    with recursive taken_up (id, rerun_of, depth) as (
+      select id, rerun_of, 0 from task_runs where id = ${executionId}::uuid
+      union all
+      select earlier.id, earlier.rerun_of, depth + 1 from taken_up
+      join task_runs earlier on earlier.id = taken_up.rerun_of where depth < 100
+    ), latest as (
+      select distinct on (step) step, agent, text, written_at
+      from taken_up join step_results on execution_id = id
+      where step = any(${steps}::text[]) order by step, depth
+    )
+    select step, agent, text from latest order by written_at, step
+  `.execute(statements(database));
+  return rows;
+}
+
+/** What was asked for, as agents are told of it. */
+export type TaskTexts = {
+  title: string;
+  description: string | null;
+  task_type: TaskType;
+  metadata: Record<string, unknown>;
+};
+
+/** The texts of a run's task; null where it was erased. */
+export async function taskTexts(database: Database, executionId: string): Promise<TaskTexts | null> {
+  const { rows } = await sql<TaskTexts>`
+    select title, description, task_type, metadata from task_runs where id = ${executionId}::uuid
+  `.execute(statements(database));
+  return rows[0] ?? null;
+}
+
+/** Whether agents may go on with a run: `held` by a pause of the engine, which its workflow can't tell them of. */
+export async function mayGoOn(database: Database, executionId: string): Promise<'yes' | 'held' | 'over'> {
+  const { rows } = await sql<{ over: boolean; held: boolean }>`
+    select completed_at is not null as over, engine_paused_at is not null as held
+    from task_runs where id = ${executionId}::uuid
+  `.execute(statements(database));
+  const [run] = rows;
+  if (!run || run.over) return 'over';
+  return run.held ? 'held' : 'yes';
+}

@@ -1,0 +1,247 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import type { AttemptTimings, AttemptTrigger, DeliveryStatus } from '../../domain/webhooks/delivery.ts';
+import { countFailures } from '../../domain/webhooks/failure-streak.ts';
+import { FAILURES_TO_DISABLE } from '../../domain/common/limits.ts';
+import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-schedules.ts';
+import { statements, type Database } from '../database.ts';
+import { CHANNELS } from '../common/notifications.ts';
+import { runPrepared } from '../common/prepared.ts';
+import { MUCH, tellOf, TOLD } from './watched-webhooks.ts';
+
+/** One attempt that has ended. Times are ISO 8601. */
+export type AttemptResult = {
+  delivery_id: string;
+  webhook_id: string;
+  workspace_id: string;
+  /** The delivery's generation when the attempt began: the schedule of another one is not touched. */
+  generation: number;
+  trigger: AttemptTrigger;
+  succeeded: boolean;
+  attempted_at: string;
+  completed_at: string;
+  url: string;
+  request_headers: Record<string, string>;
+  response_status: number | null;
+  response_headers: Record<string, string> | null;
+  response_body: string | null;
+  response_truncated: boolean | null;
+  failure: string | null;
+  message: string | null;
+  address: string | null;
+  timings: AttemptTimings;
+  response_ms: number;
+};
+
+/** Where a delivery stands after its attempt. */
+export type RecordedResult = {
+  status: DeliveryStatus;
+  generation: number;
+  failures: number;
+  next_attempt_at: Date | null;
+  /** The attempt's number. */
+  number: number;
+};
+
+/** Whom the results have disabled. */
+export type Disabled = { webhookId: string; at: Date };
+
+/** What became of results: where their deliveries stand, by id, and whom they have disabled. */
+export type Recorded = { recorded: Map<string, RecordedResult>; disabled: Disabled[] };
+
+/** A database in or outside a transaction. */
+type Builder = Kysely<never>;
+
+/**
+ * Writes attempts and what follows from them, at most one for each delivery, in the order of their ends: the
+ * delivery's status and schedule, the webhook's count of failures, and, where that comes to ten, its disabling with
+ * everything that goes with it, all or nothing. Results come back in the order given.
+ */
+export async function recordResults(
+  database: Database,
+  results: readonly AttemptResult[],
+): Promise<Recorded> {
+  const db = statements(database) as unknown as Builder;
+  if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
+    const { rows } = await runPrepared(database, resultsStatement(results).compile(db));
+    return { recorded: byDelivery(rows), disabled: [] };
+  }
+  return await db.transaction().execute(async (transaction) => {
+    const disabled = await countAttempts(transaction, results);
+    const { rows } = await resultsStatement(results).execute(transaction);
+    for (const { webhookId, at } of disabled) await holdAndTell(transaction, webhookId, at);
+    const recorded = byDelivery(rows);
+    for (const { webhookId } of disabled) {
+      for (const { delivery_id, webhook_id } of results) {
+        const row = recorded.get(delivery_id);
+        if (row?.status === 'retrying' && webhook_id === webhookId) row.status = 'held';
+      }
+    }
+    return { recorded, disabled };
+  });
+}
+
+/** Those of the results whose attempts are written already, with where their deliveries stand now. */
+export async function resultsThere(
+  database: Database,
+  results: readonly AttemptResult[],
+): Promise<Map<string, RecordedResult>> {
+  const { rows } = await sql<Row>`
+    select d.id, a.number, d.status, d.generation, d.failures, d.next_attempt_at
+    from json_to_recordset(${JSON.stringify(results)}::json) as r
+      (delivery_id uuid, attempted_at timestamptz(3), "trigger" text)
+    join delivery_attempts a
+      on a.delivery_id = r.delivery_id and a.attempted_at = r.attempted_at and a."trigger" = r."trigger"
+    join deliveries d on d.id = a.delivery_id
+  `.execute(statements(database));
+  return byDelivery(rows);
+}
+
+/** Locks the webhooks, counts, and disables those whose count comes to the limit. */
+async function countAttempts(db: Builder, results: readonly AttemptResult[]): Promise<Disabled[]> {
+  const counting = results.filter(({ trigger }) => trigger !== 'test');
+  const ids = [...new Set(counting.map(({ webhook_id }) => webhook_id))];
+  if (ids.length === 0) return [];
+  const { rows } = await sql<{ id: string; consecutive_failures: number }>`
+    select id, consecutive_failures from webhooks
+    where id = any(${ids}::uuid[]) and disabled_at is null and deleted_at is null order by id for update
+  `.execute(db);
+  const disabled: Disabled[] = [];
+  for (const { id, consecutive_failures: before } of rows) {
+    const own = counting.filter(({ webhook_id }) => webhook_id === id);
+    const { count, reachedLimit } = countFailures(
+      before,
+      own.map(({ succeeded }) => succeeded),
+      FAILURES_TO_DISABLE,
+    );
+    if (count === before && !reachedLimit) continue;
+    const last = own.findLast(({ succeeded }) => !succeeded);
+    const reason = reachedLimit ? reasonOf(last) : null;
+    const { rows: changed } = await sql<{ disabled_at: string | null }>`
+      update webhooks set consecutive_failures = ${count},
+        disabled_at = case when ${reachedLimit}::boolean then clock_timestamp() end,
+        disabled_reason = ${reason}::text
+      where id = ${id}::uuid returning disabled_at
+    `.execute(db);
+    const at = changed[0]?.disabled_at;
+    if (at) disabled.push({ webhookId: id, at: new Date(at) });
+  }
+  return disabled;
+}
+
+function reasonOf(last: AttemptResult | undefined): string {
+  return `${FAILURES_TO_DISABLE} attempts in a row failed; the last one: ${last?.message ?? 'no reason known'}`;
+}
+
+/** What waits is held, and every admin and owner is told, once. */
+async function holdAndTell(db: Builder, webhookId: string, at: Date): Promise<void> {
+  await sql`
+    update deliveries set status = 'held', reason = 'the webhook is disabled', in_backlog = false,
+      next_attempt_at = null, generation = generation + 1, updated_at = ${at}::timestamptz
+    where webhook_id = ${webhookId}::uuid and status in ('pending', 'retrying') and not test
+  `.execute(db);
+  await sql`
+    select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${MUCH}::text) from watched_webhooks
+    where webhook_id = ${webhookId}::uuid and until > now()
+  `.execute(db);
+  const { rows } = await sql<{ user_id: string }>`
+    select m.user_id from members m join webhooks w on w.workspace_id = m.workspace_id
+    where w.id = ${webhookId}::uuid and m.role in ('admin', 'owner')
+  `.execute(db);
+  const notices = rows.map(({ user_id }) => ({ id: randomUUIDv7(), user_id }));
+  await sql`
+    insert into notifications (id, workspace_id, user_id, kind, subject, detail, created_at)
+    select n.id, w.workspace_id, n.user_id, 'webhook.disabled', 'webhook:' || w.id,
+      json_build_object('webhook_id', w.id, 'name', w.name, 'failures', w.consecutive_failures,
+        'reason', w.disabled_reason, 'disabled_at', ${at.toISOString()}::text),
+      ${at}::timestamptz
+    from json_to_recordset(${JSON.stringify(notices)}::json) as n (id uuid, user_id uuid), webhooks w
+    where w.id = ${webhookId}::uuid
+    on conflict do nothing
+  `.execute(db);
+  await sql`
+    insert into audit_log (id, workspace_id, actor, action, subject, detail, at)
+    select ${randomUUIDv7()}::uuid, workspace_id, 'system', 'webhook.disabled', 'webhook:' || id,
+      json_build_object('name', name, 'reason', disabled_reason), ${at}::timestamptz
+    from webhooks where id = ${webhookId}::uuid
+  `.execute(db);
+}
+
+const WAITS_MS = Array.from({ length: DELIVERY_ATTEMPTS - 1 }, (_, index) => deliveryWaitMs(index + 1));
+
+type Row = {
+  id: string;
+  number: number;
+  status: DeliveryStatus;
+  generation: number;
+  failures: number;
+  next_attempt_at: string | null;
+};
+
+/**
+ * Deliveries, attempts and the counts that a success sets to zero. A failure moves the schedule only where it is an
+ * automatic attempt of the present generation; an attempt made by hand never takes a success or a schedule away.
+ */
+function resultsStatement(results: readonly AttemptResult[]) {
+  return sql<Row>`
+    with result as (
+      select * from json_to_recordset(${JSON.stringify(results)}::json) as result (
+        delivery_id uuid, webhook_id uuid, generation integer, trigger text, succeeded boolean,
+        attempted_at timestamptz, completed_at timestamptz, url text, request_headers json,
+        response_status integer, response_headers json, response_body text, response_truncated boolean,
+        failure text, message text, address text, timings json, response_ms integer)
+    ), better as (
+      update webhooks set consecutive_failures = 0
+      where consecutive_failures > 0 and disabled_at is null and id in (
+        select webhook_id from result where trigger <> 'test' group by webhook_id having bool_and(succeeded))
+    ), before as (
+      select d.id, d.attempts_count + 1 as number,
+        result.trigger = 'automatic' and not result.succeeded and d.generation = result.generation
+          and d.status in ('pending', 'retrying') as moves
+      from deliveries d join result on result.delivery_id = d.id order by d.id for update of d
+    ), delivery as (
+      update deliveries d set
+        attempts_count = before.number,
+        failures = d.failures + before.moves::integer,
+        status = case
+          when result.succeeded then 'succeeded'
+          when result.trigger = 'test' then 'failed'
+          when not before.moves then d.status
+          when d.failures + 1 >= ${DELIVERY_ATTEMPTS}::integer then 'failed'
+          else 'retrying' end,
+        next_attempt_at = case
+          when result.succeeded or result.trigger = 'test' then null
+          when before.moves then result.completed_at
+            + make_interval(secs => (${WAITS_MS}::integer[])[d.failures + 1] / 1000.0)
+          when result.trigger = 'manual' and d.status <> 'retrying' then null
+          else d.next_attempt_at end,
+        reason = case when result.succeeded then null else d.reason end,
+        in_backlog = d.in_backlog and not (result.succeeded or before.moves),
+        retry_started = d.retry_started and not (before.moves and d.failures = 0),
+        response_status = result.response_status,
+        failure = result.failure,
+        response_ms = result.response_ms,
+        updated_at = result.completed_at
+      from result, before
+      where d.id = result.delivery_id and before.id = d.id
+      returning d.id, d.webhook_id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
+    ), ${tellOf('delivery')}, attempt as (
+      insert into delivery_attempts
+        (delivery_id, number, trigger, attempted_at, url, request_headers, response_status, response_headers,
+         response_body, response_truncated, failure, message, address, timings, response_ms)
+      select d.id, d.number, r.trigger, r.attempted_at, r.url, r.request_headers, r.response_status,
+        r.response_headers, r.response_body, r.response_truncated, r.failure, r.message, r.address, r.timings,
+        r.response_ms
+      from result r join delivery d on d.id = r.delivery_id
+    )
+    select id, number, status, generation, failures, next_attempt_at, ${TOLD} as told from delivery`;
+}
+
+function byDelivery(rows: readonly Row[]): Map<string, RecordedResult> {
+  return new Map(
+    rows.map(({ id, number, status, generation, failures, next_attempt_at: next }) => [
+      id,
+      { number, status, generation, failures, next_attempt_at: next === null ? null : new Date(next) },
+    ]),
+  );
+}

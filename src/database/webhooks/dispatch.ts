@@ -1,0 +1,241 @@
+import { sql } from 'kysely';
+import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
+import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { statements, type Database } from '../database.ts';
+import { runPrepared } from '../common/prepared.ts';
+import { tellOf, TOLD } from './watched-webhooks.ts';
+
+/** An event of a group, as deliveries need it. */
+export type GroupEvent = {
+  seq: number;
+  workspace_id: string;
+  id: string;
+  event: EventKind;
+  timestamp: Date;
+  body: string;
+  received_at: Date;
+  /** In which trace it came in; null where none was kept. */
+  traceparent: string | null;
+};
+
+/**
+ * Claims a group and answers its events in the order they came in; those whose payload is past its retention are left
+ * out. A claimed group is not taken back any more, and one that was taken back has no events.
+ */
+export async function eventsOfGroup(database: Database, groupId: string): Promise<GroupEvent[]> {
+  const statement = sql<{
+    seq: string;
+    workspace_id: string;
+    id: string;
+    event: EventKind;
+    timestamp: string;
+    body: string;
+    received_at: string;
+    traceparent: string | null;
+  }>`
+    with claimed as (
+      update event_groups set started_at = coalesce(started_at, now()) where id = ${groupId}::uuid returning id
+    )
+    select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent
+    from events where group_id in (select id from claimed) and body is not null order by seq
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return rows.map((row) => ({
+    ...row,
+    seq: Number(row.seq),
+    timestamp: new Date(row.timestamp),
+    received_at: new Date(row.received_at),
+  }));
+}
+
+/** A delivery that a group comes to; `reason` where it is not to be sent. */
+export type PlannedDelivery = {
+  id: string;
+  workspace_id: string;
+  webhook_id: string;
+  event_seq: number;
+  event_id: string;
+  event: EventKind;
+  status: 'pending' | 'held' | 'skipped';
+  reason: string | null;
+};
+
+/**
+ * Stores deliveries; those that are there already stay as they are. Answers the ids of those that wait for their
+ * first attempt: all `pending` ones of the first time, and after a crash only what was not recorded or put aside.
+ */
+export async function storeDeliveries(
+  database: Database,
+  planned: readonly PlannedDelivery[],
+  now: Date,
+): Promise<Set<string>> {
+  const pending = planned.filter(({ status }) => status === 'pending');
+  if (planned.length === 0) return new Set();
+  const statement = sql<{ id: string }>`
+    with stored as (
+    insert into deliveries
+      (id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, created_at, updated_at)
+    select id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, ${now}::timestamptz, ${now}::timestamptz
+    from json_to_recordset(${JSON.stringify(planned)}::json) as planned
+      (id uuid, workspace_id uuid, webhook_id uuid, event_seq bigint, event_id text, event text, status text, reason text)
+    on conflict (id) do nothing
+    returning id, webhook_id
+    ), ${tellOf('stored')}
+    select id, ${TOLD} as told from stored
+  `.compile(statements(database));
+  const { rows, count } = await runPrepared(database, statement);
+  if (count === planned.length) return new Set(pending.map(({ id }) => id));
+  const waiting = await waitingAmong(
+    database,
+    pending.map(({ id }) => id),
+  );
+  const stored = new Set(rows.map(({ id }) => id));
+  return new Set(pending.map(({ id }) => id).filter((id) => stored.has(id) || waiting.has(id)));
+}
+
+/** Which of these deliveries still wait for their first attempt outside the backlog. */
+export async function waitingAmong(database: Database, ids: readonly string[]): Promise<Set<string>> {
+  const statement = sql<{ id: string }>`
+    select id from deliveries where id = any(${ids}::uuid[]) and status = 'pending' and not in_backlog
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Leaves deliveries to the backlog of their webhook. */
+export async function leaveToBacklog(database: Database, ids: readonly string[], now: Date): Promise<void> {
+  const statement = sql`
+    update deliveries set in_backlog = true, updated_at = ${now}::timestamptz
+    where id = any(${ids}::uuid[]) and status = 'pending'
+  `.compile(statements(database));
+  await runPrepared(database, statement);
+}
+
+/** Ends or holds deliveries that are not to be sent now, since their webhook is disabled, switched off or deleted. */
+export async function putAside(
+  database: Database,
+  ids: readonly string[],
+  status: 'held' | 'skipped' | 'cancelled',
+  reason: string,
+  now: Date,
+): Promise<void> {
+  const statement = sql`
+    with aside as (
+    update deliveries
+    set status = ${status}, reason = ${reason}, in_backlog = false, next_attempt_at = null,
+      generation = generation + 1, updated_at = ${now}::timestamptz
+    where id = any(${ids}::uuid[]) and status in ('pending', 'retrying')
+    returning id, webhook_id
+    ), ${tellOf('aside')}
+    select ${TOLD} from aside limit 1
+  `.compile(statements(database));
+  await runPrepared(database, statement);
+}
+
+/** Notes that every delivery of a group has had its first attempt, or waits elsewhere. */
+export async function noteGroupDone(database: Database, groupId: string, now: Date): Promise<void> {
+  const statement = sql`
+    update event_groups set done_at = ${now}::timestamptz
+    where id = ${groupId}::uuid and done_at is null
+  `.compile(statements(database));
+  await runPrepared(database, statement);
+}
+
+/** A delivery with what an attempt needs of its event. `body` is null when its retention is over. */
+export type DeliveryToSend = {
+  id: string;
+  webhook_id: string;
+  workspace_id: string;
+  event: EventKind;
+  timestamp: Date;
+  body: string | null;
+  /** In which trace the event came in; null where none was kept. */
+  traceparent: string | null;
+  status: DeliveryStatus;
+  test: boolean;
+  generation: number;
+  failures: number;
+  in_backlog: boolean;
+  next_attempt_at: Date | null;
+  created_at: Date;
+  /** When it last changed, for example by a result. */
+  updated_at: Date;
+};
+
+type RawDelivery = Omit<DeliveryToSend, 'timestamp' | 'next_attempt_at' | 'created_at' | 'updated_at'> & {
+  timestamp: string;
+  next_attempt_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+const WITH_EVENT = sql.raw(`
+  select d.id, d.webhook_id, d.workspace_id, d.event, e."timestamp", e.body, e.traceparent, d.status, d.test, d.generation,
+    d.failures, d.in_backlog, d.next_attempt_at, d.created_at, d.updated_at
+  from deliveries d join events e on e.seq = d.event_seq`);
+
+/** These deliveries, in the order of their events. */
+export async function deliveriesToSend(
+  database: Database,
+  ids: readonly string[],
+): Promise<DeliveryToSend[]> {
+  const statement = sql<RawDelivery>`${WITH_EVENT} where d.id = any(${ids}::uuid[])
+    order by d.event_seq`.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return rows.map(deliveryOf);
+}
+
+/** What the backlog of a webhook has to send next, oldest first. */
+export async function backlogOf(
+  database: Database,
+  webhookId: string,
+  limit: number,
+): Promise<DeliveryToSend[]> {
+  const statement = sql<RawDelivery>`
+    ${WITH_EVENT} where d.webhook_id = ${webhookId}::uuid and d.in_backlog and d.status = 'pending'
+    order by d.event_seq limit ${limit}
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return rows.map(deliveryOf);
+}
+
+function deliveryOf(row: RawDelivery): DeliveryToSend {
+  return {
+    ...row,
+    timestamp: new Date(row.timestamp),
+    next_attempt_at: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
+    created_at: new Date(row.created_at),
+    updated_at: new Date(row.updated_at),
+  };
+}
+
+/** Notes that the workflow of a delivery's retries is there. */
+export async function noteRetriesStarted(database: Database, ids: readonly string[]): Promise<void> {
+  const statement = sql`
+    update deliveries set retry_started = true where id = any(${ids}::uuid[]) and status = 'retrying'
+  `.compile(statements(database));
+  await runPrepared(database, statement);
+}
+
+/** Deliveries that wait for a retry since before a time, but whose workflow is not known to be there; oldest first. */
+export async function retriesNeverStarted(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<{ id: string; generation: number; due: Date }[]> {
+  const { rows } = await sql<{ id: string; generation: number; next_attempt_at: string }>`
+    select id, generation, next_attempt_at from deliveries
+    where status = 'retrying' and not retry_started and updated_at < ${before}::timestamptz
+    order by next_attempt_at limit ${limit}
+  `.execute(statements(database));
+  return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
+}
+
+/** Webhooks whose backlog has something that waits since before a time. */
+export async function backlogsForgotten(database: Database, before: Date, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ webhook_id: string }>`
+    select distinct webhook_id from deliveries
+    where in_backlog and status = 'pending' and updated_at < ${before}::timestamptz limit ${limit}
+  `.execute(statements(database));
+  return rows.map(({ webhook_id: id }) => id);
+}

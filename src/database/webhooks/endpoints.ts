@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import type { Subscription } from '../../domain/webhooks/webhook.ts';
+import { statements, type Database } from '../database.ts';
+import { runPrepared } from '../common/prepared.ts';
+
+/** A webhook as deliveries see it; secrets are sealed. */
+export type Endpoint = {
+  id: string;
+  workspace_id: string;
+  url: string;
+  events: Subscription[];
+  secret: string | null;
+  previous_secret: string | null;
+  previous_secret_until: Date | null;
+  include_secret_header: boolean;
+  standard_webhooks: boolean;
+  active: boolean;
+  consecutive_failures: number;
+  disabled_at: Date | null;
+  deleted_at: Date | null;
+  /** Not null for one whose deliveries go to a listener on the channel. */
+  listening_until: Date | null;
+};
+
+type Row = Omit<Endpoint, 'previous_secret_until' | 'disabled_at' | 'deleted_at' | 'listening_until'> & {
+  previous_secret_until: string | null;
+  disabled_at: string | null;
+  deleted_at: string | null;
+  listening_until: string | null;
+};
+
+const COLUMNS = sql.raw(
+  `id, workspace_id, url, events, secret, previous_secret, previous_secret_until, include_secret_header,
+   standard_webhooks, active, consecutive_failures, disabled_at, deleted_at, listening_until`,
+);
+
+/** All webhooks, except deleted ones, of the workspaces that a group of events is from; by workspace, oldest first. */
+export async function endpointsForGroup(
+  database: Database,
+  groupId: string,
+): Promise<Map<string, Endpoint[]>> {
+  const statement = sql<Row>`
+    select ${COLUMNS} from webhooks
+    where workspace_id in (select workspace_id from events where group_id = ${groupId}::uuid)
+      and deleted_at is null
+    order by id
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return Map.groupBy(rows.map(endpointOf), ({ workspace_id: id }) => id);
+}
+
+/** These webhooks as they are now, the deleted ones among them, by id. */
+export async function endpointsNow(
+  database: Database,
+  ids: readonly string[],
+): Promise<Map<string, Endpoint>> {
+  const statement = sql<Row>`select ${COLUMNS} from webhooks where id = any(${ids}::uuid[])`.compile(
+    statements(database),
+  );
+  const { rows } = await runPrepared(database, statement);
+  return new Map(rows.map((row) => [row.id, endpointOf(row)]));
+}
+
+function endpointOf(row: Row): Endpoint {
+  return {
+    ...row,
+    previous_secret_until: timeOf(row.previous_secret_until),
+    disabled_at: timeOf(row.disabled_at),
+    deleted_at: timeOf(row.deleted_at),
+    listening_until: timeOf(row.listening_until),
+  };
+}
+
+function timeOf(text: string | null): Date | null {
+  return text === null ? null : new Date(text);
+}

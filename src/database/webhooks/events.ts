@@ -1,0 +1,191 @@
+import { sql } from 'kysely';
+import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { statements, type Database } from '../database.ts';
+import { Workspace } from '../people/entities.ts';
+import { WorkspaceEvent } from './entities.ts';
+import { isDuplicate } from '../common/outage.ts';
+import { runPrepared } from '../common/prepared.ts';
+
+/** An event on its way in. `hash` is the SHA-256 of its canonical content, hex; `timestamp` ISO 8601 UTC. */
+export type NewEvent = {
+  workspaceId: string;
+  id: string;
+  event: EventKind;
+  timestamp: string;
+  hash: string;
+  /** The payload, as it is to be sent. */
+  body: string;
+  words: string;
+  /** In which trace it came in; null where none is kept. */
+  traceparent?: string | null;
+};
+
+/** Requests that are stored together. Within all of them no two events have the same workspace and id. */
+export type NewGroup = { id: string; now: Date; requests: readonly (readonly NewEvent[])[] };
+
+/** An event whose id was there already. `started`: whether its group is known to have been taken up. */
+export type KnownEvent = {
+  request: number;
+  workspaceId: string;
+  id: string;
+  isSame: boolean;
+  groupId: string | null;
+  started: boolean;
+};
+
+/** How often a group is tried again because another process stored one of its ids in the same moment. */
+const MOST_TRIES = 10;
+
+/**
+ * Stores a group of events in one statement, and answers which of their ids were there already. A request that has an
+ * id with another content stores nothing; an id with the same content is left as it is; every other event is stored,
+ * in the order given. A group of which nothing is stored has no row.
+ */
+export async function insertGroup(database: Database, group: NewGroup): Promise<KnownEvent[]> {
+  const statement = groupStatement(database, group);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { rows } = await runPrepared(database, statement);
+      return rows;
+    } catch (error) {
+      // An id that was not there when the statement began: the whole statement is undone, and now it is seen.
+      if (!isDuplicate(error) || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+/**
+ * The look-ups are lateral with a limit, so that a plan made for an empty table still goes by the index. Rows are inserted
+ * in the order of their ids: two processes that store the same ones wait for each other and never both. Their `seq`
+ * is in the order given nevertheless.
+ */
+function groupStatement(database: Database, { id: groupId, now, requests }: NewGroup) {
+  const events = requests.flatMap((request, index) => request.map((event) => ({ ...event, request: index })));
+  const column = <T>(of: (event: (typeof events)[number]) => T): T[] => events.map(of);
+  return sql<KnownEvent>`
+    with given as materialized (
+      select * from unnest(
+        ${column(({ request }) => request)}::int[], ${column(({ workspaceId }) => workspaceId)}::uuid[],
+        ${column(({ id }) => id)}::text[], ${column(({ event }) => event)}::text[],
+        ${column(({ timestamp }) => timestamp)}::timestamptz[], ${column(({ hash }) => hash)}::text[],
+        ${column(({ body }) => body)}::text[], ${column(({ words }) => words)}::text[],
+        ${column(({ traceparent }) => traceparent ?? null)}::text[]
+      ) with ordinality as row (request, workspace_id, id, event, "timestamp", hash, body, words, traceparent,
+        place)
+    ), known as materialized (
+      select given.request, given.workspace_id, given.id, there.hash = decode(given.hash, 'hex') as same, there.group_id
+      from given cross join lateral (
+        select content_hash as hash, group_id from events
+        where workspace_id = given.workspace_id and id = given.id limit 1
+      ) as there
+    ), fresh as materialized (
+      select numbered.*, nextval('events_seq_seq') as seq from (
+        select given.* from given
+        where not exists (select from known where known.request = given.request and not known.same)
+          and not exists (
+            select from known where known.workspace_id = given.workspace_id and known.id = given.id)
+        order by given.place
+      ) as numbered
+    ), grouped as (
+      insert into event_groups (id, created_at)
+      select ${groupId}::uuid, ${now}::timestamptz where exists (select from fresh)
+    ), stored as (
+      insert into events
+        (seq, workspace_id, id, group_id, event, "timestamp", content_hash, body, words, traceparent,
+         received_at)
+      overriding system value
+      select seq, workspace_id, id, ${groupId}::uuid, event, "timestamp", decode(hash, 'hex'), body, words,
+        traceparent, ${now}::timestamptz
+      from fresh order by workspace_id, id
+    )
+    select request, workspace_id as "workspaceId", id, same as "isSame", group_id as "groupId",
+      group_id is null or not exists (
+        select from event_groups where event_groups.id = known.group_id and started_at is null) as started
+    from known
+  `.compile(statements(database));
+}
+
+/** Notes that these groups have been taken up by the engine. Answers those that are there: a group may be taken back. */
+export async function noteGroupStarted(database: Database, ids: readonly string[]): Promise<Set<string>> {
+  const statement = sql<{ id: string }>`
+    update event_groups set started_at = coalesce(started_at, now()) where id = any(${ids}::uuid[]) returning id
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Takes a group back, with its events, whose workflow did not start. False where it has been taken up after all. */
+export async function removeUnstartedGroup(database: Database, id: string): Promise<boolean> {
+  const removed = await sql<{ id: string }>`
+    with gone as (delete from event_groups where id = ${id}::uuid and started_at is null returning id),
+      events_gone as (delete from events where group_id in (select id from gone))
+    select id from gone
+  `.execute(statements(database));
+  return removed.rows.length > 0;
+}
+
+/** Ids of the groups stored before `before` that nobody is known to have taken up, oldest first. */
+export async function groupsNeverStarted(database: Database, before: Date, limit: number): Promise<string[]> {
+  const found = await sql<{ id: string }>`
+    select id from event_groups
+    where done_at is null and started_at is null and created_at < ${before}::timestamptz
+    order by created_at limit ${limit}
+  `.execute(statements(database));
+  return found.rows.map(({ id }) => id);
+}
+
+/**
+ * An event of a test delivery: it is sent to one webhook and dispatched to nobody else. Answers its `seq`; null where
+ * one of this id is there.
+ */
+export async function insertTestEvent(
+  database: Database,
+  event: {
+    workspace_id: string;
+    id: string;
+    event: EventKind;
+    timestamp: Date;
+    body: string;
+    words: string;
+    received_at: Date;
+  },
+): Promise<number | null> {
+  const inserted = await sql<{ seq: string }>`
+    insert into events
+      (workspace_id, id, event, "timestamp", content_hash, body, words, test, received_at)
+    values (${event.workspace_id}::uuid, ${event.id}, ${event.event}, ${event.timestamp}::timestamptz,
+      sha256(convert_to(${event.body}, 'UTF8')), ${event.body}, ${event.words}, true,
+      ${event.received_at}::timestamptz)
+    on conflict (workspace_id, id) do nothing
+    returning seq
+  `.execute(statements(database));
+  return inserted.rows[0] ? Number(inserted.rows[0].seq) : null;
+}
+
+/** The workspace's latest events whose payload is still kept, newest first, without those of tests. */
+export async function recentEvents(
+  database: Database,
+  workspaceId: string,
+  limit: number,
+): Promise<
+  { id: string; event: EventKind; timestamp: Date; received_at: Date; body: string; words: string }[]
+> {
+  const rows = await database.em.fork().find(
+    WorkspaceEvent,
+    { workspace_id: workspaceId, test: false, body: { $ne: null } },
+    {
+      orderBy: { seq: 'desc' },
+      limit,
+      fields: ['id', 'event', 'timestamp', 'received_at', 'body', 'words'],
+    },
+  );
+  return rows.map(({ id, event, timestamp, received_at, body, words }) => {
+    return { id, event, timestamp, received_at, body: body ?? '', words };
+  });
+}
+
+/** The name of a workspace; null where there is none. */
+export async function workspaceName(database: Database, id: string): Promise<string | null> {
+  const workspace = await database.em.fork().findOne(Workspace, { id });
+  return workspace?.name ?? null;
+}

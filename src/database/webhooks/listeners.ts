@@ -1,0 +1,92 @@
+import { sql } from 'kysely';
+import { LISTENER_BACK_MS, LISTENING_MS } from '../../domain/common/limits.ts';
+import type { EntityManager } from '../people/audit.ts';
+import { statements, type Database } from '../database.ts';
+import { CHANNELS } from '../common/notifications.ts';
+
+/**
+ * Until when a webhook is surely listened to, in ISO 8601. Each sign of its listener writes a later one, so that it
+ * also tells the listeners of one webhook apart: whoever does not find what it wrote last is not the listener any more.
+ */
+export type Until = string;
+
+const asIso = sql`to_char(listening_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const aSign = sql`greatest(
+  clock_timestamp() + make_interval(secs => ${sql.lit(LISTENING_MS / 1_000)}),
+  listening_until + interval '1 ms'
+)`;
+
+/**
+ * Makes whoever asks the listener of a webhook, in the place of any other, who is told by `relay`. What an earlier one
+ * was given and has not answered waits anew. Null where the workspace has no such webhook to listen to.
+ */
+export async function beginListening(
+  database: Database,
+  { webhookId, workspaceId }: { webhookId: string; workspaceId: string },
+): Promise<Until | null> {
+  const { rows } = await sql<{ until: Until }>`
+    with mine as (
+      update webhooks set listening_until = ${aSign}
+      where id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid
+        and deleted_at is null and listening_until is not null
+      returning id, ${asIso} as until
+    ), waiting as (
+      update relayed_requests set taken_at = null
+      where webhook_id in (select id from mine) and taken_at is not null and answer is null
+    )
+    select until, pg_notify(${CHANNELS.relay}, id || ' ' || until) from mine
+  `.execute(statements(database));
+  return rows[0]?.until ?? null;
+}
+
+/** A sign of the listener. `gone` where the webhook was deleted, `replaced` where another one listens. */
+export async function goOnListening(
+  database: Database,
+  { webhookId, until }: { webhookId: string; until: Until },
+): Promise<{ until: Until } | 'replaced' | 'gone'> {
+  const { rows } = await sql<{ until: Until }>`
+    update webhooks set listening_until = ${aSign}
+    where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz and deleted_at is null
+    returning ${asIso} as until
+  `.execute(statements(database));
+  if (rows[0]) return rows[0];
+  const { rows: there } = await sql`
+    select 1 from webhooks where id = ${webhookId}::uuid and deleted_at is null
+  `.execute(statements(database));
+  return there.length > 0 ? 'replaced' : 'gone';
+}
+
+/** The listener's connection has ended: what comes is kept waiting only for a moment, unless another one listens. */
+export async function stopListening(
+  database: Database,
+  { webhookId, until }: { webhookId: string; until: Until },
+): Promise<void> {
+  await sql`
+    update webhooks set listening_until = least(
+      listening_until, clock_timestamp() + make_interval(secs => ${sql.lit(LISTENER_BACK_MS / 1_000)})
+    )
+    where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz
+  `.execute(statements(database));
+}
+
+/** Stands in the place of a sign where the webhook is deleted. */
+export const GONE = 'gone';
+
+/** Tells a webhook's listener, in a transaction, that it is deleted. */
+export async function tellListenerOfEnd(em: EntityManager, webhookId: string): Promise<void> {
+  await em.execute('select pg_notify(?, ?)', [CHANNELS.relay, `${webhookId} ${GONE}`]);
+}
+
+/** Webhooks that nobody has listened to since `before`, though they are for that alone. */
+export async function abandonedByListeners(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<{ id: string; workspaceId: string }[]> {
+  const { rows } = await sql<{ id: string; workspaceId: string }>`
+    select id, workspace_id as "workspaceId" from webhooks
+    where listening_until < ${before} and deleted_at is null
+    order by listening_until limit ${limit}
+  `.execute(statements(database));
+  return rows;
+}

@@ -1,0 +1,99 @@
+import { sql } from 'kysely';
+import type { RelayAnswer, RelayRequest } from '../../domain/channel/channel.ts';
+import { statements, type Database } from '../database.ts';
+import { CHANNELS } from '../common/notifications.ts';
+import { runPrepared } from '../common/prepared.ts';
+
+/** Requests on their way from a delivery worker to a listener, and answers on their way back. */
+
+/** Leaves a request for the webhook's listener, who is told. False where nobody listens; then nothing is left. */
+export async function leaveRequest(database: Database, request: RelayRequest): Promise<boolean> {
+  const { id, webhook_id: webhookId } = request;
+  const statement = sql`
+    with added as (
+      insert into relayed_requests (id, webhook_id, request)
+      select ${id}::uuid, id, ${JSON.stringify(request)}::json from webhooks
+      where id = ${webhookId}::uuid and deleted_at is null and listening_until > clock_timestamp()
+      returning webhook_id
+    )
+    select pg_notify(${CHANNELS.relay}, webhook_id::text) from added
+  `.compile(statements(database));
+  const { count } = await runPrepared(database, statement);
+  return count > 0;
+}
+
+/** Takes waiting requests of a webhook, oldest first; nobody else gets them meanwhile. */
+export async function takeRequests(
+  database: Database,
+  webhookId: string,
+  limit: number,
+): Promise<RelayRequest[]> {
+  const statement = sql<{ request: RelayRequest; created_at: string }>`
+    with taken as (
+      update relayed_requests set taken_at = clock_timestamp()
+      where id in (
+        select id from relayed_requests where webhook_id = ${webhookId}::uuid and taken_at is null
+        order by created_at limit ${limit} for update skip locked
+      )
+      returning request, created_at
+    )
+    select request from taken order by created_at
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return rows.map(({ request }) => request);
+}
+
+/** Leaves requests to another listener that were taken and not handed over. */
+export async function giveBack(
+  database: Database,
+  webhookId: string,
+  requests: readonly RelayRequest[],
+): Promise<void> {
+  const ids = requests.map(({ id }) => id);
+  await sql`
+    with waiting as (
+      update relayed_requests set taken_at = null where id = any(${ids}::uuid[]) and answer is null
+    )
+    select pg_notify(${CHANNELS.relay}, ${webhookId})
+  `.execute(statements(database));
+}
+
+/** Writes what a request was answered with, and tells its sender. False where that has given up. */
+export async function answerRequest(database: Database, id: string, answer: RelayAnswer): Promise<boolean> {
+  const statement = sql`
+    with answered as (
+      update relayed_requests set answer = ${JSON.stringify(answer)}::json
+      where id = ${id}::uuid and answer is null
+      returning id
+    )
+    select pg_notify(${CHANNELS.relayAnswers}, id::text) from answered
+  `.compile(statements(database));
+  const { count } = await runPrepared(database, statement);
+  return count > 0;
+}
+
+/** How a request stands; `isHeard` tells whether anybody listens at all. Null where it is gone. */
+export async function requestNow(
+  database: Database,
+  id: string,
+): Promise<{ answer: RelayAnswer | null; isTaken: boolean; isHeard: boolean } | null> {
+  const statement = sql<{ answer: RelayAnswer | null; isTaken: boolean; isHeard: boolean }>`
+    select answer, taken_at is not null as "isTaken",
+      deleted_at is null and listening_until > clock_timestamp() as "isHeard"
+    from relayed_requests join webhooks on webhooks.id = webhook_id
+    where relayed_requests.id = ${id}::uuid
+  `.compile(statements(database));
+  const { rows } = await runPrepared(database, statement);
+  return rows[0] ?? null;
+}
+
+/** Its sender needs it no longer. */
+export async function dropRequest(database: Database, id: string): Promise<void> {
+  const statement = sql`delete from relayed_requests where id = ${id}::uuid`.compile(statements(database));
+  await runPrepared(database, statement);
+}
+
+/** Drops what senders have left that died. */
+export async function dropRequestsBefore(database: Database, before: Date): Promise<void> {
+  await sql`delete from relayed_requests where created_at < ${before}`.execute(statements(database));
+}

@@ -1,0 +1,84 @@
+import type { ToolDescription } from './agent-work.ts';
+import { MAX_REASON_LENGTH } from '../common/limits.ts';
+
+/** The tools that are ours: what they do is done by the workflow of a step, never by a server. */
+export const OWN_TOOLS = [
+  'report_progress',
+  'escalate_to_human',
+  'ask_for_approval',
+  'save_artifact',
+] as const;
+export type OwnToolName = (typeof OWN_TOOLS)[number];
+
+/** What an agent may call that names no tools. */
+export const DEFAULT_TOOLS: readonly OwnToolName[] = [...OWN_TOOLS];
+
+const text = (description: string, maxLength: number) => ({
+  type: 'string',
+  minLength: 1,
+  maxLength,
+  description,
+});
+
+/** How a model is told of them. */
+const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 'input_schema'>>> = {
+  report_progress: {
+    description: 'Tell the people who watch how far the work has come. Changes nothing else.',
+    input_schema: objectOf(
+      {
+        text: text('What has been done, in a sentence', 1_000),
+        percent: { type: 'number', minimum: 0, maximum: 100, description: 'How much of the step is done' },
+      },
+      ['text'],
+    ),
+  },
+  escalate_to_human: {
+    description:
+      'End the work and hand it to a person, with everything done so far. For what you can not or must not decide yourself.',
+    input_schema: objectOf({ reason: text('What a person has to know or decide', MAX_REASON_LENGTH) }, [
+      'reason',
+    ]),
+  },
+  ask_for_approval: {
+    description:
+      'Pause the work until a person has agreed to what you are about to do. Ask before anything that can not be taken back.',
+    input_schema: objectOf({ question: text('What you want to do, so that it can be judged', 2_000) }, [
+      'question',
+    ]),
+  },
+  save_artifact: {
+    description: 'Keep a document as a result of the work, for people to download.',
+    input_schema: objectOf(
+      {
+        name: text('A file name', 200),
+        media_type: text('For example text/markdown', 100),
+        content: { type: 'string', description: 'The whole document' },
+        encoding: {
+          type: 'string',
+          enum: ['text', 'base64'],
+          description: 'How content is written; text unless given',
+        },
+      },
+      ['name', 'media_type', 'content'],
+    ),
+  },
+};
+
+/** One of them as a model is told of it. */
+export function ownTool(name: OwnToolName): ToolDescription {
+  return { name, server: null, tool: name, ...ABOUT[name] };
+}
+
+/** Those of an allow-list that are ours; null: {@link DEFAULT_TOOLS}. */
+export function ownToolsOf(tools: readonly string[] | null): OwnToolName[] {
+  const named = tools ?? DEFAULT_TOOLS;
+  return OWN_TOOLS.filter((name) => named.includes(name));
+}
+
+export function isOwnTool(name: string): name is OwnToolName {
+  return (OWN_TOOLS as readonly string[]).includes(name);
+}
+
+function objectOf(properties: Record<string, unknown>, required: string[]): Record<string, unknown> {
+  return { type: 'object', properties, required, additionalProperties: false };
+}

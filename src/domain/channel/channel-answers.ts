@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { CHANNEL_CODES, type ChannelCode } from './channel.ts';
+import { listedDelivery } from '../webhooks/delivery-view.ts';
+import { ROOM_DELIVERIES } from '../common/limits.ts';
+import { workflowSnapshot } from '../tasks/run-schemas.ts';
+import { timestamp, uuidOut } from '../common/schema-parts.ts';
+import { webhookView } from '../webhooks/webhook-view.ts';
+
+/*
+ * What the live channel says, beside the events of runs. A Socket.IO client gets an answer as the acknowledgement of
+ * its message, with `ok` beside these members; a plain one gets it as a message, with `type` and its own `id`.
+ */
+
+const RUN = '0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
+const WEBHOOK = '019a2b3c-0000-7000-8000-000000000001';
+const REQUEST = '019a2b3c-0000-7000-8000-000000000002';
+const AT = '2026-01-31T12:00:00.000Z';
+
+const code = z.enum(Object.keys(CHANNEL_CODES) as [ChannelCode, ...ChannelCode[]]);
+
+export const webhookSnapshot = z
+  .strictObject({
+    webhook: webhookView,
+    deliveries: z.array(listedDelivery).describe(`The newest ${ROOM_DELIVERIES}, as in a list`),
+  })
+  .meta({ id: 'WebhookSnapshot', description: 'A webhook as it stands' });
+
+export const joinedAnswer = z
+  .strictObject({
+    room: z.string(),
+    snapshot: z.union([workflowSnapshot, webhookSnapshot]).describe('How it looks in the room'),
+    last_seq: z
+      .int()
+      .describe('`seq` of the last event that the snapshot includes; 0 in rooms whose events have none'),
+  })
+  .meta({
+    id: 'Joined',
+    description: 'You are in the room; what happens comes from now on',
+    examples: [
+      {
+        room: `workflow:${RUN}`,
+        snapshot: {
+          execution_id: RUN,
+          state: 'planning',
+          paused_from: null,
+          progress: { percent: 0, steps_completed: 0, steps_total: 0, current_step: null },
+          steps: [],
+          started_at: AT,
+          paused_at: null,
+          paused_by: null,
+          paused_ms: 0,
+          completed_at: null,
+          duration_ms: null,
+          output: null,
+          errors: [],
+          escalation: null,
+          question: null,
+          last_seq: 1,
+        },
+        last_seq: 1,
+      },
+    ],
+  });
+
+export const leftAnswer = z.strictObject({ room: z.string() }).meta({
+  id: 'Left',
+  description: 'You are in the room no more, if you were',
+  examples: [{ room: `workflow:${RUN}` }],
+});
+
+export const renewedAnswer = z
+  .strictObject({ expires_at: timestamp.describe('When the connection ends, unless it is renewed again') })
+  .meta({ id: 'Renewed', description: 'The newer token holds', examples: [{ expires_at: AT }] });
+
+export const listeningAnswer = z.strictObject({ webhook_id: uuidOut }).meta({
+  id: 'Listening',
+  description: 'Deliveries of the webhook come over this connection',
+  examples: [{ webhook_id: WEBHOOK }],
+});
+
+export const answeredAnswer = z
+  .strictObject({
+    request_id: uuidOut,
+    in_time: z.boolean().describe('Whether the delivery still waited for it'),
+  })
+  .meta({
+    id: 'Answered',
+    description: 'The answer was taken',
+    examples: [{ request_id: REQUEST, in_time: true }],
+  });
+
+export const refusedAnswer = z
+  .strictObject({
+    code,
+    message: z.string().describe('The same in words'),
+    room: z.string().nullable().describe('The room that the message named, if it named one'),
+  })
+  .meta({
+    id: 'Refused',
+    description: 'The message had no effect',
+    examples: [{ code: 'forbidden', message: CHANNEL_CODES.forbidden, room: `workflow:${RUN}` }],
+  });
+
+/** The last words of a connection. */
+export const closedMessage = z.strictObject({ code, message: z.string() }).meta({
+  id: 'Closed',
+  description: 'The last words before the service ends the connection',
+  examples: [{ code: 'token_expired', message: CHANNEL_CODES.token_expired }],
+});
+
+export const deliveryChanged = z
+  .strictObject({ type: z.literal('delivery.changed'), webhook_id: uuidOut, delivery: listedDelivery })
+  .meta({
+    id: 'DeliveryChanged',
+    description: 'A delivery is new or has changed: as it is now. States in between may be left out',
+    examples: [
+      {
+        type: 'delivery.changed',
+        webhook_id: WEBHOOK,
+        delivery: {
+          id: '019a2b3c-0000-7000-8000-000000000003',
+          webhook_id: WEBHOOK,
+          event_id: 'evt_1',
+          event: 'issue.created',
+          status: 'succeeded',
+          test: false,
+          response_status: 204,
+          failure: null,
+          response_ms: 31,
+          attempts_count: 1,
+          next_attempt_at: null,
+          reason: null,
+          created_at: AT,
+          about: 'iss_481 SHOP-142 The cart forgets its coupon',
+        },
+      },
+    ],
+  });
+
+export const webhookChanged = z
+  .strictObject({
+    type: z.literal('webhook.changed'),
+    webhook_id: uuidOut,
+    webhook: webhookView.nullable().describe('As it is now; null where it was deleted'),
+  })
+  .meta({
+    id: 'WebhookChanged',
+    description:
+      'The webhook was changed, disabled, enabled, recovered or deleted, or much of it changed at once. Its newest deliveries follow; read the list again for older ones',
+    examples: [{ type: 'webhook.changed', webhook_id: WEBHOOK, webhook: null }],
+  });

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { MAX_ROOM_LENGTH, MAX_TOKEN_LENGTH } from '../common/limits.ts';
+
+/**
+ * What clients say to the live channel (docs/channel.md): the schemas that check their messages, and of which the
+ * description of the channel is made. A plain message has `type` and may have `id` beside these members; a Socket.IO
+ * message is an event of that name with one of these as its only argument.
+ */
+
+const ROOM = 'workflow:0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
+const room = z.string().max(MAX_ROOM_LENGTH).describe('`workflow:<execution_id>` or `webhook:<id>`');
+
+/** `join`: enter a room. */
+export const joinMessage = z
+  .strictObject({
+    room,
+    after: z
+      .int()
+      .min(0)
+      .max(2_147_483_647)
+      .optional()
+      .describe(
+        'The `seq` of the last event that the client has: what came behind it is sent first. 0 for all; without it, from behind the snapshot',
+      ),
+  })
+  .meta({
+    id: 'Join',
+    description: 'Enter a room',
+    examples: [{ room: ROOM }, { room: ROOM, after: 17 }],
+  });
+
+/** `leave`: go out of a room. */
+export const leaveMessage = z.strictObject({ room }).meta({
+  id: 'Leave',
+  description: 'Go out of a room',
+  examples: [{ room: ROOM }],
+});
+
+/** `renew`: go on with a newer token. */
+export const renewMessage = z
+  .strictObject({
+    token: z.string().max(MAX_TOKEN_LENGTH).describe('A newer token for the same project'),
+  })
+  .meta({
+    id: 'Renew',
+    description: 'Go on with a newer token, before the first one expires',
+    examples: [{ token: 'eyJhbGciOiJIUzI1NiJ9.…' }],
+  });

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { ROLES, hasRole, type Role } from './access.ts';
+import { email, newPassword, personName } from './person-fields.ts';
+
+/** What may have become of an invitation. */
+export const INVITATION_STATUSES = ['open', 'accepted', 'expired', 'revoked'] as const;
+export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
+
+type Times = {
+  accepted_at?: Date | null | undefined;
+  revoked_at?: Date | null | undefined;
+  expires_at: Date;
+};
+
+/** What has become of an invitation by now. */
+export function statusOfInvitation(
+  { accepted_at, revoked_at, expires_at }: Times,
+  now: Date,
+): InvitationStatus {
+  if (accepted_at) return 'accepted';
+  if (revoked_at) return 'revoked';
+  return expires_at <= now ? 'expired' : 'open';
+}
+
+/** The roles that a person of a role may invite to: admins and more, up to their own. */
+export function rolesToInvite(role: Role): readonly Role[] {
+  return hasRole(role, 'admin') ? ROLES.filter((other) => hasRole(role, other)) : [];
+}
+
+/** Whom to invite as what. */
+export const invitationPlan = z
+  .strictObject({ email, role: z.enum(ROLES).describe('Your own at most') })
+  .meta({ id: 'InvitationPlan', example: { email: 'ada@example.com', role: 'member' } });
+
+/** What somebody new must give. */
+export const newPerson = z.object({ name: personName, password: newPassword });

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { SCOPES, WORKSPACE_SCOPES, type Scope } from './access.ts';
+import { givenTime, text, uuid } from '../common/schema-parts.ts';
+
+/** What a key may do where nothing is said. */
+export const DEFAULT_SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write'];
+
+const scopes = z
+  .array(z.enum(SCOPES))
+  .min(1)
+  .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
+  .describe(`${WORKSPACE_SCOPES.join(', ')} act for the whole workspace`);
+
+/** A key to be. */
+export const keyPlan = z
+  .strictObject({
+    name: text({ least: 1, most: 200 }),
+    project_id: uuid,
+    scopes: scopes.optional().describe(`${DEFAULT_SCOPES.join(', ')} by default`),
+    expires_at: givenTime.optional(),
+  })
+  .meta({ id: 'KeyPlan' });

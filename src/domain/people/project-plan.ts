@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { memberProblem, text } from '../common/schema-parts.ts';
+
+const KEY_FORM = /^[A-Z][A-Z0-9]{0,9}$/;
+
+/** A project to be. */
+export const projectPlan = z
+  .strictObject({
+    name: text({ least: 1, most: 200 }),
+    key: z
+      .string()
+      .superRefine((value, context) => {
+        if (KEY_FORM.test(value)) return;
+        context.addIssue(
+          memberProblem('invalid_format', 'must be 1–10 upper-case letters and digits, a letter first'),
+        );
+      })
+      .meta({ pattern: KEY_FORM.source })
+      .optional()
+      .describe('Short key, unique in the workspace; made from the name by default'),
+  })
+  .meta({ id: 'ProjectPlan' });

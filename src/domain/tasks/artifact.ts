@@ -1,0 +1,50 @@
+import { MAX_ARTIFACT_BYTES, MAX_ARTIFACT_NAME_LENGTH } from '../common/limits.ts';
+
+/** A document that a step has left behind, without its content. `size` in bytes. */
+export type ArtifactNote = { name: string; media_type: string; size: number };
+
+/** The same as a run's output tells of it. */
+export type RunArtifact = ArtifactNote & { step: string; agent: string };
+
+const NAME = /^[\p{L}\p{N}_][\p{L}\p{N} ._()+-]*$/u;
+const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** What an agent gives to be kept; `content` is text, or base64 of any bytes. */
+export type ArtifactDraft = {
+  name: string;
+  media_type: string;
+  content: string;
+  encoding: 'text' | 'base64';
+};
+
+/**
+ * Reads what an agent wants to keep. A name is a file name without a path, of letters, digits, spaces and ._()+-, and
+ * begins with a letter, a digit or _; a type is a bare media type (RFC 6838, section 4.2).
+ * Answers a sentence where something is wrong.
+ */
+export function readArtifact(input: unknown): ArtifactDraft | { error: string } {
+  const { name, media_type, content, encoding = 'text' } = (input ?? {}) as Record<string, unknown>;
+  if (typeof name !== 'string' || !isFileName(name)) {
+    return {
+      error: `give a file name without a path: letters, digits, spaces and ._()+-, at most ${MAX_ARTIFACT_NAME_LENGTH} characters`,
+    };
+  }
+  const type = typeof media_type === 'string' ? media_type.trim().toLowerCase() : '';
+  if (!MEDIA_TYPE.test(type)) return { error: 'give a media type, for example text/markdown' };
+  if (typeof content !== 'string') return { error: 'give the content as a text' };
+  if (encoding !== 'text' && encoding !== 'base64') return { error: 'encoding is text or base64' };
+  if (encoding === 'base64' && !BASE64.test(content)) return { error: 'the content is no base64' };
+  return { name, media_type: type, content, encoding };
+}
+
+/** Why a document of this many bytes can't be kept; null where it can. */
+export function artifactSizeFault(bytes: number): string | null {
+  return bytes <= MAX_ARTIFACT_BYTES
+    ? null
+    : `the document has ${bytes} bytes; at most ${MAX_ARTIFACT_BYTES} can be kept`;
+}
+
+function isFileName(name: string): boolean {
+  return name.length <= MAX_ARTIFACT_NAME_LENGTH && NAME.test(name) && !/[ .]$/.test(name);
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { FAILURE_KINDS } from '../common/failure-kinds.ts';
+import type { FeedEventType } from './feed-events.ts';
+import { BACKENDS } from './plan.ts';
+import { escalation, question, runError, usage } from './run-schemas.ts';
+import { timestamp, uuidOut } from '../common/schema-parts.ts';
+import { TASK_STATES, TERMINAL_STATES } from './task-states.ts';
+
+/*
+ * What the events of a run's feed hold, by type. One description for the channel, for `GET …/events`, as JSON or as
+ * server-sent events, and for whoever reads the documents that are made of it.
+ */
+
+const EXECUTION = '0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
+const AT = '2026-01-31T12:00:00.000Z';
+const STEP = { id: '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5', name: 'design', agent: 'architect', attempt: 1 };
+
+const state = z.enum(TASK_STATES);
+const step = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().describe('Unique within the run'),
+    agent: z.string(),
+    attempt: z.int().min(1).describe('Counted from 1'),
+  })
+  .meta({ id: 'StepReference' });
+const plannedStep = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  agent: z.string(),
+  after: z.array(z.string()).describe('Names of the steps that come before'),
+  kept: z.literal(true).optional().describe('Taken over, completed, from the run that this one takes up'),
+});
+
+/** What an event of each type tells, beside the members that all have. */
+const KINDS = {
+  'state.changed': {
+    id: 'StateChanged',
+    description: 'The run is in another state',
+    data: z.strictObject({
+      from: state,
+      to: state,
+      by: z.string().optional().describe('Who wished for it, where somebody did'),
+      reason: z.string().optional().describe('The reason that was given with the wish'),
+      question: question.optional().describe('What the agent asks that paused the run'),
+      backend: z.enum(BACKENDS).optional().describe('What does the work; when executing begins'),
+      steps: z.array(plannedStep).optional().describe('The plan; when executing begins'),
+    }),
+    example: { from: 'executing', to: 'paused', by: 'user:ada@example.com', reason: 'a second look' },
+  },
+  'step.started': {
+    id: 'StepStarted',
+    description: 'An attempt of a step began',
+    data: z.strictObject({ step }),
+    example: { step: STEP },
+  },
+  'step.progress': {
+    id: 'StepProgress',
+    description:
+      'How far a step is. Reports that come close together are merged before they are given a `seq`; the latest counts',
+    data: z.strictObject({
+      step,
+      percent: z.int().min(0).max(100).optional().describe('Not given where an agent could not tell'),
+      text: z.string().optional().describe('What an agent says of it'),
+    }),
+    example: { step: STEP, percent: 40 },
+  },
+  'step.completed': {
+    id: 'StepCompleted',
+    description: 'A step is done',
+    data: z.strictObject({
+      step,
+      summary: z.string().nullable(),
+      usage: usage.nullable(),
+      duration_ms: z.int().nullable().describe('From the beginning of its first attempt'),
+    }),
+    example: {
+      step: STEP,
+      summary: 'Chose two tables and one queue.',
+      usage: { input_tokens: 812, output_tokens: 240 },
+      duration_ms: 812,
+    },
+  },
+  'step.failed': {
+    id: 'StepFailed',
+    description: 'An attempt of a step failed',
+    data: z.strictObject({
+      step,
+      error: runError,
+      retry_in_ms: z.number().nullable().describe('Until the next attempt; null where there is none'),
+    }),
+    example: {
+      step: STEP,
+      error: {
+        code: 'step_failed',
+        message: 'the tool did not answer',
+        step: 'design',
+        agent: 'architect',
+        at: AT,
+      },
+      retry_in_ms: 1_000,
+    },
+  },
+  'agent.message': {
+    id: 'AgentMessage',
+    description: 'What an agent said; with a model, after each of its calls',
+    data: z.strictObject({ step, text: z.string() }),
+    example: { step: STEP, text: 'The queue is the simplest thing that works.' },
+  },
+  'escalation.requested': {
+    id: 'EscalationRequested',
+    description: 'An agent asked for a human; the run ends `escalated`',
+    data: z.strictObject({ step, reason: z.string() }),
+    example: { step: STEP, reason: 'The two wishes contradict each other.' },
+  },
+  'callback.attempted': {
+    id: 'CallbackAttempted',
+    description:
+      'An attempt to send the callback ended. The last one, delivered or not, is the last event of a run',
+    data: z.strictObject({
+      attempt: z.int().min(1),
+      outcome: z.enum(['succeeded', 'failed']),
+      response_status: z.int().nullable(),
+      failure: z.enum(FAILURE_KINDS).nullable(),
+      message: z.string().nullable(),
+      duration_ms: z.int().nullable(),
+      next_attempt_at: timestamp.nullable().describe('null where none comes'),
+    }),
+    example: {
+      attempt: 1,
+      outcome: 'failed',
+      response_status: 500,
+      failure: 'status',
+      message: 'the answer has status 500',
+      duration_ms: 31,
+      next_attempt_at: '2026-01-31T12:00:01.000Z',
+    },
+  },
+  'run.ended': {
+    id: 'RunEnded',
+    description: 'The run has ended; its last event, unless there is a callback',
+    data: z.strictObject({
+      state: z.enum(TERMINAL_STATES),
+      duration_ms: z.int().nullable(),
+      errors: z.array(runError),
+      escalation: escalation.nullable(),
+    }),
+    example: { state: 'completed', duration_ms: 5_120, errors: [], escalation: null },
+  },
+} as const satisfies Record<
+  FeedEventType,
+  { id: string; description: string; data: z.ZodType; example: Record<string, unknown> }
+>;
+
+function eventOf<const T extends FeedEventType>(type: T, seq: number) {
+  const { id, description, example } = KINDS[type];
+  const data: (typeof KINDS)[T]['data'] = KINDS[type].data;
+  return z
+    .strictObject({
+      seq: z.int().min(1).describe('1, 2, 3 … within a run, without a gap'),
+      type: z.literal(type),
+      execution_id: uuidOut,
+      at: timestamp.describe('When it happened'),
+      data,
+    })
+    .meta({ id, description, examples: [{ seq, type, execution_id: EXECUTION, at: AT, data: example }] });
+}
+
+/** The schema of each type of event. */
+export const FEED_SCHEMAS = {
+  'state.changed': eventOf('state.changed', 6),
+  'step.started': eventOf('step.started', 3),
+  'step.progress': eventOf('step.progress', 4),
+  'step.completed': eventOf('step.completed', 8),
+  'step.failed': eventOf('step.failed', 5),
+  'agent.message': eventOf('agent.message', 7),
+  'escalation.requested': eventOf('escalation.requested', 9),
+  'callback.attempted': eventOf('callback.attempted', 12),
+  'run.ended': eventOf('run.ended', 11),
+} as const satisfies Record<FeedEventType, z.ZodType>;
+
+/** Any event of a run's feed. */
+export const feedEvent = z
+  .discriminatedUnion('type', [
+    FEED_SCHEMAS['state.changed'],
+    FEED_SCHEMAS['step.started'],
+    FEED_SCHEMAS['step.progress'],
+    FEED_SCHEMAS['step.completed'],
+    FEED_SCHEMAS['step.failed'],
+    FEED_SCHEMAS['agent.message'],
+    FEED_SCHEMAS['escalation.requested'],
+    FEED_SCHEMAS['callback.attempted'],
+    FEED_SCHEMAS['run.ended'],
+  ])
+  .meta({ id: 'FeedEvent', description: 'One event of a run, in the order of `seq`' });

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { MAX_ARTIFACT_NAME_LENGTH, MAX_QUESTION_LENGTH, MAX_STEPS } from '../common/limits.ts';
+
+const milliseconds = z.int().min(0).max(86_400_000);
+const stepNumber = z.int().min(1).max(MAX_STEPS);
+
+/**
+ * `metadata.rehearsal`: how the rehearsal backend plays a run (docs/agents.md). Steps are numbered from 1 in the
+ * order of the plan. Unknown members are refused.
+ */
+export const rehearsalSchema = z
+  .strictObject({
+    start_ms: milliseconds.optional().describe('How long `initializing` takes, in milliseconds'),
+    plan_ms: milliseconds.optional().describe('How long `planning` takes, in milliseconds'),
+    step_ms: milliseconds.optional().describe('How long each step takes, in milliseconds'),
+    steps: stepNumber.optional().describe("As many steps instead of the team's own"),
+    progress_events: z.int().min(0).max(1_000).optional().describe('`step.progress` reports in each step'),
+    fail: z
+      .strictObject({ step: stepNumber, times: z.int().min(1).max(100) })
+      .optional()
+      .describe('The step fails so often, then recovers'),
+    unrecoverable: z.strictObject({ step: stepNumber }).optional().describe('The step ends the run `failed`'),
+    escalate: z
+      .strictObject({ step: stepNumber, reason: z.string().min(1).max(1_000) })
+      .optional()
+      .describe('The step ends the run `escalated`'),
+    artifact: z
+      .strictObject({
+        step: stepNumber,
+        name: z.string().min(1).max(MAX_ARTIFACT_NAME_LENGTH),
+        media_type: z.string().min(1).max(100).optional(),
+        text: z.string().max(10_000),
+      })
+      .optional()
+      .describe('The step leaves this document behind'),
+    ask: z
+      .strictObject({ step: stepNumber, question: z.string().min(1).max(MAX_QUESTION_LENGTH) })
+      .optional()
+      .describe('The step asks this before it works: the run is paused until somebody continues it'),
+  })
+  .meta({ id: 'Rehearsal' });
+
+export type Rehearsal = z.infer<typeof rehearsalSchema>;

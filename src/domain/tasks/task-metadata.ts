@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { MAX_METADATA_BYTES } from '../common/limits.ts';
+import type { MemberProblem } from '../common/problem-codes.ts';
+import { rehearsalSchema, type Rehearsal } from './rehearsal.ts';
+import { isStorableText } from '../common/text.ts';
+import { memberProblem, shownAs } from '../common/schema-parts.ts';
+
+const MAX_DEPTH = 64;
+
+/**
+ * Any JSON object that can be stored and given back as it came; its member `rehearsal`, if there, directs the
+ * rehearsal backend and is checked by that backend's schema.
+ */
+export const metadata = z
+  .unknown()
+  .superRefine((value, context) => {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      context.addIssue(memberProblem('wrong_type', 'must be an object'));
+      return;
+    }
+    const found = problemOf(value, 1);
+    if (found) context.addIssue(memberProblem(...found));
+    else if (new TextEncoder().encode(JSON.stringify(value)).length > MAX_METADATA_BYTES) {
+      context.addIssue(memberProblem('too_large', `may have ${MAX_METADATA_BYTES} bytes of JSON at most`));
+    }
+    if (!Object.hasOwn(value, 'rehearsal')) return;
+    const rehearsal = rehearsalSchema.safeParse((value as { rehearsal: unknown }).rehearsal);
+    for (const issue of rehearsal.error?.issues ?? []) {
+      context.issues.push({ ...issue, path: ['rehearsal', ...issue.path], input: value } as never);
+    }
+  })
+  .transform((value) => value as Record<string, unknown>)
+  .meta(
+    shownAs({
+      type: 'object',
+      additionalProperties: true,
+      properties: { rehearsal: { $ref: '#/components/schemas/Rehearsal' } },
+    }),
+  );
+
+/** The direction of the rehearsal backend in a checked metadata object, if any. */
+export function rehearsalOf(given: Record<string, unknown> | undefined): Rehearsal | null {
+  return given && Object.hasOwn(given, 'rehearsal') ? (given['rehearsal'] as Rehearsal) : null;
+}
+
+function problemOf(value: unknown, depth: number): [MemberProblem, string] | null {
+  if (typeof value === 'string') {
+    return isStorableText(value)
+      ? null
+      : ['not_storable', 'holds a NUL character or half of a surrogate pair'];
+  }
+  if (typeof value === 'number') {
+    const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+    return exact
+      ? null
+      : ['number_not_exact', 'holds a number that would not be given back exactly; send it as a text'];
+  }
+  if (value === null || typeof value !== 'object') return null;
+  if (depth > MAX_DEPTH) return ['too_deep', `may be ${MAX_DEPTH} levels deep at most`];
+  for (const [name, inner] of Object.entries(value)) {
+    const problem = problemOf(name, depth) ?? problemOf(inner, depth + 1);
+    if (problem) return problem;
+  }
+  return null;
+}

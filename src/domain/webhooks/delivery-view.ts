@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
+import { EVENT_KINDS, type EventKind } from './event-kinds.ts';
+import { aboutEvent } from './event-payload.ts';
+import { FAILURE_KINDS } from '../common/failure-kinds.ts';
+import { timestamp, uuidOut } from '../common/schema-parts.ts';
+
+/** A delivery (docs/webhooks.md). */
+export const deliveryView = z
+  .strictObject({
+    id: uuidOut.describe('`X-Service-Delivery`, the same in all attempts'),
+    webhook_id: uuidOut,
+    event_id: z.string(),
+    event: z.enum(EVENT_KINDS),
+    status: z.enum(DELIVERY_STATUSES),
+    test: z.boolean(),
+    response_status: z.int().nullable().describe('Of the last attempt, as the two that follow'),
+    failure: z.enum(FAILURE_KINDS).nullable(),
+    response_ms: z.int().nullable(),
+    attempts_count: z.int(),
+    next_attempt_at: timestamp.nullable(),
+    reason: z.string().nullable().describe('Why it was not sent, or not sent yet'),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Delivery' });
+
+/** A delivery in its webhook's log, and in its room. */
+export const listedDelivery = deliveryView
+  .extend({
+    about: z
+      .string()
+      .nullable()
+      .describe('What the event is about: ids, keys, titles, names; null once they are removed'),
+  })
+  .meta({ id: 'ListedDelivery' });
+
+/** What is stored of a delivery and shown. */
+export type StoredDelivery = {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event: EventKind;
+  status: DeliveryStatus;
+  test: boolean;
+  response_status?: number | null | undefined;
+  failure?: string | null | undefined;
+  response_ms?: number | null | undefined;
+  attempts_count: number;
+  next_attempt_at?: Date | null | undefined;
+  reason?: string | null | undefined;
+  created_at: Date;
+};
+
+export function presentDelivery(row: StoredDelivery) {
+  return {
+    id: row.id,
+    webhook_id: row.webhook_id,
+    event_id: row.event_id,
+    event: row.event,
+    status: row.status,
+    test: row.test,
+    response_status: row.response_status ?? null,
+    failure: row.failure ?? null,
+    response_ms: row.response_ms ?? null,
+    attempts_count: row.attempts_count,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    reason: row.reason ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** What is read of an event's words for a log, in characters: its id and a line of the rest. */
+export const MOST_WORDS = 500;
+
+/** A delivery of a log; `words` is what its event is searched by. */
+export function presentListed(row: StoredDelivery, words: string | null) {
+  const about = aboutEvent({ id: row.event_id, event: row.event }, words ?? '');
+  return { ...presentDelivery(row), about };
+}

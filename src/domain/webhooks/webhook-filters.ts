@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { EVENT_KINDS } from './event-kinds.ts';
+import { MAX_FILTER_VALUES, MAX_FILTERS } from '../common/limits.ts';
+import type { MemberProblem } from '../common/problem-codes.ts';
+import { isStorableText } from '../common/text.ts';
+import { FILTER_FIELDS, type FilterValue, type Subscription } from './webhook.ts';
+import { memberProblem, shownAs } from '../common/schema-parts.ts';
+
+/** A text that a filter compares with, in characters. */
+const MAX_VALUE_LENGTH = 500;
+
+/** What a filter compares with. */
+const filterValue = z
+  .unknown()
+  .superRefine((value, context) => {
+    const found = problemOfValue(value);
+    if (found) context.addIssue(memberProblem(...found));
+  })
+  .transform((value) => value as FilterValue)
+  .meta(shownAs({ type: ['string', 'number', 'boolean', 'null'], maxLength: MAX_VALUE_LENGTH }));
+
+const filter = z
+  .strictObject({
+    field: z.enum(FILTER_FIELDS),
+    changed_to: filterValue.optional().describe('The field must have changed to this value'),
+    values: z
+      .array(filterValue)
+      .min(1)
+      .max(MAX_FILTER_VALUES)
+      .optional()
+      .describe("The field's value must be one of these"),
+  })
+  .superRefine((value, context) => {
+    const given = ['changed_to', 'values'].filter((name) => Object.hasOwn(value, name));
+    if (given.length === 0) {
+      context.addIssue(memberProblem('required', 'must have `changed_to` or `values`'));
+    } else if (given.length === 2) {
+      context.addIssue(memberProblem('not_allowed', 'may have `changed_to` or `values`, not both'));
+    }
+  })
+  .meta({ id: 'WebhookFilter', description: 'Exactly one of `changed_to` and `values`' });
+
+const subscription = z
+  .strictObject({
+    event: z.enum(EVENT_KINDS),
+    filters: z.array(filter).max(MAX_FILTERS).default([]).describe('All of them are required'),
+  })
+  .meta({ id: 'WebhookSubscription' });
+
+/** The subscribed kinds (docs/webhooks.md), each once. */
+export const subscriptions = z
+  .array(subscription)
+  .min(1)
+  .max(EVENT_KINDS.length)
+  .superRefine((given, context) => {
+    for (const [index, { event }] of given.entries()) {
+      if (given.findIndex((other) => other.event === event) === index) continue;
+      const problem = memberProblem(
+        'not_allowed',
+        'is subscribed to already; put all its filters in one entry',
+      );
+      context.addIssue({ ...problem, path: [index, 'event'] });
+    }
+  })
+  .transform((given) => given as Subscription[]);
+
+function problemOfValue(value: unknown): [MemberProblem, string] | null {
+  if (value === null || typeof value === 'boolean') return null;
+  if (typeof value === 'number') {
+    const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+    return exact
+      ? null
+      : ['number_not_exact', 'is a number that would not be kept exactly; send it as a text'];
+  }
+  if (typeof value !== 'string') return ['wrong_type', 'must be a text, a number, true, false or null'];
+  if (value.length > MAX_VALUE_LENGTH && Array.from(value).length > MAX_VALUE_LENGTH) {
+    return ['too_long', `may have ${MAX_VALUE_LENGTH} characters at most`];
+  }
+  return isStorableText(value) ? null : ['not_storable', 'holds a NUL character or half of a surrogate pair'];
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { urlProblem } from '../common/callback-url.ts';
+import { MAX_SECRET_LENGTH, MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../common/limits.ts';
+import { memberProblem, text } from '../common/schema-parts.ts';
+import { subscriptions } from './webhook-filters.ts';
+
+/** What a name or an address leads to is judged where the address guard is, and again at each attempt. */
+const url = z
+  .string()
+  .superRefine((value, context) => {
+    const problem = /^https?:\/\//i.test(value) ? urlProblem(value) : 'must begin with https:// or http://';
+    if (value.length > MAX_URL_LENGTH) {
+      context.addIssue(memberProblem('too_long', `may have ${MAX_URL_LENGTH} characters at most`));
+    } else if (problem) {
+      context.addIssue(memberProblem('invalid_format', problem));
+    }
+  })
+  .meta({ maxLength: MAX_URL_LENGTH, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', format: 'uri' });
+
+/** A secret that somebody chose. */
+export const secret = text({ least: 1, most: MAX_SECRET_LENGTH })
+  .superRefine((value, context) => {
+    // NUL has been named already.
+    if (/\p{Cc}/u.test(value.replaceAll('\u0000', ''))) {
+      context.addIssue(memberProblem('invalid_format', 'must not hold control characters'));
+    }
+  })
+  .meta({ minLength: 1, maxLength: MAX_SECRET_LENGTH })
+  .describe('Signs deliveries; the HMAC key is its UTF-8 bytes. It is never shown again');
+
+const plan = {
+  name: text({ least: 1, most: MAX_WEBHOOK_NAME_LENGTH }),
+  url,
+  method: z.literal('POST').optional(),
+  content_type: z.literal('application/json').optional(),
+  events: subscriptions,
+  include_secret_header: z.boolean().describe('Whether the secret is sent in `X-Webhook-Secret`').optional(),
+  active: z.boolean().optional(),
+  standard_webhooks: z
+    .boolean()
+    .describe('Whether the headers of Standard Webhooks are sent, too; needs a secret')
+    .optional(),
+};
+
+/** A webhook to be (docs/webhooks.md). */
+export const webhookPlan = z.strictObject({ ...plan, secret: secret.optional() }).meta({ id: 'WebhookPlan' });
+
+/** What changes of one; what is not given stays. */
+export const webhookEdit = z
+  .strictObject({
+    ...plan,
+    name: plan.name.optional(),
+    url: plan.url.optional(),
+    events: plan.events.optional(),
+    secret: secret.nullable().optional().describe('Takes the place of the old one at once; null: none'),
+    active: plan.active.describe('true also re-enables a webhook that was disabled by failures'),
+  })
+  .meta({ id: 'WebhookEdit' });
+export type WebhookEdit = z.output<typeof webhookEdit>;

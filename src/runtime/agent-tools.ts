@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { createRemoteAgentActivities } from '../activities/agents/remote-agents.ts';
+import { createStepActivities } from '../activities/agents/steps.ts';
+import { createToolActivities } from '../activities/agents/tools.ts';
+import type { Catalogue } from '../agents/catalogue.ts';
+import { createToolServers } from '../agents/tool-servers.ts';
+import type { Configuration } from './configuration.ts';
+import type { Foundation } from './foundation.ts';
+import { createAddressGuard } from '../outbound/address-guard.ts';
+import { createGuardedFetch, type GuardedFetch } from '../outbound/guarded-fetch.ts';
+
+/** How outgoing requests of agents are judged and made. */
+export type OutboundSettings = Pick<Configuration, 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'>;
+
+/** `fetch` as the configuration allows it. @throws where the certificates or the proxy can't be read */
+export function guardedFetchOf({
+  outboundAllow,
+  outboundCaFile,
+  outboundProxy,
+}: OutboundSettings): GuardedFetch {
+  return createGuardedFetch({
+    guard: createAddressGuard(outboundAllow),
+    ...(outboundCaFile === null ? {} : { ca: readFileSync(outboundCaFile, 'utf8') }),
+    ...(outboundProxy === null ? {} : { proxy: outboundProxy }),
+  });
+}
+
+/**
+ * The tools of the catalogue's servers: nothing is started or connected to before the first use. `onCall` is called after
+ * every call of a tool.
+ */
+export function createAgentTools(
+  { database, configuration, log }: Foundation,
+  catalogue: Catalogue,
+  onCall: ((call: { failed: boolean }) => void) | undefined,
+) {
+  const { fetch, close } = guardedFetchOf(configuration);
+  const servers = createToolServers({
+    servers: catalogue.servers,
+    environment: process.env,
+    fetch,
+    onComplaint: (server, line) => log.debug({ server }, line),
+  });
+  return {
+    activities: createToolActivities({
+      database,
+      catalogue,
+      servers,
+      clock: () => new Date(),
+      onCall,
+      onFault: (agent, fault) => log.warn({ agent }, `a tool is not to be had: ${fault}`),
+    }),
+    async close() {
+      await servers.close();
+      await close();
+    },
+  };
+}
+
+/** The agents of the catalogue that are elsewhere: at an address, or programs. */
+export function createRemoteAgents({ database, configuration, log }: Foundation, catalogue: Catalogue) {
+  const { fetch, close } = guardedFetchOf(configuration);
+  const clock = () => new Date();
+  const { leaveResult } = createStepActivities({ database, catalogue, historyEvents: 0, clock });
+  const onComplaint = (agent: string, line: string) => log.debug({ agent }, line);
+  return {
+    activities: createRemoteAgentActivities({
+      database,
+      catalogue,
+      environment: process.env,
+      fetch,
+      clock,
+      onComplaint,
+      leaveResult,
+    }),
+    close,
+  };
+}

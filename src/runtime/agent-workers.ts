@@ -1,0 +1,79 @@
+import { Runtime } from '@temporalio/worker';
+import { createArtifactActivities } from '../activities/agents/artifacts.ts';
+import { createModelActivities } from '../activities/agents/invoke-model.ts';
+import { createPlanningActivities } from '../activities/agents/planning.ts';
+import { createStepActivities } from '../activities/agents/steps.ts';
+import { createRehearsalActivities } from '../activities/rehearse.ts';
+import { asksModels, hasRemoteAgents, type Catalogue } from '../agents/catalogue.ts';
+import { createModels } from '../agents/models.ts';
+import { createAgentTools, createRemoteAgents } from './agent-tools.ts';
+import { measureAgents } from '../telemetry/measures.ts';
+import { agentsBundle } from './bundle.ts';
+import type { Foundation } from './foundation.ts';
+import type { Engine } from './temporal.ts';
+import type { RunningWorker, Workers } from './workers.ts';
+
+/** How many calls, rehearsed steps among them, one worker has under way at once. */
+const AGENT_SLOTS = 100;
+
+/**
+ * Starts the worker of the agents' queue. If no agent of the catalogue asks a model it only rehearses, without the code
+ * that agents with models need.
+ */
+export async function startAgentWorker(
+  workers: Workers,
+  foundation: Foundation,
+  engine: Engine,
+  catalogue: Catalogue,
+): Promise<RunningWorker> {
+  const { database } = foundation;
+  const models = asksModels(catalogue) ? await openModels(foundation, engine, catalogue) : null;
+  const remote = hasRemoteAgents(catalogue) ? createRemoteAgents(foundation, catalogue) : null;
+  return await workers.start(
+    'agents',
+    {
+      ...(models ? { workflowBundle: models.bundle } : {}),
+      activities: {
+        ...createRehearsalActivities({ database }),
+        ...models?.activities,
+        ...remote?.activities,
+      },
+      maxConcurrentActivityTaskExecutions: AGENT_SLOTS,
+      // Temporal reports a cancellation with its response to a heartbeat.
+      maxHeartbeatThrottleInterval: '1500 ms',
+    },
+    async () => {
+      await models?.close();
+      await remote?.close();
+    },
+  );
+}
+
+async function openModels(foundation: Foundation, { dataConverter = {} }: Engine, catalogue: Catalogue) {
+  const { database, configuration, telemetry } = foundation;
+  const measures = telemetry.registry && measureAgents(telemetry.registry);
+  const models = createModels(configuration.models);
+  const tools = createAgentTools(foundation, catalogue, measures?.onToolCall);
+  const clock = () => new Date();
+  const { historyEvents } = configuration.models;
+  return {
+    bundle: await agentsBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null),
+    activities: {
+      ...createModelActivities({
+        database,
+        models,
+        prices: catalogue.prices,
+        clock,
+        onCall: measures?.onModelCall,
+      }),
+      ...createPlanningActivities({ database, catalogue }),
+      ...createStepActivities({ database, catalogue, historyEvents, clock }),
+      ...createArtifactActivities({ database, clock }),
+      ...tools.activities,
+    },
+    async close() {
+      await tools.close();
+      await models.close();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { createCallbackAttempt, type CallbackAttempt } from '../activities/callback-attempt.ts';
+import { createCallbacksAtOnce, type CallbacksAtOnce } from '../activities/callbacks-at-once.ts';
+import { callbackSecretPlace, type Sealing } from '../security/sealing.ts';
+import { measureCallbacks } from '../telemetry/measures.ts';
+import { senderOf } from './outgoing.ts';
+import type { Foundation } from './foundation.ts';
+import { outgoingTraces } from './tracing.ts';
+
+/** Sends the callbacks of runs that ended in this process. */
+export type Callbacks = { attempt: CallbackAttempt; callBack: CallbacksAtOnce['callBack'] };
+
+/**
+ * Opens the sending of callbacks. Closing lets attempts under way end, or breaks them off after a moment.
+ * @throws if the certificates or the proxy of the configuration cannot be read
+ */
+export function openCallbacks(
+  closing: AsyncDisposableStack,
+  { configuration, database, telemetry, log }: Foundation,
+  sealing: Sealing,
+): Callbacks {
+  const sender = senderOf(configuration);
+  closing.defer(() => sender.close());
+  const measures = telemetry.registry && measureCallbacks(telemetry.registry);
+  const attempt = createCallbackAttempt({
+    database,
+    sender,
+    openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretPlace(executionId)),
+    newId: randomUUIDv7,
+    clock: () => new Date(),
+    traces: outgoingTraces(telemetry.tracing),
+    onAttempt(made, executionId) {
+      measures?.onCallbackAttempt(made);
+      if (made.outcome === 'succeeded') return;
+      const { failure, response } = made;
+      log.info(
+        { execution_id: executionId, failure, response_status: response?.status ?? null },
+        'an attempt of a callback failed',
+      );
+    },
+  });
+  const atOnce = createCallbacksAtOnce({ database, attempt });
+  closing.defer(() => atOnce.close());
+  return { attempt, callBack: atOnce.callBack };
+}

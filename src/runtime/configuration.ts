@@ -1,0 +1,472 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { z } from 'zod';
+import {
+  ATTEMPTS_AT_ONCE,
+  MAX_CONNECTIONS,
+  MAX_CONNECTIONS_PER_TOKEN,
+  MAX_WEBHOOKS,
+} from '../domain/common/limits.ts';
+import { MAX_EVENTS_PER_REQUEST, SIGN_INS_A_MINUTE } from '../domain/common/limits.ts';
+import { modelName } from '../agents/agent-settings.ts';
+import { parseKeyRing, type KeyRing } from '../security/key-ring.ts';
+
+/** Everything a process of ours takes from its environment, read once at its root. */
+export type Configuration = {
+  port: number;
+  host: string;
+  /** The public address without a slash at its end; null: `http://localhost:<port>`. */
+  baseUrl: string | null;
+  databaseUrl: string;
+  temporalUiUrl: string | null;
+  /** The beginning of all task queue names. */
+  taskQueue: string;
+  /** Which version of the code the workers of this process are; null: versions are not used. */
+  version: WorkersVersion | null;
+  sealingKeys: KeyRing;
+  tokenKeys: KeyRing;
+  /** What payloads are encrypted with in Temporal; null: not at all. */
+  payloadKeys: KeyRing | null;
+  /** Lets Temporal's command line have payloads opened; null: only people in their browsers. */
+  codecToken: string | null;
+  agentsFile: string;
+  models: ModelSettings;
+  /** Special address ranges that outgoing requests may reach nevertheless, in CIDR form. */
+  outboundAllow: string[];
+  outboundCaFile: string | null;
+  outboundProxy: string | null;
+  /** How mail is sent; null: not at all. */
+  mail: { smtpUrl: string; from: string } | null;
+  /** Never where versions are used: Temporal would have each API process run what it started itself. */
+  eagerStart: boolean;
+  logLevel: LogLevel;
+  /** Where the process is watched, apart from what it serves; null: nowhere. */
+  metrics: { host: string; port: number } | null;
+  /** How long an ended run, its events and its audit log are kept, in days. */
+  runsKeptDays: number;
+  /** How long what webhooks leave behind is kept, in days. */
+  keptDays: { payloads: number; deliveries: number; skipped: number; notifications: number };
+  /** The most webhooks of a workspace. */
+  webhooksPerWorkspace: number;
+  /** Attempts of deliveries at once, in each delivery worker. */
+  attemptsAtOnce: { perWebhook: number; overall: number };
+  /** Requests of one credential. */
+  rateLimit: { perSecond: number; burst: number };
+  /** Events of one credential. */
+  eventsRateLimit: { perSecond: number; burst: number };
+  /** Sign-ins of one address. */
+  signInsPerMinute: number;
+  /** Whether the API carries the live channel, or leaves it to gateways of their own. */
+  channelInApi: boolean;
+  /** The most connections to the channel at once, of one token and in one process. */
+  channelConnections: { perToken: number; overall: number };
+  /** Ranges of one address each that deliveries come from, for others to know; in CIDR form. */
+  sourceAddresses: string[];
+  /** Whose JWTs are accepted beside our own; null: nobody's. */
+  identityProvider: IdentityProvider | null;
+  /** Where people may sign in beside here; null: nowhere. */
+  openId: OpenIdConfiguration | null;
+};
+
+/** A version of the code, as Temporal's Worker Versioning knows it: a build within a deployment. */
+export type WorkersVersion = { deployment: string; build: string };
+
+/** What trying out agents needs. */
+export type AgentSettings = Pick<
+  Configuration,
+  'agentsFile' | 'models' | 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'
+>;
+
+/** The providers of models, and what workers need of them. A key that is null is not sent. */
+export type ModelSettings = {
+  /** `provider/model` of agents that name none; null: they have none. */
+  defaultModel: string | null;
+  openai: { apiKey: string | null; baseUrl: string | null };
+  anthropic: { apiKey: string | null; baseUrl: string | null };
+  openaiCompatible: { apiKey: string | null; baseUrl: string | null };
+  /** Events of an agent's history in Temporal after which it goes on in a new one. */
+  historyEvents: number;
+};
+
+/** An OpenID provider at which people sign in. */
+export type OpenIdConfiguration = {
+  issuer: string;
+  clientId: string;
+  /** Null for a public client. */
+  clientSecret: string | null;
+  /** What the button says. */
+  name: string;
+  /** Whose verified address lets them join by themselves; null: nobody's. */
+  joining: { domains: string[]; role: 'viewer' | 'member' } | null;
+};
+
+export type IdentityProvider = {
+  jwksUrl: string;
+  issuer: string | null;
+  audience: string | null;
+  projectClaim: string;
+  scopeClaim: string;
+};
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One sentence for each variable that is missing or wrong; no sentence shows a value that may be secret. */
+export class ConfigurationError extends Error {
+  override name = 'ConfigurationError';
+}
+
+const keyRing = z
+  .string({ error: 'is missing: give one key or more as id:base64of32bytes' })
+  .transform((text, context) => {
+    try {
+      return parseKeyRing(text);
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: `is wrong: ${error instanceof Error ? error.message : ''}`,
+      });
+      return z.NEVER;
+    }
+  });
+
+/** An address alone, or behind a name in angle brackets; on one line. */
+const MAIL_ADDRESS = /^(?:[^\s<>@,]+@[^\s<>@,]+|[^<>@,\p{Cc}]+ <[^\s<>@,]+@[^\s<>@,]+>)$/u;
+
+/** Temporal takes a dot for the end of a deployment's name. */
+const DEPLOYMENT_FORM = /^[A-Za-z0-9_-]{1,100}$/;
+const DEPLOYMENT_WORDS = '1–100 letters, digits, dashes or underscores';
+
+/** Each variable with what it may be and, where it has one, its default. */
+export const environmentSchema = z.object({
+  PORT: wholeNumber(0, 65_535).default(3000),
+  HOST: z.string().default('127.0.0.1'),
+  BASE_URL: url(['http:', 'https:']).optional(),
+  DATABASE_URL: url(['postgres:', 'postgresql:']),
+  TEMPORAL_UI_URL: url(['http:', 'https:']).optional(),
+  BATON_TASK_QUEUE: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be 1–100 letters, digits, dots, dashes or underscores')
+    .default('baton'),
+  BATON_BUILD_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,200}$/, 'must be 1–200 letters, digits, dots, dashes or underscores')
+    .optional(),
+  BATON_DEPLOYMENT: z.string().regex(DEPLOYMENT_FORM, `must be ${DEPLOYMENT_WORDS}`).optional(),
+  BATON_SEALING_KEYS: keyRing,
+  BATON_TOKEN_KEYS: keyRing,
+  BATON_PAYLOAD_KEYS: keyRing.optional(),
+  BATON_CODEC_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,500}$/, 'must be 32–500 visible ASCII characters')
+    .optional(),
+  AGENTS_FILE: z.string().default('agents.yml'),
+  DEFAULT_MODEL: modelName.optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: url(['http:', 'https:']).optional(),
+  ANTHROPIC_API_KEY: z.string().optional(),
+  ANTHROPIC_BASE_URL: url(['http:', 'https:']).optional(),
+  OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
+  OPENAI_COMPATIBLE_BASE_URL: url(['http:', 'https:']).optional(),
+  AGENT_HISTORY_EVENTS: wholeNumber(50, 10_000).default(4_000),
+  OUTBOUND_ALLOW: z.string().default(''),
+  OUTBOUND_CA_FILE: z.string().optional(),
+  OUTBOUND_PROXY: url(['http:']).optional(),
+  SMTP_URL: url(['smtp:', 'smtps:'])
+    .refine((text) => new URL(text).hostname !== '', { error: 'must name a host' })
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(MAIL_ADDRESS, 'must be an address, like baton@example.com or Baton <baton@example.com>')
+    .optional(),
+  EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  METRICS_PORT: wholeNumber(1, 65_535).optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(['http:', 'https:']).optional(),
+  RUNS_KEPT_DAYS: wholeNumber(1, 36_500).default(180),
+  PAYLOADS_KEPT_DAYS: wholeNumber(1, 36_500).default(30),
+  DELIVERIES_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
+  SKIPPED_KEPT_DAYS: wholeNumber(1, 36_500).default(7),
+  NOTIFICATIONS_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
+  WEBHOOKS_PER_WORKSPACE: wholeNumber(1, 100_000).default(MAX_WEBHOOKS),
+  ATTEMPTS_AT_ONCE_PER_WEBHOOK: wholeNumber(1, 1_000).default(ATTEMPTS_AT_ONCE),
+  ATTEMPTS_AT_ONCE: wholeNumber(1, 10_000).default(1_000),
+  RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
+  RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
+  EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
+  SIGN_INS_PER_MINUTE: wholeNumber(1, 1_000_000).default(SIGN_INS_A_MINUTE),
+  CHANNEL_IN_API: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
+  CHANNEL_CONNECTIONS_PER_TOKEN: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS_PER_TOKEN),
+  CHANNEL_CONNECTIONS: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS),
+  SOURCE_ADDRESSES: addresses().default([]),
+  JWKS_URL: url(['http:', 'https:']).optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+  JWT_PROJECT_CLAIM: z.string().default('project_id'),
+  JWT_SCOPE_CLAIM: z.string().default('scope'),
+  OIDC_ISSUER: url(['https:', 'http:'])
+    .refine((text) => new URL(text).protocol === 'https:' || isLoopback(new URL(text).hostname), {
+      error: 'must begin with https://, except on this machine',
+    })
+    .optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_NAME: z.string().max(60, 'may have 60 characters at most').default('single sign-on'),
+  OIDC_ALLOWED_DOMAINS: domains().default([]),
+  OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
+});
+
+const deploymentSchema = environmentSchema.pick({ BATON_DEPLOYMENT: true, BATON_TASK_QUEUE: true });
+
+const sealingSchema = environmentSchema.pick({ DATABASE_URL: true, BATON_SEALING_KEYS: true });
+
+const restoredSchema = environmentSchema.pick({ DATABASE_URL: true, BATON_TASK_QUEUE: true });
+
+const agentEnvironmentSchema = environmentSchema.pick({
+  AGENTS_FILE: true,
+  DEFAULT_MODEL: true,
+  OPENAI_API_KEY: true,
+  OPENAI_BASE_URL: true,
+  ANTHROPIC_API_KEY: true,
+  ANTHROPIC_BASE_URL: true,
+  OPENAI_COMPATIBLE_API_KEY: true,
+  OPENAI_COMPATIBLE_BASE_URL: true,
+  AGENT_HISTORY_EVENTS: true,
+  OUTBOUND_ALLOW: true,
+  OUTBOUND_CA_FILE: true,
+  OUTBOUND_PROXY: true,
+});
+
+/**
+ * Reads the configuration from an environment, as a rule `process.env`. An empty variable counts as not given.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
+  return configurationOf(readBy(environmentSchema, environment));
+}
+
+/**
+ * Reads what agents need of it, where the rest may be missing: for trying them out.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
+  const values = readBy(agentEnvironmentSchema, environment);
+  return { agentsFile: values.AGENTS_FILE, models: modelsOf(values), ...outboundOf(values) };
+}
+
+/**
+ * Reads the name under which Temporal knows the workers' versions, where the rest may be missing.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readDeployment(environment: Readonly<Record<string, string | undefined>>): string {
+  return deploymentOf(readBy(deploymentSchema, environment));
+}
+
+/**
+ * Reads the database and the keys of what is sealed in it, where the rest may be missing.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readSealingKeys(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<Configuration, 'databaseUrl' | 'sealingKeys'> {
+  const values = readBy(sealingSchema, environment);
+  return { databaseUrl: values.DATABASE_URL, sealingKeys: values.BATON_SEALING_KEYS };
+}
+
+/**
+ * Reads which database and which queues belong together, where the rest may be missing.
+ * @throws ConfigurationError that names every bad variable
+ */
+export function readRestored(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<Configuration, 'databaseUrl' | 'taskQueue'> {
+  const values = readBy(restoredSchema, environment);
+  return { databaseUrl: values.DATABASE_URL, taskQueue: values.BATON_TASK_QUEUE };
+}
+
+function readBy<T>(schema: z.ZodType<T>, environment: Readonly<Record<string, string | undefined>>): T {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  const sentences = read.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`);
+  throw new ConfigurationError(sentences.join('\n'));
+}
+
+function configurationOf(values: z.infer<typeof environmentSchema>): Configuration {
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    baseUrl: values.BASE_URL?.replace(/\/+$/, '') ?? null,
+    databaseUrl: values.DATABASE_URL,
+    temporalUiUrl: values.TEMPORAL_UI_URL?.replace(/\/+$/, '') ?? null,
+    taskQueue: values.BATON_TASK_QUEUE,
+    version: versionOf(values),
+    sealingKeys: values.BATON_SEALING_KEYS,
+    tokenKeys: values.BATON_TOKEN_KEYS,
+    payloadKeys: values.BATON_PAYLOAD_KEYS ?? null,
+    codecToken: values.BATON_CODEC_TOKEN ?? null,
+    agentsFile: values.AGENTS_FILE,
+    models: modelsOf(values),
+    ...outboundOf(values),
+    mail: mailOf(values),
+    eagerStart: values.EAGER_START === 'true' && values.BATON_BUILD_ID === undefined,
+    logLevel: values.LOG_LEVEL,
+    metrics:
+      values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
+    runsKeptDays: values.RUNS_KEPT_DAYS,
+    keptDays: {
+      payloads: values.PAYLOADS_KEPT_DAYS,
+      deliveries: values.DELIVERIES_KEPT_DAYS,
+      skipped: values.SKIPPED_KEPT_DAYS,
+      notifications: values.NOTIFICATIONS_KEPT_DAYS,
+    },
+    webhooksPerWorkspace: values.WEBHOOKS_PER_WORKSPACE,
+    attemptsAtOnce: {
+      perWebhook: values.ATTEMPTS_AT_ONCE_PER_WEBHOOK,
+      overall: values.ATTEMPTS_AT_ONCE,
+    },
+    rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
+    eventsRateLimit: eventsRateOf(values.EVENTS_RATE_LIMIT_PER_SECOND),
+    signInsPerMinute: values.SIGN_INS_PER_MINUTE,
+    channelInApi: values.CHANNEL_IN_API === 'true',
+    channelConnections: {
+      perToken: values.CHANNEL_CONNECTIONS_PER_TOKEN,
+      overall: values.CHANNEL_CONNECTIONS,
+    },
+    sourceAddresses: values.SOURCE_ADDRESSES,
+    identityProvider: identityProviderOf(values),
+    openId: openIdOf(values),
+  };
+}
+
+function versionOf(values: z.infer<typeof environmentSchema>): WorkersVersion | null {
+  const { BATON_BUILD_ID: build } = values;
+  return build === undefined ? null : { deployment: deploymentOf(values), build };
+}
+
+function deploymentOf({
+  BATON_DEPLOYMENT: given,
+  BATON_TASK_QUEUE: queue,
+}: z.infer<typeof deploymentSchema>) {
+  const deployment = given ?? queue;
+  if (DEPLOYMENT_FORM.test(deployment)) return deployment;
+  throw new ConfigurationError(
+    `BATON_DEPLOYMENT is missing: BATON_TASK_QUEUE, which names the deployment otherwise, is not ${DEPLOYMENT_WORDS}.`,
+  );
+}
+
+function outboundOf(values: z.infer<typeof agentEnvironmentSchema>) {
+  return {
+    outboundAllow: values.OUTBOUND_ALLOW.split(',')
+      .map((range) => range.trim())
+      .filter((range) => range !== ''),
+    outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
+    outboundProxy: values.OUTBOUND_PROXY ?? null,
+  };
+}
+
+function modelsOf(values: z.infer<typeof agentEnvironmentSchema>): ModelSettings {
+  return {
+    defaultModel: values.DEFAULT_MODEL ?? null,
+    openai: { apiKey: values.OPENAI_API_KEY ?? null, baseUrl: values.OPENAI_BASE_URL ?? null },
+    anthropic: { apiKey: values.ANTHROPIC_API_KEY ?? null, baseUrl: values.ANTHROPIC_BASE_URL ?? null },
+    openaiCompatible: {
+      apiKey: values.OPENAI_COMPATIBLE_API_KEY ?? null,
+      baseUrl: values.OPENAI_COMPATIBLE_BASE_URL ?? null,
+    },
+    historyEvents: values.AGENT_HISTORY_EVENTS,
+  };
+}
+
+function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'] {
+  const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
+  if (smtpUrl === undefined && from === undefined) return null;
+  if (smtpUrl === undefined) throw new ConfigurationError('SMTP_URL is missing: MAIL_FROM is given.');
+  if (from === undefined) throw new ConfigurationError('MAIL_FROM is missing: SMTP_URL is given.');
+  return { smtpUrl, from };
+}
+
+function identityProviderOf(values: z.infer<typeof environmentSchema>): IdentityProvider | null {
+  if (values.JWKS_URL === undefined) return null;
+  return {
+    jwksUrl: values.JWKS_URL,
+    issuer: values.JWT_ISSUER ?? null,
+    audience: values.JWT_AUDIENCE ?? null,
+    projectClaim: values.JWT_PROJECT_CLAIM,
+    scopeClaim: values.JWT_SCOPE_CLAIM,
+  };
+}
+
+function openIdOf(values: z.infer<typeof environmentSchema>): OpenIdConfiguration | null {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ALLOWED_DOMAINS: allowed } = values;
+  if (issuer === undefined && clientId === undefined) return null;
+  if (issuer === undefined) throw new ConfigurationError('OIDC_ISSUER is missing: OIDC_CLIENT_ID is given.');
+  if (clientId === undefined)
+    throw new ConfigurationError('OIDC_CLIENT_ID is missing: OIDC_ISSUER is given.');
+  return {
+    issuer,
+    clientId,
+    clientSecret: values.OIDC_CLIENT_SECRET ?? null,
+    name: values.OIDC_NAME,
+    joining: allowed.length > 0 ? { domains: allowed, role: values.OIDC_JOIN_ROLE } : null,
+  };
+}
+
+/** Domains of e-mail addresses, in lower case. */
+function domains() {
+  return z.string().transform((text, context) => {
+    const given = text.split(',').map((entry) => entry.trim().toLowerCase());
+    if (given.every((domain) => /^([a-z0-9-]+\.)+[a-z0-9-]+$/.test(domain))) return given;
+    const message = 'must be domains, separated by commas, for example example.com';
+    context.addIssue({ code: 'custom', message });
+    return [];
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** Two seconds' worth at once, and always a whole request. */
+function eventsRateOf(perSecond: number): { perSecond: number; burst: number } {
+  return { perSecond, burst: Math.max(2 * perSecond, MAX_EVENTS_PER_REQUEST) };
+}
+
+/** Single addresses, each made a range of one. */
+function addresses() {
+  return z.string().transform((text, context) => {
+    const given = text.split(',').map((entry) => entry.trim().toLowerCase());
+    return given.flatMap((entry) => {
+      const range = rangeOfOne(entry);
+      if (range !== null) return [range];
+      const message = 'must be single addresses, separated by commas, for example 203.0.113.7';
+      context.addIssue({ code: 'custom', message });
+      return [];
+    });
+  });
+}
+
+function rangeOfOne(entry: string): string | null {
+  const [address = '', width, ...rest] = entry.split('/');
+  const bits = isIPv4(address) ? '32' : isIPv6(address) && !address.includes('%') ? '128' : null;
+  return bits === null || rest.length > 0 || (width ?? bits) !== bits ? null : `${address}/${bits}`;
+}
+
+function wholeNumber(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, message)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, message);
+}
+
+function url(protocols: readonly string[]) {
+  const forms = protocols.map((protocol) => `${protocol}//`).join(' or ');
+  return z
+    .string({ error: `is missing: give an address that begins with ${forms}` })
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+      error: `must be an address that begins with ${forms}`,
+    });
+}

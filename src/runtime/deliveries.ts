@@ -1,0 +1,83 @@
+import type { Client } from '@temporalio/client';
+import { createAttempts, type EngineTime } from '../activities/deliveries/attempts.ts';
+import { createDispatchActivities } from '../activities/deliveries/dispatch.ts';
+import { createEndpointBook } from '../activities/deliveries/endpoint-book.ts';
+import { createGate } from '../activities/deliveries/gate.ts';
+import { createLedger } from '../activities/deliveries/ledger.ts';
+import { createRelay } from '../activities/deliveries/relay.ts';
+import { createRetryActivities } from '../activities/deliveries/retries.ts';
+import { startNotifications } from '../database/common/notifications.ts';
+import { webhookSecretPlace, type Sealing } from '../security/sealing.ts';
+import { measureDeliveries } from '../telemetry/measures.ts';
+import { createDeliveryControl } from '../temporal/delivery-control.ts';
+import type { Configuration } from './configuration.ts';
+import type { Foundation } from './foundation.ts';
+import { senderOf } from './outgoing.ts';
+import { outgoingTraces } from './tracing.ts';
+
+/** Of the attempts at once, so much may be one workspace's, so that none takes all the room. */
+const WORKSPACE_SHARE = 0.4;
+
+/**
+ * Opens everything that makes the attempts of webhook deliveries, and returns the activities that use it.
+ * @throws if the certificates or the proxy of the configuration cannot be read, or PostgreSQL is out of reach
+ */
+export async function openDeliveries(
+  closing: AsyncDisposableStack,
+  { configuration, database, telemetry, log }: Foundation,
+  { client, sealing, engineTime }: { client: Client; sealing: Sealing; engineTime: EngineTime },
+) {
+  const measures = telemetry.registry && measureDeliveries(telemetry.registry);
+  const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
+  closing.defer(() => notifications.close());
+  const sender = senderOf(configuration);
+  closing.defer(() => sender.close());
+  const control = createDeliveryControl({ client, taskQueue: configuration.taskQueue });
+  const book = createEndpointBook(database);
+  const ledger = createLedger(database, ({ webhookId, at }) => {
+    measures?.onDisabled();
+    log.warn({ webhook_id: webhookId, disabled_at: at }, 'a webhook was disabled after too many failures');
+    // One that can't be started now is found by the reconciler.
+    control
+      .notify(webhookId, at)
+      .catch((error: unknown) => log.warn({ err: error }, 'admins could not be told yet'));
+  });
+  const relay = createRelay({
+    database,
+    notifications,
+    onTrouble: (error) => log.warn({ err: error }, 'a relayed request is cleared away later'),
+  });
+  const attempt = createAttempts({
+    database,
+    book,
+    gate: createGate(limitsOf(configuration)),
+    ledger,
+    sender,
+    relay,
+    openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
+    control,
+    onTrouble: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
+    traces: outgoingTraces(telemetry.tracing),
+    onAttempt(made) {
+      measures?.onDeliveryAttempt(made);
+      if (made.succeeded) return;
+      const { delivery_id, webhook_id, trigger, number, failure, response_status } = made;
+      log.info(
+        { delivery_id, webhook_id, trigger, attempt: number, failure, response_status },
+        'an attempt of a delivery failed',
+      );
+    },
+  });
+  return {
+    ...createDispatchActivities({ database, book, attempt, control, engineTime }),
+    ...createRetryActivities({ database, attempt, engineTime }),
+  };
+}
+
+function limitsOf({ attemptsAtOnce: { perWebhook, overall } }: Configuration) {
+  return {
+    perWebhook,
+    perWorkspace: Math.max(perWebhook, Math.ceil(overall * WORKSPACE_SHARE)),
+    overall,
+  };
+}

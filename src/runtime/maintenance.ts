@@ -1,0 +1,32 @@
+import type { Client } from '@temporalio/client';
+import { createNotifyActivities } from '../activities/notify-admins.ts';
+import { createRetentionActivities } from '../activities/retention.ts';
+import { ensureRetentionSchedule } from '../temporal/retention-schedule.ts';
+import type { Foundation } from './foundation.ts';
+import { mailerOf } from './outgoing.ts';
+
+/** Returns what a delivery worker does besides deliveries: mails to admins, and the removal of old rows. */
+export function openMaintenance(
+  closing: AsyncDisposableStack,
+  { configuration, database }: Pick<Foundation, 'configuration' | 'database'>,
+) {
+  const { keptDays, baseUrl, port } = configuration;
+  const mailer = mailerOf(configuration);
+  closing.defer(() => mailer?.close());
+  return {
+    ...createNotifyActivities({ database, mailer, baseUrl: baseUrl ?? `http://localhost:${port}` }),
+    ...createRetentionActivities({ database, kept: keptDays }),
+  };
+}
+
+/** Sets up the Schedule of the removal. A worker works on without it and logs a warning. */
+export async function scheduleRetention(
+  client: Client,
+  { configuration, log }: Pick<Foundation, 'configuration' | 'log'>,
+): Promise<void> {
+  try {
+    await ensureRetentionSchedule(client, configuration.taskQueue);
+  } catch (error) {
+    log.warn({ err: error }, 'the Schedule of the retention can not be set up: nothing old is removed');
+  }
+}

@@ -1,0 +1,104 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Configuration } from './configuration.ts';
+import { poolFigures } from '../database/common/metrics.ts';
+import type { Database } from '../database/database.ts';
+import { readinessOf, type Check } from '../database/common/readiness.ts';
+import { tellOfPool } from '../telemetry/readings.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** Whether a process can work, and by what it is judged. */
+export type Readiness = { status: 'ready' | 'not_ready'; checks: Record<string, Check> };
+
+/** The port on which a process is watched. */
+export type Observation = {
+  /** From now on the process can say whether it is ready. */
+  judgeBy(readiness: () => Promise<Readiness>): void;
+  close(): Promise<void>;
+};
+
+const STARTING: Readiness = {
+  status: 'not_ready',
+  checks: { process: { status: 'failing', reason: 'The process is starting.' } },
+};
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+/**
+ * Opens the port of METRICS_PORT: `/metrics` for Prometheus, `/health/live` and `/health/ready`. Nothing is opened where
+ * it is not configured.
+ * @throws a sentence where the port is taken or not allowed
+ */
+export async function openObservation(
+  { metrics }: Pick<Configuration, 'metrics'>,
+  { registry, engineMetrics }: Telemetry,
+): Promise<Observation> {
+  let readiness = async (): Promise<Readiness> => STARTING;
+  const judgeBy: Observation['judgeBy'] = (next) => void (readiness = next);
+  if (metrics === null || registry === null) return { judgeBy, close: async () => {} };
+  const server = createServer((request, response) => {
+    const [path] = (request.url ?? '').split('?', 1);
+    const answer = async (): Promise<void> => {
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return sendJson(response, 405, { status: 405 });
+      if (path === '/health/live') return sendJson(response, 200, { status: 'live' });
+      if (path === '/health/ready') return sendReadiness(response, await readiness());
+      if (path !== '/metrics') return sendJson(response, 404, { status: 404 });
+      const [own, engine] = await Promise.all([registry.text(), engineMetrics()]);
+      send(response, 200, PROMETHEUS_TEXT, own + engine);
+    };
+    answer().catch(() => sendJson(response, 500, { status: 500 }));
+  });
+  await listenAt(server, metrics);
+  return {
+    judgeBy,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Whether a process with workers can work: they poll, and PostgreSQL and Temporal answer. */
+export async function readinessOfWorkers(
+  database: Database,
+  engineReady: () => Promise<unknown>,
+  workers: Readonly<Record<string, { state(): string }>>,
+): Promise<Readiness> {
+  const { postgres, temporal } = await readinessOf(database, engineReady);
+  const idle = Object.entries(workers).filter(([, { state }]) => state() !== 'RUNNING');
+  const reason = idle
+    .map(([name, { state }]) => `The worker for ${name} is ${state().toLowerCase()}.`)
+    .join(' ');
+  const polling: Check = idle.length > 0 ? { status: 'failing', reason } : { status: 'ok', reason: null };
+  const checks = { postgres, temporal, workers: polling };
+  const isReady = Object.values(checks).every(({ status }) => status === 'ok');
+  return { status: isReady ? 'ready' : 'not_ready', checks };
+}
+
+/** What every process with a database tells of it. */
+export function observeDatabase({ registry }: Telemetry, database: Database): void {
+  if (registry) tellOfPool(registry, () => poolFigures(database));
+}
+
+function sendReadiness(response: ServerResponse, readiness: Readiness): void {
+  sendJson(response, readiness.status === 'ready' ? 200 : 503, readiness);
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  send(response, status, 'application/json', JSON.stringify(body));
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(text);
+}
+
+async function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+      const why =
+        code === 'EADDRINUSE' ? 'is taken; set METRICS_PORT to another one' : `can't be used: ${message}`;
+      reject(new Error(`port ${port} of ${host} ${why}`));
+    });
+    server.listen(port, host, resolve);
+  });
+}

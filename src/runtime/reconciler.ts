@@ -1,0 +1,49 @@
+import { storedFigures } from '../database/common/metrics.ts';
+import { createEngine } from '../reconciler/engine.ts';
+import { RECONCILER_ACTIONS } from '../reconciler/reconcile.ts';
+import { startReconciler } from '../reconciler/run.ts';
+import { measureReconciler } from '../telemetry/measures.ts';
+import { tellOfStored } from '../telemetry/readings.ts';
+import { createDeliveryControl } from '../temporal/delivery-control.ts';
+import { createTaskControl, type TaskControl } from '../temporal/task-control.ts';
+import type { Foundation } from './foundation.ts';
+import { runMeasuresOf } from './runs.ts';
+import { knowsSearchAttributes, type Engine } from './temporal.ts';
+
+/** Starts the reconciler. Returns its client of the engine, for the readiness check. */
+export async function openReconciler(
+  closing: AsyncDisposableStack,
+  foundation: Foundation,
+  engine: Engine,
+): Promise<TaskControl> {
+  const { configuration, database, log } = foundation;
+  const { databaseUrl, taskQueue, runsKeptDays } = configuration;
+  const { client } = engine;
+  const searchable = await knowsSearchAttributes(engine, log);
+  const control = createTaskControl({ client, taskQueue, eagerStart: false, searchable });
+  const reconciler = startReconciler({
+    database,
+    databaseUrl,
+    engine: createEngine({ client, taskQueue, log }),
+    control,
+    ...metricsOf(foundation),
+    deliveryControl: createDeliveryControl({ client, taskQueue }),
+    clock: () => new Date(),
+    runsKeptDays,
+    log,
+  });
+  closing.defer(() => reconciler.stop());
+  return control;
+}
+
+/** What the reconciler counts, and what it reads from the database for metrics; null without metrics. */
+function metricsOf({ telemetry, database, log }: Foundation) {
+  const { registry } = telemetry;
+  if (registry === null) return null;
+  tellOfStored(
+    registry,
+    () => storedFigures(database),
+    (error) => log.warn({ err: error }, 'the figures of the database could not be read'),
+  );
+  return { ...measureReconciler(registry, RECONCILER_ACTIONS), ...runMeasuresOf(telemetry) };
+}

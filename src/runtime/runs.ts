@@ -1,0 +1,46 @@
+import { createRehearsalActivities } from '../activities/rehearse.ts';
+import { createRunRecords } from '../activities/run-records.ts';
+import type { Catalogue } from '../agents/catalogue.ts';
+import { TASK_STATES } from '../domain/tasks/task-states.ts';
+import { measureRuns } from '../telemetry/measures.ts';
+import type { Callbacks } from './callbacks.ts';
+import type { Foundation } from './foundation.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { RunningWorker, Workers } from './workers.ts';
+
+/**
+ * Workflow tasks under way in one process. A short run is one workflow task from its start to its callback, and waits
+ * for the database most of that time; what finds no place goes to another process over the task queue.
+ */
+const RUNS_AT_ONCE = 100;
+
+/**
+ * Starts the worker that runs the workflows and their short local activities. Task workers have one, and so does every
+ * API process: Temporal hands an eager start to a worker of the process that made it.
+ */
+export async function startRunWorker(
+  workers: Workers,
+  { database, telemetry }: Foundation,
+  { catalogue, callBack }: Pick<Callbacks, 'callBack'> & { catalogue: Catalogue },
+): Promise<RunningWorker> {
+  const onRecorded = runMeasuresOf(telemetry)?.onRecorded;
+  return await workers.start('runs', {
+    workflowBundle: await workers.bundle(),
+    activities: {
+      ...createRunRecords({ database, catalogue, callBack, onRecorded }),
+      ...createRehearsalActivities({ database, onRecorded }),
+    },
+    enableNonLocalActivities: false,
+    maxConcurrentWorkflowTaskExecutions: RUNS_AT_ONCE,
+  });
+}
+
+const runMeasures = new WeakMap<Telemetry, ReturnType<typeof measureRuns>>();
+
+/** Returns what counts the changes of runs in this process, the same for all callers; null without metrics. */
+export function runMeasuresOf(telemetry: Telemetry): ReturnType<typeof measureRuns> | null {
+  if (telemetry.registry === null) return null;
+  const measures = runMeasures.get(telemetry) ?? measureRuns(telemetry.registry, TASK_STATES);
+  runMeasures.set(telemetry, measures);
+  return measures;
+}

@@ -1,0 +1,30 @@
+import { ConfigurationError } from './configuration.ts';
+import type { Database } from '../database/database.ts';
+import { sealedSamples } from '../database/common/sealed-values.ts';
+import {
+  callbackSecretPlace,
+  keyIdOf,
+  SealError,
+  webhookSecretPlace,
+  type Sealing,
+} from '../security/sealing.ts';
+
+/**
+ * Makes sure that the secrets in the database can be opened, before anything is taken in or sent.
+ * @throws ConfigurationError where a key is missing, or is another one under the same name
+ */
+export async function checkSealedSecrets(database: Database, sealing: Sealing): Promise<void> {
+  for (const { of, id, sealed } of await sealedSamples(database)) {
+    try {
+      sealing.open(sealed, of === 'webhook' ? webhookSecretPlace(id) : callbackSecretPlace(id));
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      const whose = of === 'webhook' ? 'secrets of webhooks' : 'secrets of callbacks';
+      const key = keyIdOf(sealed);
+      throw new ConfigurationError(
+        `BATON_SEALING_KEYS does not open the ${whose} in this database: the key "${key}" that sealed them is missing, ` +
+          'or is not the one it was. Give the old key as well; the first one seals, all of them open.',
+      );
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { ActivityInterceptors, InjectedSinks, WorkerOptions } from '@temporalio/worker';
+import type { Context } from '@temporalio/activity';
+import { CALL_NOTE } from '../domain/agents/agent-work.ts';
+import { UNTRACED, type Traces } from '../outbound/traces.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
+import { TRACE_HEADER, type TraceSinks } from '../workflows/trace-interceptors.ts';
+
+/*
+ * Where traces go through: requests that come in, starts of workflows, workflows, activities, attempts that go out. Where
+ * none are kept, none of this is put in.
+ */
+
+/** Starts of workflows, as far as they belong to something that is traced. */
+export function clientInterceptors(tracing: Tracing | null): WorkflowClientInterceptor[] {
+  if (tracing === null) return [];
+  return [
+    {
+      async startWithDetails(input, next) {
+        if (tracing.current() === null) return await next(input);
+        const attributes = { 'temporal.workflow_id': input.options.workflowId };
+        const plan = { name: `start ${input.workflowType}`, kind: 'producer', attributes } as const;
+        return await tracing.span(plan, async ({ traceparent }) => {
+          const header = defaultPayloadConverter.toPayload(traceparent);
+          return await next({ ...input, headers: { ...input.headers, [TRACE_HEADER]: header } });
+        });
+      },
+    },
+  ];
+}
+
+/** What a worker is created with: spans of its activities, and of workflows when they end. */
+export function tracedWorker(tracing: Tracing | null): Pick<WorkerOptions, 'interceptors' | 'sinks'> {
+  if (tracing === null) return {};
+  const sinks: InjectedSinks<TraceSinks> = {
+    traces: {
+      ended: {
+        fn({ workflowType, workflowId, taskQueue }, { outcome, ...span }) {
+          tracing.passed({
+            ...span,
+            name: `workflow ${workflowType}`,
+            failure: outcome === 'completed' ? null : outcome,
+            attributes: { 'temporal.workflow_id': workflowId, 'temporal.task_queue': taskQueue },
+          });
+        },
+      },
+    },
+  };
+  return { sinks, interceptors: { activity: [(context) => activityInterceptors(tracing, context)] } };
+}
+
+function activityInterceptors(tracing: Tracing, { info }: Context): ActivityInterceptors {
+  return {
+    inbound: {
+      async execute(input, next) {
+        const header = input.headers[TRACE_HEADER];
+        if (!header) return await next(input);
+        const parent = String(defaultPayloadConverter.fromPayload(header));
+        const attributes = {
+          'temporal.workflow_id': info.workflowExecution?.workflowId ?? '',
+          'temporal.activity_attempt': info.attempt,
+          ...namesIn(input.args),
+        };
+        const plan = { name: `activity ${info.activityType}`, kind: 'internal', attributes, parent } as const;
+        return await tracing.span(plan, () => next(input));
+      },
+    },
+  };
+}
+
+/** Members of an activity's input that are ids, or names out of the catalogue; nothing else of it is looked at. */
+const NAMES: Readonly<Record<string, string>> = {
+  executionId: 'baton.execution_id',
+  stepId: 'baton.step_id',
+  groupId: 'baton.group_id',
+  deliveryId: 'baton.delivery_id',
+  webhookId: 'baton.webhook_id',
+  agent: 'baton.agent',
+  modelId: 'baton.model',
+};
+const NAME = /^[\w./:-]{1,200}$/;
+
+function namesIn(args: readonly unknown[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const part of args.flatMap(partsOf)) {
+    for (const [member, attribute] of Object.entries(NAMES)) {
+      const value = part[member];
+      if (typeof value === 'string' && NAME.test(value)) found[attribute] = value;
+    }
+  }
+  return found;
+}
+
+/** An input, its step, its place in the record of calls, and those that a call of a model brings along. */
+function partsOf(input: unknown): Record<string, unknown>[] {
+  if (!isObject(input)) return [];
+  const { options, place, step } = input as {
+    options?: { providerOptions?: Record<string, unknown> };
+  } & Record<string, unknown>;
+  return [input, place, step, ...partsOf(options?.providerOptions?.[CALL_NOTE])].filter(isObject);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Attempts that go out, with a span each and a `traceparent` for the receiver. */
+export function outgoingTraces(tracing: Tracing | null): Traces {
+  if (tracing === null) return UNTRACED;
+  return {
+    within: (traceparent, work) => tracing.within(traceparent, work),
+    begin({ of, url, attributes }) {
+      const address = URL.parse(url);
+      const span = tracing.begin({
+        name: `POST ${of}`,
+        kind: 'client',
+        attributes: {
+          'http.request.method': 'POST',
+          'server.address': address?.hostname ?? '',
+          'url.scheme': address?.protocol.replace(':', '') ?? '',
+          ...attributes,
+        },
+      });
+      return {
+        headers: { traceparent: span.traceparent },
+        end(record) {
+          if (record?.response) span.set({ 'http.response.status_code': record.response.status });
+          span.end(record === null ? 'not_made' : record.failure);
+        },
+      };
+    },
+  };
+}
+
+/** The trace under way, for each line of the log. */
+export function traceOfLine(tracing: Tracing): Record<string, string> {
+  const now = tracing.current();
+  return now === null ? {} : { trace_id: now.traceId };
+}

@@ -1,0 +1,81 @@
+import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { taskQueues } from '../temporal/task-messages.ts';
+import { workflowBundle } from './bundle.ts';
+import type { Foundation } from './foundation.ts';
+import type { Engine } from './temporal.ts';
+import { tracedWorker } from './tracing.ts';
+import { versionOptions } from './versioning.ts';
+
+/** A worker that polls until it is told to stop. */
+export type RunningWorker = {
+  /** Lets what is under way end, then resolves. */
+  shutdown(): Promise<void>;
+  /** Resolves when the worker has stopped; rejects when it broke. */
+  stopped: Promise<void>;
+  /** As the SDK calls it: RUNNING while it polls. */
+  state(): string;
+};
+
+/** The workers of one process. */
+export type Workers = {
+  /** Creates a worker for one of the task queues and starts polling. `also` is closed after the worker has stopped. */
+  start(
+    queue: keyof ReturnType<typeof taskQueues>,
+    options: Omit<WorkerOptions, 'connection' | 'namespace' | 'taskQueue'>,
+    also?: () => Promise<void>,
+  ): Promise<RunningWorker>;
+  /** The bundle of the workflows of runs and deliveries. */
+  bundle(): ReturnType<typeof workflowBundle>;
+};
+
+/** What a worker that shuts down waits for. */
+const GRACE = '5 s';
+/** After this, another worker takes over the workflows that an abandoned worker held. */
+const ABANDONED = '5 s';
+
+/** Prepares the workers of a process. They are shut down side by side with `closing`. */
+export function openWorkers(
+  closing: AsyncDisposableStack,
+  { configuration: { taskQueue, version }, telemetry: { tracing } }: Foundation,
+  { connection, namespace, dataConverter = {} }: Engine,
+): Workers {
+  const running: (() => Promise<void>)[] = [];
+  closing.defer(async () => void (await Promise.allSettled(running.map((shutdown) => shutdown()))));
+  return {
+    async start(queue, options, also = async () => {}) {
+      const worker = runningWorker(
+        await Worker.create({
+          connection,
+          namespace,
+          dataConverter,
+          taskQueue: taskQueues(taskQueue)[queue],
+          ...versionOptions(version),
+          ...tracedWorker(tracing),
+          stickyQueueScheduleToStartTimeout: ABANDONED,
+          shutdownGraceTime: GRACE,
+          ...options,
+        }),
+      );
+      running.push(async () => {
+        await worker.shutdown();
+        await also();
+      });
+      return worker;
+    },
+    bundle: () => workflowBundle(Runtime.instance().logger, dataConverter, tracing !== null),
+  };
+}
+
+function runningWorker(worker: Worker): RunningWorker {
+  const stopped = worker.run();
+  // A caller that waits for `stopped` sees the rejection. Without one it is not an unhandled rejection.
+  stopped.catch(() => {});
+  return {
+    stopped,
+    state: () => worker.getState(),
+    async shutdown() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await stopped;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
+import { EngineUnavailable, startFailure } from './task-control.ts';
+import {
+  attemptWorkflowId,
+  BACKLOG_SIGNAL,
+  backlogWorkflowId,
+  deliveryWorkflowId,
+  DISPATCH_EVENTS_WORKFLOW,
+  dispatchWorkflowId,
+  ENDPOINT_BACKLOG_WORKFLOW,
+  NOTIFY_ADMINS_WORKFLOW,
+  notifyWorkflowId,
+  WEBHOOK_ATTEMPT_WORKFLOW,
+  WEBHOOK_DELIVERY_WORKFLOW,
+  type AttemptInput,
+  type BacklogInput,
+  type DeliveryInput,
+  type DispatchInput,
+  type NotifyInput,
+} from './delivery-messages.ts';
+import { withinDeadline } from './deadlines.ts';
+import { taskQueues } from './task-messages.ts';
+
+/** What clients of the engine do with webhook deliveries. */
+export type DeliveryControl = ReturnType<typeof createDeliveryControl>;
+
+const START_LIMIT_MS = 10_000;
+const CALL_LIMIT_MS = 3_000;
+/** An attempt takes 30 s at most; the rest is for its way. */
+const ATTEMPT_LIMIT_MS = 45_000;
+
+/** `taskQueue` is the prefix of the task queues. */
+export function createDeliveryControl({ client, taskQueue }: { client: Client; taskQueue: string }) {
+  const queue = taskQueues(taskQueue).deliveries;
+  const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
+
+  /** Starts a workflow; one that was started before under the same id is left as it is. */
+  async function start(
+    type: string,
+    workflowId: string,
+    input: object,
+    options: Pick<WorkflowStartOptions, 'startDelay'> = {},
+  ): Promise<void> {
+    try {
+      await within(START_LIMIT_MS, () =>
+        client.workflow.start(type, {
+          workflowId,
+          taskQueue: queue,
+          args: [input],
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          ...options,
+        }),
+      );
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+      throw startFailure(error);
+    }
+  }
+
+  return {
+    /** Has a stored group of events matched and sent. @throws EngineUnavailable | EngineUncertain */
+    async dispatch(groupId: string): Promise<void> {
+      const input: DispatchInput = { groupId };
+      await start(DISPATCH_EVENTS_WORKFLOW, dispatchWorkflowId(groupId), input);
+    },
+
+    /**
+     * Finds out whether an uncertain start of a group took place.
+     * @throws EngineUnavailable when Temporal does not answer that either
+     */
+    async settleDispatch(groupId: string): Promise<'started' | 'absent'> {
+      try {
+        await within(CALL_LIMIT_MS, () => client.workflow.getHandle(dispatchWorkflowId(groupId)).describe());
+        return 'started';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return 'absent';
+        throw new EngineUnavailable('Temporal is out of reach', { cause: error });
+      }
+    },
+
+    /** Has the backlog of a webhook sent: its deliveries with `in_backlog`. @throws EngineUnavailable */
+    async drainBacklog(webhookId: string): Promise<void> {
+      const input: BacklogInput = { webhookId };
+      try {
+        await within(CALL_LIMIT_MS, () =>
+          client.workflow.signalWithStart(ENDPOINT_BACKLOG_WORKFLOW, {
+            workflowId: backlogWorkflowId(webhookId),
+            taskQueue: queue,
+            args: [input],
+            signal: BACKLOG_SIGNAL,
+            signalArgs: [],
+          }),
+        );
+      } catch (error) {
+        throw new EngineUnavailable('Temporal did not take the backlog', { cause: error });
+      }
+    },
+
+    /**
+     * Begins the retries of a delivery that failed, the first one after `delayMs`.
+     * @throws EngineUnavailable | EngineUncertain
+     */
+    async startRetries(delivery: DeliveryInput, delayMs: number): Promise<void> {
+      await start(WEBHOOK_DELIVERY_WORKFLOW, deliveryWorkflowId(delivery), delivery, {
+        startDelay: Math.max(0, Math.round(delayMs)),
+      });
+    },
+
+    /**
+     * Makes an attempt beside the schedule, now or at a time; `token` is the wish's own id.
+     * @throws EngineUnavailable | EngineUncertain
+     */
+    async attempt(input: AttemptInput, delayMs = 0): Promise<void> {
+      const options = delayMs > 0 ? { startDelay: Math.round(delayMs) } : {};
+      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
+    },
+
+    /** The same now, answered when the attempt is recorded. @throws EngineUnavailable | EngineUncertain */
+    async attemptAndWait(input: AttemptInput): Promise<void> {
+      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input);
+      try {
+        const handle = client.workflow.getHandle(attemptWorkflowId(input.token));
+        await within(ATTEMPT_LIMIT_MS, () => handle.result());
+      } catch (error) {
+        throw new EngineUnavailable('the attempt was not made in time', { cause: error });
+      }
+    },
+
+    /** Has the admins mailed about a disabling, once. @throws EngineUnavailable | EngineUncertain */
+    async notify(webhookId: string, disabledAt: Date): Promise<void> {
+      const input: NotifyInput = { webhookId, disabledAt: disabledAt.toISOString() };
+      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
+    },
+
+    /** Has people mailed that a run asks for a human, once. @throws EngineUnavailable | EngineUncertain */
+    async notifyOfEscalation(executionId: string, escalatedAt: Date): Promise<void> {
+      const input: NotifyInput = { executionId, escalatedAt: escalatedAt.toISOString() };
+      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
+    },
+  };
+}

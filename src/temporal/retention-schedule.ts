@@ -1,0 +1,72 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleOverlapPolicy,
+  type Client,
+  type ScheduleDescription,
+  type ScheduleOptions,
+} from '@temporalio/client';
+import { MAINTENANCE_WORKFLOW, retentionScheduleId, type MaintenanceInput } from './delivery-messages.ts';
+import { withinDeadline } from './deadlines.ts';
+import { taskQueues } from './task-messages.ts';
+
+const CALL_LIMIT_MS = 10_000;
+/** An attempt takes 30 s at most; the rest is for recording it. */
+const SETTLE_SECONDS = 60;
+
+/**
+ * Sees to the Schedule that starts the removal of old rows every hour; one that is there already is brought up to
+ * date. `taskQueue` is the prefix of the task queues, and names the Schedule too.
+ * @throws where Temporal is out of reach or has no Schedules
+ */
+export async function ensureRetentionSchedule(client: Client, taskQueue: string): Promise<void> {
+  const scheduleId = retentionScheduleId(taskQueue);
+  const { spec, action, policies } = scheduleOf(scheduleId, taskQueue);
+  await withinDeadline(client, CALL_LIMIT_MS, async () => {
+    try {
+      await client.schedule.create({ scheduleId, spec, action, policies });
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      const handle = client.schedule.getHandle(scheduleId);
+      // Temporal can lose a pause that comes at the same moment as an update, so nothing is written without a reason.
+      if (isAsWanted(await handle.describe(), { spec, action, policies })) return;
+      // An operator's pause and its note stay.
+      await handle.update((previous) => ({ spec, action, policies, state: previous.state }));
+    }
+  });
+}
+
+function scheduleOf(scheduleId: string, taskQueue: string) {
+  const input: MaintenanceInput = { settleSeconds: SETTLE_SECONDS };
+  return {
+    spec: { intervals: [{ every: 3_600_000 }] },
+    action: {
+      type: 'startWorkflow',
+      workflowType: MAINTENANCE_WORKFLOW,
+      workflowId: scheduleId,
+      taskQueue: taskQueues(taskQueue).deliveries,
+      args: [input],
+    },
+    // What an outage of hours has left out, the next hour does.
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 600_000 },
+  } satisfies Partial<ScheduleOptions>;
+}
+
+type Wanted = ReturnType<typeof scheduleOf>;
+
+function isAsWanted({ spec, action, policies }: ScheduleDescription, wanted: Wanted): boolean {
+  return isDeepStrictEqual(
+    {
+      spec: { intervals: spec.intervals?.map(({ every }) => ({ every })) },
+      action: {
+        type: action.type,
+        workflowType: action.workflowType,
+        workflowId: action.workflowId,
+        taskQueue: action.taskQueue,
+        args: action.args,
+      },
+      policies: { overlap: policies.overlap, catchupWindow: policies.catchupWindow },
+    },
+    wanted,
+  );
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { temporalPlace } from '../../src/temporal/connection.ts';
+
+describe('where Temporal is', () => {
+  it('is as its standard environment says', () => {
+    const { connectionOptions, namespace } = temporalPlace({
+      TEMPORAL_ADDRESS: 'temporal.example.com:7233',
+      TEMPORAL_NAMESPACE: 'baton',
+      TEMPORAL_API_KEY: 'key',
+    });
+    assert.equal(connectionOptions.address, 'temporal.example.com:7233');
+    assert.equal(namespace, 'baton');
+    assert.equal(connectionOptions.apiKey, 'key');
+    assert.ok(connectionOptions.tls, 'a key goes over TLS alone');
+  });
+
+  it('takes what is empty as not given', () => {
+    const { connectionOptions, namespace } = temporalPlace({
+      TEMPORAL_ADDRESS: '127.0.0.1:7233',
+      TEMPORAL_NAMESPACE: '',
+      TEMPORAL_API_KEY: '',
+      TEMPORAL_TLS_CLIENT_CERT_PATH: '',
+    });
+    assert.deepEqual([connectionOptions.address, namespace], ['127.0.0.1:7233', 'default']);
+    assert.deepEqual([connectionOptions.apiKey, connectionOptions.tls], [undefined, undefined]);
+  });
+});

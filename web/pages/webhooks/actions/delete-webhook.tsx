@@ -1,0 +1,53 @@
+import { Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { answered, api } from '../../../api/client.ts';
+import { Confirm } from '../../../components/confirm.tsx';
+import { webhooksQuery, type Stats, type Webhook } from '../parts/queries.ts';
+import { counted } from '../parts/standing.ts';
+
+type DeleteProps = { webhook: Webhook; stats: Stats | undefined; opened: boolean; onClose: () => void };
+
+/** Asks before a webhook is deleted, and names what is lost. */
+export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => answered(api.DELETE('/api/v1/webhooks/{id}', { params: { path: { id: webhook.id } } })),
+    async onSuccess() {
+      await navigate({ to: '/settings/integrations/webhooks' });
+      client.removeQueries({ queryKey: ['webhook', webhook.id] });
+      await client.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+    },
+  });
+  return (
+    <Confirm
+      opened={opened}
+      onClose={onClose}
+      title={`Delete “${webhook.name}”?`}
+      act="Delete the webhook"
+      destroys
+      pending={remove.isPending}
+      error={remove.error}
+      onAct={() => remove.mutate()}
+    >
+      <Stack gap="xs">
+        <Text>{lossOf(webhook, stats)}</Text>
+        <Text>Its log stays as long as every log.</Text>
+      </Stack>
+    </Confirm>
+  );
+}
+
+function lossOf({ has_secret: hasSecret }: Webhook, stats: Stats | undefined): string {
+  const held = stats?.held ?? 0;
+  const lost = [
+    ...(held > 0
+      ? [`${counted(held, 'delivery', 'deliveries')} that ${held === 1 ? 'is' : 'are'} held`]
+      : []),
+    ...(stats?.next_attempt_at ? ['the retries that are still to come'] : []),
+    ...(hasSecret ? ['the secret, which nobody can read again'] : []),
+  ];
+  if (lost.length === 0) return 'Nothing waits to be sent; new events will go nowhere.';
+  return `Lost for good: ${lost.join('; ')}.`;
+}

@@ -1,0 +1,145 @@
+import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api } from '../../../api/client.ts';
+import { sentenceOf } from '../../../components/states.tsx';
+import { renewWebhook, type Webhook } from '../parts/queries.ts';
+import { counted } from '../parts/standing.ts';
+
+const HOUR_MS = 3_600_000;
+const RECOVERABLE = ['held', 'failed', 'skipped'] as const;
+type Recoverable = (typeof RECOVERABLE)[number];
+
+const ABOUT: Readonly<Record<Recoverable, string>> = {
+  held: 'held while the webhook was disabled',
+  failed: 'failed: all attempts are used up',
+  skipped: 'skipped, as far as the filters of today let them pass',
+};
+
+const BACK = [
+  [1, 'the last hour'],
+  [24, 'the last 24 hours'],
+  [7 * 24, 'the last 7 days'],
+  [30 * 24, 'the last 30 days'],
+] as const;
+const DEFAULT_BACK = 7 * 24;
+
+type RecoverProps = { webhook: Webhook; opened: boolean; onClose: () => void };
+
+/** Sends in bulk what was not delivered; says before how many they are. */
+export function Recover({ webhook, opened, onClose }: RecoverProps) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={`Recover deliveries of “${webhook.name}”`}
+      centered
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {opened ? <RecoverForm webhook={webhook} onClose={onClose} /> : null}
+    </Modal>
+  );
+}
+
+function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
+  const [back, setBack] = useState<number>(DEFAULT_BACK);
+  const [opening] = useState(Date.now);
+  const [statuses, setStatuses] = useState<Recoverable[]>(['held', 'failed']);
+  const since = new Date(opening - back * HOUR_MS).toISOString();
+  const { count, recover } = useRecovery(webhook, { since, statuses }, onClose);
+  const isOpen = webhook.status === 'active';
+  const found = count.data?.count ?? 0;
+  return (
+    <Stack gap="md">
+      <label>
+        <Text span size="sm" mr={6}>
+          Made in
+        </Text>
+        <select
+          className="plain-select"
+          value={back}
+          onChange={(event) => setBack(Number(event.currentTarget.value))}
+        >
+          {BACK.map(([hours, words]) => (
+            <option key={hours} value={hours}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Checkbox.Group
+        label="Which"
+        value={statuses}
+        onChange={(chosen) => setStatuses(RECOVERABLE.filter((status) => chosen.includes(status)))}
+      >
+        <Stack gap="xs" mt={4}>
+          {RECOVERABLE.map((status) => (
+            <Checkbox key={status} value={status} label={ABOUT[status]} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <Text aria-live="polite">
+        {statuses.length === 0
+          ? 'Choose at least one kind.'
+          : count.isError
+            ? sentenceOf(count.error)
+            : count.isPending
+              ? 'Counting …'
+              : `${counted(found, 'delivery', 'deliveries')} would be sent, each from the start of its schedule; gently at first.`}
+      </Text>
+      {isOpen ? null : (
+        <Text size="sm" c="var(--tone-held)">
+          The webhook is {webhook.status === 'disabled' ? 'disabled' : 'switched off'}: nothing can be sent
+          before it is
+          {webhook.status === 'disabled' ? ' re-enabled' : ' switched on'}.
+        </Text>
+      )}
+      {recover.error ? (
+        <Text role="alert" size="sm" c="var(--mantine-color-error)">
+          {sentenceOf(recover.error)}
+        </Text>
+      ) : null}
+      <Group justify="flex-end" gap="xs">
+        <Button variant="default" onClick={onClose}>
+          Send nothing
+        </Button>
+        <Button
+          disabled={!isOpen || found === 0 || statuses.length === 0 || count.isPlaceholderData}
+          loading={recover.isPending}
+          onClick={() => recover.mutate()}
+        >
+          {found > 0 ? `Send ${counted(found, 'delivery', 'deliveries')}` : 'Send'}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+type Wish = { since: string; statuses: Recoverable[] };
+
+function useRecovery(webhook: Webhook, wish: Wish, onDone: () => void) {
+  const client = useQueryClient();
+  const params = { path: { id: webhook.id } };
+  const count = useQuery({
+    queryKey: ['webhook', webhook.id, 'recoverable', wish],
+    queryFn: ({ signal }) =>
+      answered(
+        api.POST('/api/v1/webhooks/{id}/recover', { params, body: { ...wish, count_only: true }, signal }),
+      ),
+    enabled: wish.statuses.length > 0,
+    placeholderData: (before) => before,
+  });
+  const recover = useMutation({
+    mutationFn: () => answered(api.POST('/api/v1/webhooks/{id}/recover', { params, body: wish })),
+    async onSuccess(done) {
+      onDone();
+      notifications.show({
+        title: `${counted(done.count, 'delivery', 'deliveries')} on the way`,
+        message: 'They go out gently at first; the log shows each.',
+      });
+      await renewWebhook(client, webhook.id);
+    },
+  });
+  return { count, recover };
+}

@@ -1,0 +1,88 @@
+import { Button, Group, Text } from '@mantine/core';
+import { Band } from '../../../components/band.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import type { Stats, Webhook } from '../parts/queries.ts';
+import { counted } from '../parts/standing.ts';
+import { useSwitch } from './use-change.ts';
+
+type BannerProps = {
+  webhook: Webhook;
+  stats: Stats | undefined;
+  mayChange: boolean;
+  onTest: () => void;
+  onRecover: () => void;
+};
+
+/** What keeps a webhook from sending, since when, what is held, and the way out: test, re-enable, recover. */
+export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: BannerProps) {
+  const change = useSwitch(webhook.id);
+  const held = stats?.held ?? 0;
+  const isDisabled = webhook.status === 'disabled';
+  if (webhook.status === 'inactive') {
+    return (
+      <Band tone="off" title="Switched off by hand">
+        <Text size="sm" mb={mayChange ? 'xs' : 0}>
+          New events are skipped, and so is what falls due. What was skipped can be recovered for 7 days.
+        </Text>
+        {mayChange ? (
+          <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
+            Switch on
+          </Button>
+        ) : null}
+      </Band>
+    );
+  }
+  if (!isDisabled && held === 0) return null;
+  return (
+    <Band
+      tone={isDisabled ? 'failed' : 'held'}
+      title={isDisabled ? 'Disabled: nothing is sent' : `${counted(held, 'delivery', 'deliveries')} held`}
+    >
+      <Text size="sm" mb="xs">
+        {isDisabled ? (
+          <>
+            {webhook.disabled_at ? (
+              <>
+                Since <RelativeTime at={webhook.disabled_at} />:{' '}
+              </>
+            ) : null}
+            {webhook.disabled_reason}. {heldSentence(held)}
+          </>
+        ) : (
+          'They were held while the webhook was disabled, and wait for somebody to have them sent.'
+        )}
+      </Text>
+      {mayChange ? (
+        <Group gap="xs">
+          {isDisabled ? (
+            <>
+              <Button size="xs" variant="default" onClick={onTest}>
+                1 · Send a test
+              </Button>
+              <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
+                2 · Re-enable
+              </Button>
+            </>
+          ) : null}
+          {held > 0 ? (
+            <Button
+              size="xs"
+              variant={isDisabled ? 'default' : 'filled'}
+              onClick={onRecover}
+              disabled={isDisabled}
+            >
+              {isDisabled ? '3 · ' : ''}Recover {held.toLocaleString('en')} held
+            </Button>
+          ) : null}
+        </Group>
+      ) : (
+        <Text size="sm">An admin of the workspace can re-enable it.</Text>
+      )}
+    </Band>
+  );
+}
+
+function heldSentence(held: number): string {
+  if (held === 0) return 'New events are held.';
+  return `${counted(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held, and new events are held as well.`;
+}

@@ -1,0 +1,131 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api } from '../../../api/client.ts';
+import { exactly } from '../../../format/time.ts';
+import { CopyButton } from '../../../components/copy-button.tsx';
+import { sentenceOf } from '../../../components/states.tsx';
+import { Callout } from '../parts/callout.tsx';
+import { renewWebhook, type Webhook } from '../parts/queries.ts';
+
+const OVERLAPS = [
+  [24, '24 hours'],
+  [1, '1 hour'],
+  [72, '3 days'],
+  [168, '7 days'],
+  [0, 'none: the old one is worth nothing at once'],
+] as const;
+
+type RotateProps = { webhook: Webhook; opened: boolean; onClose: () => void };
+
+/** Gives a webhook another secret, which is shown once; the old one signs too for a while. */
+export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
+  const client = useQueryClient();
+  const [overlap, setOverlap] = useState<number>(OVERLAPS[0][0]);
+  const rotate = useMutation({
+    mutationFn: () =>
+      answered(
+        api.POST('/api/v1/webhooks/{id}/rotate-secret', {
+          params: { path: { id: webhook.id } },
+          body: { overlap_hours: overlap },
+        }),
+      ),
+    onSuccess: async () => await renewWebhook(client, webhook.id),
+  });
+  const close = () => {
+    rotate.reset();
+    onClose();
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={webhook.has_secret ? `A new secret for “${webhook.name}”` : `A secret for “${webhook.name}”`}
+      closeOnClickOutside={!rotate.isSuccess}
+      centered
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {rotate.data ? (
+        <NewSecret
+          secret={rotate.data.secret ?? ''}
+          until={rotate.data.previous_secret_until}
+          onClose={close}
+        />
+      ) : (
+        <Stack gap="md">
+          <Text>
+            The service makes the new one and shows it once.
+            {webhook.has_secret
+              ? ' Meanwhile the old one signs too, in X-Service-Signature-Previous, so that nothing is lost while you give the receiver the new one.'
+              : ' From then on every delivery is signed.'}
+          </Text>
+          {webhook.has_secret ? (
+            <label>
+              <Text span size="sm" mr={6}>
+                Both sign for
+              </Text>
+              <select
+                className="plain-select"
+                value={overlap}
+                onChange={(event) => setOverlap(Number(event.currentTarget.value))}
+              >
+                {OVERLAPS.map(([hours, words]) => (
+                  <option key={hours} value={hours}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            </label>
+          ) : null}
+          {rotate.error ? (
+            <Text role="alert" size="sm" c="var(--mantine-color-error)">
+              {sentenceOf(rotate.error)}
+            </Text>
+          ) : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={close}>
+              Keep it as it is
+            </Button>
+            <Button onClick={() => rotate.mutate()} loading={rotate.isPending}>
+              Make a new secret
+            </Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
+  );
+}
+
+function NewSecret({
+  secret,
+  until,
+  onClose,
+}: {
+  secret: string;
+  until: string | null;
+  onClose: () => void;
+}) {
+  return (
+    <Stack gap="md">
+      <Callout tone="done" title="This is the new secret">
+        It is shown only now: copy it before you close this.
+      </Callout>
+      <Group gap="xs" wrap="nowrap" align="flex-end">
+        <TextInput
+          label="New secret"
+          readOnly
+          value={secret}
+          style={{ flex: 1 }}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+        <CopyButton value={secret} />
+      </Group>
+      {until ? <Text size="sm">The old one signs too until {exactly(until).split('\n')[0]}.</Text> : null}
+      <Group justify="flex-end">
+        <Button onClick={onClose}>I have stored it</Button>
+      </Group>
+    </Stack>
+  );
+}

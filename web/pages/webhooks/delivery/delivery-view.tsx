@@ -1,0 +1,64 @@
+import { Badge, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useSession } from '../../../api/session.ts';
+import { Id } from '../../../components/id.tsx';
+import { Status } from '../../../components/status.tsx';
+import { TextLink } from '../../../components/text-link.tsx';
+import { toneOf } from '../../../components/tones.ts';
+import { deliveryInWords } from '../parts/attempt-words.ts';
+import { Callout } from '../parts/callout.tsx';
+import { Exchange } from '../parts/exchange.tsx';
+import type { DeliveryDetail, Webhook } from '../parts/queries.ts';
+import { Timings } from '../parts/timings.tsx';
+import { RetryButtons } from './retry-buttons.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** Everything of one delivery: where it stands in words, what happened when, what went out and came back. */
+export function DeliveryView({
+  delivery,
+  webhook,
+}: {
+  delivery: DeliveryDetail;
+  webhook: Webhook | undefined;
+}) {
+  const { may } = useSession();
+  const [picked, setPicked] = useState<number | null>(null);
+  const { attempts } = delivery;
+  // The latest one, unless somebody looks at another.
+  const attempt = attempts.find(({ number }) => number === picked) ?? attempts.at(-1);
+  return (
+    <Stack gap="md" data-delivery-view={delivery.id}>
+      <Group gap="xs">
+        <Status status={delivery.status} />
+        <code>{delivery.event}</code>
+        {delivery.test ? (
+          <Badge variant="light" color="gray">
+            test
+          </Badge>
+        ) : null}
+        <Id value={delivery.id} label="delivery id" />
+        <Id value={delivery.event_id} label="event id" />
+      </Group>
+      {delivery.about ? <Text size="sm">{delivery.about}</Text> : null}
+      <Callout tone={toneOf(delivery.status)} title="In words">
+        {deliveryInWords(delivery)}
+        {delivery.status === 'skipped' && webhook ? (
+          <>
+            {' '}
+            <TextLink to="/settings/integrations/webhooks/$webhookId/edit" params={{ webhookId: webhook.id }}>
+              Look at the filters
+            </TextLink>
+          </>
+        ) : null}
+      </Callout>
+      {may('webhooks:write') ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
+      <Timeline delivery={delivery} chosen={attempt?.number} onChoose={setPicked} />
+      {attempt ? (
+        <>
+          <Timings attempt={attempt} />
+          <Exchange attempt={attempt} />
+        </>
+      ) : null}
+    </Stack>
+  );
+}

@@ -1,0 +1,125 @@
+import { Button, Group, Popover, Stack, Text, TextInput } from '@mantine/core';
+import { IconClock, IconRefresh } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api } from '../../../api/client.ts';
+import { sentenceOf } from '../../../components/states.tsx';
+import { renewWebhook, type DeliveryDetail, type Webhook } from '../parts/queries.ts';
+
+const MINUTE_MS = 60_000;
+const SOON = [
+  [5, 'in 5 min'],
+  [60, 'in 1 h'],
+  [24 * 60, 'in 24 h'],
+] as const;
+
+type RetryProps = { delivery: DeliveryDetail; webhook: Webhook | undefined };
+
+/** One more attempt, now or at a time; says why where there can be none. */
+export function RetryButtons({ delivery, webhook }: RetryProps) {
+  const retry = useRetry(delivery);
+  const hindrance = hindranceOf(delivery, webhook);
+  if (delivery.test || delivery.status === 'cancelled') return null;
+  return (
+    <Stack gap={4}>
+      <Group gap="xs">
+        <Button
+          size="xs"
+          variant={delivery.status === 'succeeded' ? 'default' : 'filled'}
+          leftSection={<IconRefresh size={14} aria-hidden />}
+          disabled={hindrance !== null}
+          loading={retry.isPending}
+          onClick={() => retry.mutate(undefined)}
+        >
+          Retry now
+        </Button>
+        <Schedule disabled={hindrance !== null} onSchedule={(at) => retry.mutate(at)} />
+      </Group>
+      {hindrance ? (
+        <Text size="sm" c="dimmed">
+          {hindrance}
+        </Text>
+      ) : null}
+      <Text size="sm" aria-live="polite" c={retry.isError ? 'var(--mantine-color-error)' : 'dimmed'}>
+        {retry.isError ? sentenceOf(retry.error) : retry.isSuccess ? saidAfter(retry.variables) : ''}
+      </Text>
+    </Stack>
+  );
+}
+
+function saidAfter(at: Date | undefined): string {
+  return at ? `One more attempt is planned for ${at.toLocaleString()}.` : 'One more attempt is on its way.';
+}
+
+function hindranceOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
+  if (!webhook) return 'The webhook was deleted.';
+  if (webhook.status === 'disabled') return 'The webhook is disabled: re-enable it first.';
+  if (webhook.status === 'inactive') return 'The webhook is switched off: switch it on first.';
+  if (delivery.status === 'pending') return 'It is on its way already.';
+  return null;
+}
+
+function useRetry({ id, webhook_id: webhookId }: DeliveryDetail) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (at: Date | undefined) =>
+      answered(
+        api.POST('/api/v1/deliveries/{id}/retry', {
+          params: { path: { id } },
+          body: at ? { at: at.toISOString() } : {},
+        }),
+      ),
+    onSuccess: async () => await renewWebhook(client, webhookId),
+  });
+}
+
+function Schedule({ disabled, onSchedule }: { disabled: boolean; onSchedule: (at: Date) => void }) {
+  const [opened, setOpened] = useState(false);
+  const [given, setGiven] = useState('');
+  const at = given === '' ? null : new Date(given);
+  const plan = (time: Date) => {
+    setOpened(false);
+    onSchedule(time);
+  };
+  return (
+    <Popover opened={opened} onChange={setOpened} trapFocus returnFocus position="bottom-start" shadow="md">
+      <Popover.Target>
+        <Button
+          size="xs"
+          variant="default"
+          disabled={disabled}
+          leftSection={<IconClock size={14} aria-hidden />}
+          onClick={() => setOpened(!opened)}
+        >
+          Schedule…
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="When to try once more">
+        <Stack gap="xs">
+          <Group gap="xs">
+            {SOON.map(([minutes, words]) => (
+              <Button
+                key={minutes}
+                size="xs"
+                variant="light"
+                onClick={() => plan(new Date(Date.now() + minutes * MINUTE_MS))}
+              >
+                {words}
+              </Button>
+            ))}
+          </Group>
+          <TextInput
+            type="datetime-local"
+            label="Or at"
+            description="In your own time zone, 30 days ahead at most"
+            value={given}
+            onChange={(event) => setGiven(event.currentTarget.value)}
+          />
+          <Button size="xs" disabled={at === null} onClick={() => at && plan(at)}>
+            Schedule
+          </Button>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

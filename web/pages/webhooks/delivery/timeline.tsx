@@ -1,0 +1,88 @@
+import { inWords, utc } from '../../../format/time.ts';
+import { Dot } from '../../../components/status.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
+import type { Tone } from '../../../components/tones.ts';
+import { outcomeWord } from '../parts/attempt-words.ts';
+import type { Attempt, DeliveryDetail } from '../parts/queries.ts';
+import classes from './delivery.module.css';
+
+type Stop = { key: string; at: string; tone: Tone; title: string; detail: string; attempt?: number };
+
+type TimelineProps = {
+  delivery: DeliveryDetail;
+  /** The number of the attempt that is looked at. */
+  chosen: number | undefined;
+  onChoose: (attempt: number) => void;
+};
+
+/** A delivery from its event to its next attempt: occurred → received → attempts → next. */
+export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
+  const stops = stopsOf(delivery);
+  return (
+    <ol className={classes['timeline']} aria-label="What happened, in order">
+      {stops.map((stop, index) => (
+        <li key={stop.key}>
+          <span className={classes['mark']}>
+            <Dot tone={stop.tone} />
+          </span>
+          {stop.attempt === undefined ? (
+            <span className={classes['stop']}>{stop.title}</span>
+          ) : (
+            <button
+              type="button"
+              className={classes['stop']}
+              aria-pressed={stop.attempt === chosen}
+              onClick={() => onChoose(stop.attempt ?? 0)}
+            >
+              {stop.title}
+            </button>
+          )}
+          <span className={classes['moment']} title={utc(stop.at)}>
+            {index === 0 ? utc(stop.at) : sinceBefore(stops[index - 1]?.at ?? stop.at, stop.at)}
+            {stop.detail ? ` · ${stop.detail}` : ''}
+          </span>
+        </li>
+      ))}
+      {delivery.next_attempt_at ? (
+        <li>
+          <span className={classes['mark']}>
+            <Dot tone="waiting" />
+          </span>
+          <span className={classes['stop']}>next attempt</span>
+          <span className={classes['moment']}>
+            <RelativeTime at={delivery.next_attempt_at} /> · {utc(delivery.next_attempt_at).slice(11)}
+          </span>
+        </li>
+      ) : null}
+    </ol>
+  );
+}
+
+function stopsOf({ event_timestamp, received_at, attempts }: DeliveryDetail): Stop[] {
+  const stops: Stop[] = [];
+  if (event_timestamp) {
+    stops.push({ key: 'occurred', at: event_timestamp, tone: 'off', title: 'occurred', detail: '' });
+  }
+  if (received_at)
+    stops.push({ key: 'received', at: received_at, tone: 'off', title: 'received', detail: '' });
+  return [...stops, ...attempts.map(stopOfAttempt)];
+}
+
+function stopOfAttempt({ number, trigger, attempted_at, response, failure, response_ms }: Attempt): Stop {
+  const outcome = outcomeWord(response?.status ?? null, failure);
+  const by = trigger === 'manual' ? ' by hand' : trigger === 'test' ? ', a test' : '';
+  return {
+    key: `attempt-${number}`,
+    at: attempted_at,
+    tone: failure === null ? 'done' : 'failed',
+    title: `attempt ${number}${by}: ${outcome}`,
+    detail: response_ms === null ? '' : `took ${inWords(response_ms)}`,
+    attempt: number,
+  };
+}
+
+/** `+12 ms`. An event's own time is its sender's, and may be ahead of ours. */
+function sinceBefore(before: string, at: string): string {
+  const ms = Date.parse(at) - Date.parse(before);
+  return `${ms < 0 ? '−' : '+'}${inWords(Math.abs(ms))}`;
+}

@@ -1,0 +1,156 @@
+import { ActionIcon, Autocomplete, Button, TagsInput } from '@mantine/core';
+import { IconPlus, IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
+import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
+import { MAX_FILTERS, MAX_FILTER_VALUES } from '../../../../src/domain/common/limits.ts';
+import { valuesOf } from '../../../../src/domain/webhooks/matching.ts';
+import type { FilterField, FilterValue } from '../../../../src/domain/webhooks/webhook.ts';
+import type { FormErrors } from '../../../forms/check.ts';
+import { filterValuesQuery } from '../parts/queries.ts';
+import { newFilter, type DraftFilter } from './draft.ts';
+import classes from './form.module.css';
+import { filterableIn, valueFor, wordFor } from './words.ts';
+
+type FiltersProps = {
+  kind: EventKind;
+  filters: DraftFilter[];
+  errors: FormErrors;
+  place: string;
+  onChange: (filters: DraftFilter[]) => void;
+};
+
+/** The filters of one kind as sentences: “only when status changes to Done, and priority is one of High, Critical”. */
+export function EventFilters({ kind, filters, errors, place, onChange }: FiltersProps) {
+  const { fields, changes } = filterableIn(kind);
+  const [first] = fields;
+  if (first === undefined && filters.length === 0) return null;
+  const add = () =>
+    onChange([
+      ...filters,
+      newFilter({ field: first ?? 'project', operator: changes ? 'changed_to' : 'values', values: [] }),
+    ]);
+  return (
+    <div className={classes['filters']} role="group" aria-label={`Filters of ${kind}`}>
+      {filters.map((filter, index) => (
+        <FilterSentence
+          key={filter.key}
+          kind={kind}
+          filter={filter}
+          isFirst={index === 0}
+          error={errorOf(errors, `${place}.filters.${index}`)}
+          onChange={(changed) => onChange(filters.map((one) => (one.key === filter.key ? changed : one)))}
+          onRemove={() => onChange(filters.filter((one) => one.key !== filter.key))}
+        />
+      ))}
+      {filters.length < MAX_FILTERS && first !== undefined ? (
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<IconPlus size={14} aria-hidden />}
+          onClick={add}
+          aria-label={`${filters.length === 0 ? 'Only when' : 'And only when'}: a filter for ${kind}`}
+        >
+          {filters.length === 0 ? 'Only when …' : 'And only when …'}
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+function errorOf(errors: FormErrors, place: string): string | undefined {
+  const [found] = Object.entries(errors).filter(([path]) => path === place || path.startsWith(`${place}.`));
+  return found?.[1];
+}
+
+type SentenceProps = {
+  kind: EventKind;
+  filter: DraftFilter;
+  isFirst: boolean;
+  error: string | undefined;
+  onChange: (filter: DraftFilter) => void;
+  onRemove: () => void;
+};
+
+function FilterSentence({ kind, filter, isFirst, error, onChange, onRemove }: SentenceProps) {
+  const { fields, changes } = filterableIn(kind);
+  const offered = fields.includes(filter.field) ? fields : [...fields, filter.field];
+  const tellsChanges = changes || filter.operator === 'changed_to';
+  return (
+    <div className={classes['sentence']}>
+      <span className={classes['lead']}>{isFirst ? 'only when' : 'and'}</span>
+      <select
+        className="plain-select"
+        aria-label="Field"
+        value={filter.field}
+        onChange={(event) =>
+          onChange({ ...filter, field: event.currentTarget.value as FilterField, values: [] })
+        }
+      >
+        {offered.map((field) => (
+          <option key={field}>{field}</option>
+        ))}
+      </select>
+      <select
+        className="plain-select"
+        aria-label="How it is compared"
+        value={filter.operator}
+        onChange={(event) => {
+          const operator = event.currentTarget.value as DraftFilter['operator'];
+          const values = operator === 'changed_to' ? filter.values.slice(0, 1) : filter.values;
+          onChange({ ...filter, operator, values });
+        }}
+      >
+        {tellsChanges ? <option value="changed_to">changes to</option> : null}
+        <option value="values">is one of</option>
+      </select>
+      <ValueInput kind={kind} filter={filter} error={error} onChange={onChange} />
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        onClick={onRemove}
+        aria-label={`Remove the filter on ${filter.field}`}
+        title="Remove"
+      >
+        <IconX size={16} aria-hidden />
+      </ActionIcon>
+    </div>
+  );
+}
+
+type ValueProps = Pick<SentenceProps, 'kind' | 'filter' | 'error' | 'onChange'>;
+
+function ValueInput({ kind, filter, error, onChange }: ValueProps) {
+  const known = useKnownValues(kind, filter);
+  const words = [...new Set(known.map(wordFor))];
+  const take = (given: readonly string[]) =>
+    onChange({ ...filter, values: given.map((word) => valueFor(word, [...known, ...filter.values])) });
+  const common = { data: words, error, className: classes['value'] ?? '', 'aria-label': 'Value' };
+  return filter.operator === 'values' ? (
+    <TagsInput
+      {...common}
+      placeholder={filter.values.length === 0 ? 'Values' : ''}
+      value={filter.values.map(wordFor)}
+      maxTags={MAX_FILTER_VALUES}
+      acceptValueOnBlur
+      onChange={take}
+    />
+  ) : (
+    <Autocomplete
+      {...common}
+      placeholder="Value"
+      value={filter.values.map(wordFor)[0] ?? ''}
+      onChange={(word) => take(word === '' ? [] : [word])}
+    />
+  );
+}
+
+/** What recent events had in this field, and the sample where none came. */
+function useKnownValues(event: EventKind, { field, operator }: DraftFilter): FilterValue[] {
+  const { data } = useQuery(filterValuesQuery);
+  const seen = data?.data.find((one) => one.event === event && one.field === field);
+  const sample = valuesOf(field, { event, data: sampleData(event) });
+  return operator === 'values'
+    ? [...(seen?.values ?? []), ...sample.values]
+    : [...(seen?.changed_to ?? []), ...(seen?.values ?? []), ...sample.changedTo];
+}

@@ -1,0 +1,105 @@
+import { Checkbox, Text } from '@mantine/core';
+import { ABOUT_EVENTS, EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
+import type { FormErrors } from '../../../forms/check.ts';
+import { Panel } from '../../../components/panel.tsx';
+import type { Draft, DraftFilter } from './draft.ts';
+import { EventFilters } from './event-filters.tsx';
+import classes from './form.module.css';
+import { KINDS_BY_RESOURCE } from './words.ts';
+
+type WhenProps = {
+  events: Draft['events'];
+  errors: FormErrors;
+  onChange: (events: Draft['events']) => void;
+};
+
+/** Which events are told, as a tree by what they are about; a chosen one shows its filters. */
+export function When({ events, errors, onChange }: WhenProps) {
+  const choose = (kinds: readonly EventKind[], chosen: boolean) => {
+    const others = Object.entries(events).filter(([kind]) => !kinds.includes(kind as EventKind));
+    const these = chosen ? kinds.map((kind) => [kind, events[kind] ?? []]) : [];
+    onChange(Object.fromEntries([...others, ...these]));
+  };
+  const subscribed = EVENT_KINDS.filter((kind) => events[kind]);
+  return (
+    <Panel title="When">
+      <fieldset className={classes['tree']}>
+        <legend className="visually-hidden">Events</legend>
+        <KindsBox label="All events" kinds={EVENT_KINDS} events={events} onChoose={choose} />
+        {errors['events'] ? (
+          <Text size="sm" role="alert" c="var(--mantine-color-error)">
+            Choose at least one event.
+          </Text>
+        ) : null}
+        {KINDS_BY_RESOURCE.map(({ title, kinds }) => (
+          <div key={title} className={classes['branch']} role="group" aria-label={title}>
+            {kinds.length > 1 ? (
+              <KindsBox label={title} kinds={kinds} events={events} onChoose={choose} />
+            ) : (
+              <Text size="sm" fw={600}>
+                {title}
+              </Text>
+            )}
+            {kinds.map((kind) => (
+              <KindRow
+                key={kind}
+                kind={kind}
+                filters={events[kind]}
+                errors={errors}
+                place={`events.${subscribed.indexOf(kind)}`}
+                onChoose={(chosen) => choose([kind], chosen)}
+                onFilters={(filters) => onChange({ ...events, [kind]: filters })}
+              />
+            ))}
+          </div>
+        ))}
+      </fieldset>
+    </Panel>
+  );
+}
+
+type KindsBoxProps = {
+  label: string;
+  kinds: readonly EventKind[];
+  events: Draft['events'];
+  onChoose: (kinds: readonly EventKind[], chosen: boolean) => void;
+};
+
+function KindsBox({ label, kinds, events, onChoose }: KindsBoxProps) {
+  const chosen = kinds.filter((kind) => events[kind]).length;
+  return (
+    <Checkbox
+      label={label}
+      classNames={{ label: classes['strong'] ?? '' }}
+      checked={chosen === kinds.length}
+      indeterminate={chosen > 0 && chosen < kinds.length}
+      onChange={(event) => onChoose(kinds, event.currentTarget.checked)}
+    />
+  );
+}
+
+type KindRowProps = {
+  kind: EventKind;
+  filters: DraftFilter[] | undefined;
+  errors: FormErrors;
+  /** Where the kind stands in the body, as errors name it. */
+  place: string;
+  onChoose: (chosen: boolean) => void;
+  onFilters: (filters: DraftFilter[]) => void;
+};
+
+function KindRow({ kind, filters, errors, place, onChoose, onFilters }: KindRowProps) {
+  return (
+    <div className={classes['leaf']}>
+      <Checkbox
+        label={<code>{kind}</code>}
+        description={ABOUT_EVENTS[kind].description}
+        checked={filters !== undefined}
+        onChange={(event) => onChoose(event.currentTarget.checked)}
+      />
+      {filters ? (
+        <EventFilters kind={kind} filters={filters} errors={errors} place={place} onChange={onFilters} />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import { Stack, Text, TextInput } from '@mantine/core';
+import { MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
+import type { FormErrors } from '../../../forms/check.ts';
+import { Panel } from '../../../components/panel.tsx';
+import { nameFrom, type Draft } from './draft.ts';
+import { judgeUrl } from './url-judgement.ts';
+
+type PartProps = { draft: Draft; errors: FormErrors; change: (members: Partial<Draft>) => void };
+
+/** Where deliveries go. The address is judged while it is typed. */
+export function Where({ draft, errors, change }: PartProps) {
+  const judgement = judgeUrl(draft.url);
+  const error = errors['url'] ?? (judgement.kind === 'wrong' ? judgement.words : undefined);
+  return (
+    <Panel title="Where">
+      <Stack gap="sm">
+        <TextInput
+          label="URL"
+          description="Receives a POST with a JSON body for each event"
+          type="url"
+          name="url"
+          inputMode="url"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="https://api.acme.io/hooks"
+          maxLength={MAX_URL_LENGTH}
+          value={draft.url}
+          error={error}
+          data-autofocus
+          onChange={(event) => change({ url: event.currentTarget.value })}
+        />
+        <div aria-live="polite">
+          {!error && judgement.words !== '' ? (
+            <Text size="sm" c={judgement.kind === 'careful' ? 'var(--tone-held)' : 'var(--tone-done)'}>
+              {judgement.words}
+            </Text>
+          ) : null}
+        </div>
+        <TextInput
+          label="Name"
+          description="How people here call it"
+          name="name"
+          autoComplete="off"
+          placeholder={nameFrom(draft.url.trim()) || 'Billing sync'}
+          maxLength={MAX_WEBHOOK_NAME_LENGTH}
+          value={draft.name}
+          error={draft.name === '' && draft.url === '' ? undefined : errors['name']}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+        />
+      </Stack>
+    </Panel>
+  );
+}

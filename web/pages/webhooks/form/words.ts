@@ -1,0 +1,61 @@
+import {
+  ABOUT_EVENTS,
+  EVENT_KINDS,
+  type EventKind,
+  type MainObject,
+} from '../../../../src/domain/webhooks/event-kinds.ts';
+import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
+import { valuesOf } from '../../../../src/domain/webhooks/matching.ts';
+import {
+  FILTER_FIELDS,
+  type FilterField,
+  type FilterValue,
+} from '../../../../src/domain/webhooks/webhook.ts';
+
+const RESOURCES: Readonly<Record<MainObject, string>> = {
+  issue: 'Issues',
+  comment: 'Comments',
+  sprint: 'Sprints',
+  project: 'Projects',
+  user: 'People',
+  deployment: 'Deployments',
+};
+
+/** The kinds by what they are about. */
+export const KINDS_BY_RESOURCE: readonly { title: string; kinds: readonly EventKind[] }[] = Object.entries(
+  RESOURCES,
+).map(([object, title]) => ({
+  title,
+  kinds: EVENT_KINDS.filter((kind) => ABOUT_EVENTS[kind].object === object),
+}));
+
+/** What can be filtered by in events of a kind, and whether they tell of changes, going by the kind's sample. */
+export function filterableIn(event: EventKind): { fields: FilterField[]; changes: boolean } {
+  const data = sampleData(event);
+  const fields = FILTER_FIELDS.filter((field) => valuesOf(field, { event, data }).values.length > 0);
+  return { fields, changes: 'changes' in data };
+}
+
+const EMPTY = '(empty)';
+
+/** A value as people read and choose it. */
+export function wordFor(value: FilterValue): string {
+  return value === null ? EMPTY : String(value);
+}
+
+/** The value that somebody means by a word: one that is known here, with its type, else the text itself. */
+export function valueFor(word: string, known: readonly FilterValue[]): FilterValue {
+  return known.find((value) => typeof value !== 'string' && wordFor(value) === word) ?? word;
+}
+
+/** `status changes to Done`, `priority is High or Critical`. */
+export function filterSentence(filter: {
+  field: string;
+  changed_to?: FilterValue;
+  values?: readonly FilterValue[];
+}): string {
+  if (filter.values === undefined) return `${filter.field} changes to ${wordFor(filter.changed_to ?? null)}`;
+  const words = filter.values.map(wordFor);
+  const last = words.pop() ?? '';
+  return `${filter.field} is ${words.length > 0 ? `${words.join(', ')} or ` : ''}${last}`;
+}

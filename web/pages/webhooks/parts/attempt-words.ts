@@ -1,0 +1,103 @@
+import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
+import { inWords } from '../../../format/time.ts';
+import type { Attempt, DeliveryDetail } from './queries.ts';
+
+const PHRASES: Readonly<Record<number, string>> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No Content',
+  301: 'Moved Permanently',
+  302: 'Found',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  418: 'I’m a teapot',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+};
+
+/** `503 Service Unavailable`. */
+export function statusLine(status: number): string {
+  const phrase = PHRASES[status];
+  return phrase ? `${status} ${phrase}` : String(status);
+}
+
+/** What came of an attempt in a word: `503`, `timeout`. */
+export function outcomeWord(status: number | null, failure: string | null): string {
+  if (failure === null || failure === 'status') return status === null ? '–' : String(status);
+  return failure.replaceAll('_', ' ');
+}
+
+/** What an answer of this status says to whoever looks after the receiver. */
+function adviceFor(status: number): string {
+  if (status >= 300 && status < 400) return 'Redirects are not followed: give the webhook the final address.';
+  if (status === 401 || status === 403) return 'It refuses us: its secret or its access rules do not fit.';
+  if (status === 404 || status === 410) return 'Nothing takes requests at this path: look at the URL.';
+  if (status === 405) return 'It takes no POST at this path: look at the URL.';
+  if (status === 413) return 'The body is larger than it takes.';
+  if (status === 429) return 'It is asked more often than it likes.';
+  if (status >= 500) return 'It had a trouble of its own, of which its log may tell.';
+  return 'It does not like the request; its answer may say why.';
+}
+
+/** One attempt in words: what came, after how long, and what it means. */
+export function attemptInWords({ response, failure, message, response_ms: ms }: Attempt): string {
+  const after = ms === null ? '' : ` after ${inWords(ms)}`;
+  if (failure === null && response) return `The endpoint took it: ${statusLine(response.status)}${after}.`;
+  if (response && (failure === 'status' || failure === 'redirect')) {
+    return `The endpoint answered ${statusLine(response.status)}${after}. ${adviceFor(response.status)}`;
+  }
+  return `${sentence(message ?? `It failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`)}${ms === null ? '' : ` That was${after}.`}`;
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return first.endsWith('.') ? first : `${first}.`;
+}
+
+/** Where a delivery stands, in words. */
+export function deliveryInWords(delivery: DeliveryDetail): string {
+  const last = delivery.attempts.at(-1);
+  const said = last ? attemptInWords(last) : '';
+  const reason = delivery.reason ? sentence(delivery.reason) : '';
+  switch (delivery.status) {
+    case 'pending':
+      return `${said} ${last ? 'It is to be sent once more in a moment.' : 'It is to be sent in a moment.'}`.trim();
+    case 'succeeded':
+      return said;
+    case 'retrying':
+      return `${said} ${retriesLeft(delivery)}`;
+    case 'failed':
+      return delivery.test
+        ? `${said} Tests are not retried, and count neither as failure nor as success.`
+        : `${said} All attempts of its schedule are used up.`;
+    case 'held':
+      return `${said} It is held: the webhook is disabled. Recovering sends it.`.trim();
+    case 'cancelled':
+      return `${said} It will not be sent. ${reason}`.trim();
+    case 'skipped':
+      return `It was not sent. ${reason}`;
+  }
+}
+
+function retriesLeft({ attempts }: DeliveryDetail): string {
+  const automatic = attempts.filter(({ trigger }) => trigger === 'automatic').length;
+  // One that was recovered has begun its schedule anew.
+  const left = Math.max(1, DELIVERY_ATTEMPTS - automatic);
+  return left === 1 ? 'One automatic retry is left.' : `${left} automatic retries are left.`;
+}

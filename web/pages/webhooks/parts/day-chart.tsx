@@ -1,0 +1,128 @@
+import { Text } from '@mantine/core';
+import { inWords } from '../../../format/time.ts';
+import { Panel } from '../../../components/panel.tsx';
+import classes from './day-chart.module.css';
+import type { Stats } from './queries.ts';
+import { counted, percent } from './standing.ts';
+
+type Hour = Stats['hours'][number];
+
+const BAR = 22;
+const STEP = 26;
+const HEIGHT = 96;
+const LEAST = 3;
+const GRID_LINES = 2;
+
+const hourOf = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+/** The last 24 hours: attempts by what came of them, as bars, and how long answers took, as a line. */
+export function DayChart({ stats }: { stats: Stats }) {
+  const { hours, total, success_rate: rate } = stats;
+  const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
+  const slowest = Math.max(0, ...hours.map(({ p95_ms: ms }) => ms ?? 0));
+  const words =
+    rate === null
+      ? 'No attempts in the last 24 hours.'
+      : `${percent(rate)} of ${counted(total, 'attempt')} in the last 24 hours succeeded.`;
+  return (
+    <Panel
+      title="Last 24 hours"
+      actions={
+        <Text size="sm" c="dimmed">
+          {words}
+        </Text>
+      }
+    >
+      <svg
+        className={classes['chart']}
+        viewBox={`0 0 ${hours.length * STEP} ${HEIGHT + 4}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${words}${slowest > 0 ? ` 95 of 100 answers came within ${inWords(slowest)} in the slowest hour.` : ''}`}
+      >
+        {Array.from({ length: GRID_LINES }, (_, line) => (
+          <line
+            key={line}
+            className={classes['grid']}
+            x1={0}
+            x2={hours.length * STEP}
+            y1={(HEIGHT / GRID_LINES) * line + 1}
+            y2={(HEIGHT / GRID_LINES) * line + 1}
+          />
+        ))}
+        {hours.map((hour, index) => (
+          <Bar key={hour.from} hour={hour} x={index * STEP + (STEP - BAR) / 2} most={most} />
+        ))}
+        {hours.map(({ from, p95_ms: ms }, index) =>
+          ms === null ? null : <Level key={from} x={index * STEP} y={heightOf(ms, slowest)} />,
+        )}
+      </svg>
+      <Legend hours={hours} most={most} slowest={slowest} />
+    </Panel>
+  );
+}
+
+function Bar({ hour, x, most }: { hour: Hour; x: number; most: number }) {
+  const { from, succeeded, failed, p95_ms: p95 } = hour;
+  const total = succeeded + failed;
+  const title = `From ${hourOf.format(new Date(from))}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, 95 of 100 answers within ${inWords(p95)}`}`;
+  const height = total === 0 ? 0 : Math.max(LEAST, (total / most) * HEIGHT);
+  const part = failed === 0 ? 0 : Math.max(LEAST / 2, (failed / total) * height);
+  return (
+    <g>
+      <title>{title}</title>
+      <rect className={classes['area']} x={x - 2} y={0} width={STEP} height={HEIGHT} />
+      <rect className={classes['none']} x={x} y={HEIGHT} width={BAR} height={1} />
+      {total > 0 ? (
+        <rect
+          className={classes['done']}
+          x={x}
+          y={HEIGHT - height + part}
+          width={BAR}
+          height={height - part}
+        />
+      ) : null}
+      {part > 0 ? (
+        <rect className={classes['failed']} x={x} y={HEIGHT - height} width={BAR} height={part} />
+      ) : null}
+    </g>
+  );
+}
+
+/** How long answers took in an hour, as a line over its bar. */
+function Level({ x, y }: { x: number; y: number }) {
+  return (
+    <>
+      <line className={classes['level-ground']} x1={x} x2={x + STEP} y1={y} y2={y} />
+      <line className={classes['level']} x1={x} x2={x + STEP} y1={y} y2={y} />
+    </>
+  );
+}
+
+function heightOf(ms: number, slowest: number): number {
+  return HEIGHT - (slowest === 0 ? 0 : ms / slowest) * (HEIGHT - 8) - 4;
+}
+
+function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number; slowest: number }) {
+  const [first] = hours;
+  return (
+    <div className={classes['legend']}>
+      <span>{first ? hourOf.format(new Date(first.from)) : ''}</span>
+      <span className={classes['end']}>now</span>
+      <span className={classes['keys']}>
+        <span>
+          <i className={classes['key-done']} aria-hidden /> succeeded
+        </span>
+        <span>
+          <i className={classes['key-failed']} aria-hidden /> failed
+        </span>
+        <span>highest bar: {counted(most, 'attempt')} an hour</span>
+        {slowest > 0 ? (
+          <span>
+            <i className={classes['key-level']} aria-hidden /> 95 of 100 answers: at most {inWords(slowest)}
+          </span>
+        ) : null}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import { queryOptions, type QueryClient } from '@tanstack/react-query';
+import { answered, api, type Schemas } from '../../../api/client.ts';
+import { pagedQuery } from '../../../api/pages.ts';
+
+export type Webhook = Schemas['Webhook'];
+export type Stats = Schemas['WebhookStats'];
+export type Delivery = Schemas['ListedDelivery'];
+export type DeliveryDetail = Schemas['DeliveryDetail'];
+export type Attempt = Schemas['DeliveryAttempt'];
+
+const ALL_AT_ONCE = 200;
+const DELIVERIES_AT_ONCE = 50;
+
+/** All webhooks of the workspace, newest first; there are few. */
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhooks'],
+  async queryFn({ signal }): Promise<Webhook[]> {
+    const webhooks: Webhook[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const query = { limit: ALL_AT_ONCE, ...(cursor ? { cursor } : {}) };
+      const page = await answered(api.GET('/api/v1/webhooks', { params: { query }, signal }));
+      webhooks.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor);
+    return webhooks;
+  },
+});
+
+/** One webhook. */
+export function webhookQuery(id: string) {
+  return queryOptions({
+    queryKey: ['webhook', id],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/webhooks/{id}', { params: { path: { id } }, signal })),
+  });
+}
+
+/** How its attempts went in the last 24 hours. */
+export function statsQuery(id: string) {
+  return queryOptions({
+    queryKey: ['webhook', id, 'stats'],
+    queryFn: ({ signal }) =>
+      answered(api.GET('/api/v1/webhooks/{id}/stats', { params: { path: { id } }, signal })),
+    staleTime: 5_000,
+  });
+}
+
+export type DeliveryFilters = {
+  status?: Delivery['status'][];
+  event?: Delivery['event'][];
+  created_after?: string;
+  text?: string;
+};
+
+/**
+ * The log of a webhook by these filters, newest first. `key` is what names the filters where one of them is made of the
+ * present time.
+ */
+export function deliveriesQuery(webhookId: string, key: unknown, filters: () => DeliveryFilters) {
+  return pagedQuery<Delivery>(['webhook', webhookId, 'deliveries', key], async (cursor, signal) => {
+    const query = { limit: DELIVERIES_AT_ONCE, ...filters(), ...(cursor && { cursor }) };
+    const params = { path: { id: webhookId }, query };
+    return await answered(api.GET('/api/v1/webhooks/{id}/deliveries', { params, signal }));
+  });
+}
+
+/** One delivery with its attempts. */
+export function deliveryQuery(id: string) {
+  return queryOptions({
+    queryKey: ['delivery', id],
+    queryFn: ({ signal }) =>
+      answered(api.GET('/api/v1/deliveries/{id}', { params: { path: { id } }, signal })),
+  });
+}
+
+/** What filters could name, as recent events had it. */
+export const filterValuesQuery = queryOptions({
+  queryKey: ['filter-values'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/filter-values', { signal })),
+  staleTime: 30_000,
+});
+
+/** After something was done to a webhook: everything that shows it is asked for anew. */
+export async function renewWebhook(client: QueryClient, id: string): Promise<void> {
+  await Promise.all([
+    client.invalidateQueries({ queryKey: ['webhook', id] }),
+    client.invalidateQueries({ queryKey: ['webhooks'] }),
+    client.invalidateQueries({ queryKey: ['delivery'] }),
+  ]);
+}

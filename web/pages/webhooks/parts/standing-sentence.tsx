@@ -1,0 +1,80 @@
+import { FAILURES_TO_DISABLE } from '../../../../src/domain/common/limits.ts';
+import { Status } from '../../../components/status.tsx';
+import { Duration, RelativeTime } from '../../../components/time.tsx';
+import type { Stats, Webhook } from './queries.ts';
+import { counted, standingOf } from './standing.ts';
+
+type StandingProps = {
+  webhook: Webhook;
+  stats: Stats | undefined;
+  /** Leaves out what a banner beside it says at length. */
+  brief?: boolean;
+};
+
+/** How a webhook is, in one line: `failing, 7 of 10 in a row · next retry in 4 min`. */
+export function StandingSentence({ webhook, stats, brief = false }: StandingProps) {
+  const standing = standingOf(webhook);
+  if (webhook.listening) {
+    return (
+      <>
+        <Status status="executing">listening</Status> · temporary: deliveries go to a developer’s{' '}
+        <code>baton listen</code>
+      </>
+    );
+  }
+  switch (standing) {
+    case 'active':
+      return (
+        <>
+          <Status status="active" /> · <LastDelivery stats={stats} />
+        </>
+      );
+    case 'failing':
+      return (
+        <>
+          <Status status="failing">{`failing, ${webhook.consecutive_failures} of ${FAILURES_TO_DISABLE} in a row`}</Status>
+          {stats?.next_attempt_at ? (
+            <>
+              {' '}
+              · next retry <RelativeTime at={stats.next_attempt_at} />
+            </>
+          ) : null}
+        </>
+      );
+    case 'disabled':
+      return (
+        <>
+          <Status status="disabled" />{' '}
+          {webhook.disabled_at ? <RelativeTime at={webhook.disabled_at} /> : null}
+          {webhook.disabled_reason && !brief ? `: ${webhook.disabled_reason}` : null}
+          {stats && stats.held > 0 && !brief
+            ? ` · ${counted(stats.held, 'delivery', 'deliveries')} held`
+            : null}
+        </>
+      );
+    case 'inactive':
+      return (
+        <>
+          <Status status="inactive">switched off</Status>
+          {brief ? null : ' · new events are skipped'}
+        </>
+      );
+  }
+}
+
+function LastDelivery({ stats }: { stats: Stats | undefined }) {
+  if (!stats) return 'last delivery …';
+  if (stats.last_delivery_at === null) return 'nothing sent yet';
+  const took = stats.last?.response_ms ?? null;
+  return (
+    <>
+      last delivery <RelativeTime at={stats.last_delivery_at} />
+      {took === null ? null : (
+        <>
+          {' '}
+          · <Duration ms={took} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { sentenceOf } from '../../../components/states.tsx';
+import { TextLink } from '../../../components/text-link.tsx';
+import { attemptInWords } from '../parts/attempt-words.ts';
+import { Callout } from '../parts/callout.tsx';
+import { Exchange } from '../parts/exchange.tsx';
+import { Timings } from '../parts/timings.tsx';
+import type { TestState } from './send-test.ts';
+
+/** What came of a test, in words first. */
+export function TestResult({ webhookId, test }: { webhookId: string; test: TestState }) {
+  if (test.state === 'sending') {
+    return <Text size="sm">Sending {test.event} … A receiver has 30 seconds to answer.</Text>;
+  }
+  if (test.state === 'not sent') {
+    return (
+      <Callout tone="failed" title="The test could not be sent">
+        {sentenceOf(test.error)}
+      </Callout>
+    );
+  }
+  const { attempt } = test;
+  const succeeded = attempt.failure === null;
+  return (
+    <Stack gap="xs" data-test-result={succeeded ? 'succeeded' : 'failed'}>
+      <Callout tone={succeeded ? 'done' : 'failed'} title={succeeded ? 'It works' : 'It does not work yet'}>
+        {attemptInWords(attempt)}
+      </Callout>
+      <Group gap="xs">
+        <Timings attempt={attempt} />
+        <TextLink
+          fz="sm"
+          to="/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId"
+          params={{ webhookId, deliveryId: attempt.delivery_id }}
+        >
+          Its place in the log
+        </TextLink>
+      </Group>
+      <Exchange attempt={attempt} />
+    </Stack>
+  );
+}
