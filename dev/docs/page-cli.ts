@@ -9,8 +9,10 @@ export function cliPage(): string {
   const groups = program.commands.map((command) => section(command, 'baton'));
   return `${[
     pageHead('The command line', '`cli/program.ts` and the commands that it names'),
-    'Where it finds the service and whom it speaks for: [the README](../../README.md#the-command-line); its environment:',
-    '[configuration](../configuration.md#command-line). `npx baton COMMAND --help` says the same in a terminal.',
+    '`npx baton COMMAND` calls the HTTP API. It reads the address from `--url` or `BATON_URL`. It reads the credentials from',
+    '`BATON_API_KEY`, otherwise from the session of `baton login`, otherwise from `.local/credentials.json` while `npm start` runs in',
+    'this checkout. See [configuration](../configuration.md#command-line) for all variables, and `npx baton COMMAND --help` in a',
+    'terminal. Separate several values of one option with spaces: `--state completed failed`.',
     '',
     'Options of every command:',
     '',

@@ -17,7 +17,7 @@ import { checkout } from '../common/paths.ts';
  */
 
 /** The part of the README that is followed: from this heading to the first signature that is right. */
-const FROM = 'first-task-in-five-minutes';
+const FROM = 'first-task';
 const TO = 'other terminal prints: signature verified';
 
 const rows: [string, number][] = [];
