@@ -44,7 +44,7 @@ function given(): [string, string][] {
 describe('the variables that deploy/ gives', () => {
   it('are all known to the page of the configuration and to the code', () => {
     const known = documented();
-    const source = textOf('src', 'configuration.ts');
+    const source = textOf('src', 'runtime', 'configuration.ts');
     const ours = given().filter(([name]) => !OF_OTHERS.has(name));
     assert.ok(ours.length > 30);
     for (const [name, file] of ours) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { planAgain, takeUp } from '../../src/domain/tasks/rerun.ts';
 import type { Plan } from '../../src/domain/tasks/plan.ts';
-import type { Step, StepStatus } from '../../src/domain/tasks/task-run.ts';
+import type { Step } from '../../src/domain/tasks/task-run.ts';
+import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
 
 const retry = {
   maximum_attempts: 1,

@@ -231,7 +231,7 @@ describe('an upgrade', function () {
   async function replayByNext(id: string): Promise<void> {
     useRuntime(pino({ level: 'silent' }));
     const history = await fleet.client.workflow.getHandle(id).fetchHistory();
-    const file = pathToFileURL(join(next.folder, 'workers', 'bundle.ts')).href;
+    const file = pathToFileURL(join(next.folder, 'src', 'runtime', 'bundle.ts')).href;
     const { workflowBundle } = (await import(file)) as typeof bundles;
     const bundle = await workflowBundle(new DefaultLogger('ERROR'));
     await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history, id);

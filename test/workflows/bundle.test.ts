@@ -22,7 +22,7 @@ describe('the bundle of workflows', function () {
 
   /** What a process gets that asks for the bundle; its resident megabytes then. */
   async function asked(): Promise<{ codePath: string; megabytes: number }> {
-    const file = pathToFileURL(join(folder, 'workers', 'bundle.ts')).href;
+    const file = pathToFileURL(join(folder, 'src', 'runtime', 'bundle.ts')).href;
     const code = `
       import { workflowBundle } from '${file}';
       const { codePath } = await workflowBundle(console);

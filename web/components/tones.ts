@@ -1,5 +1,4 @@
-import type { StepStatus } from '../../src/domain/tasks/task-run.ts';
-import type { TaskState } from '../../src/domain/tasks/task-states.ts';
+import type { StepStatus, TaskState } from '../../src/domain/tasks/task-states.ts';
 import type { WebhookStatus } from '../../src/domain/webhooks/webhook.ts';
 import type { Schemas } from '../api/client.ts';
 

@@ -1,5 +1,6 @@
 import type { FeedEntry } from './feed-events.ts';
-import { progressOf, type RunErrorCode, type RunView } from './task-run.ts';
+import { progressOf, type RunView } from './task-run.ts';
+import type { RunErrorCode } from './task-states.ts';
 
 /** A view and the events that lead to it, ready to be recorded. */
 export type News = { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { timestamp, uuidOut } from '../common/schema-parts.ts';
-import { RUN_ERROR_CODES, STEP_STATUSES } from './task-run.ts';
-import { ACTIVE_STATES, TASK_STATES } from './task-states.ts';
+import { ACTIVE_STATES, RUN_ERROR_CODES, STEP_STATUSES, TASK_STATES } from './task-states.ts';
 
 /** The parts of a run as everybody outside sees them: in its detail, its feed and its room. */
 
@@ -73,24 +72,38 @@ export const question = z
       'What an agent asks. Continuing the run answers it, with the reason as the answer; cancelling ends it',
   });
 
-/** What a run's room begins with: the moving part of its detail. */
+/** The changing part of a run. The `detail` query returns it, and the stored projection has the same fields. */
+const runView = z.strictObject({
+  state: z.enum(TASK_STATES),
+  paused_from: z.enum(ACTIVE_STATES).nullable().describe('What a paused run goes back to'),
+  progress,
+  steps: z.array(step),
+  started_at: timestamp.nullable(),
+  paused_at: timestamp.nullable(),
+  paused_by: z.string().nullable(),
+  paused_ms: z.int().describe('Milliseconds paused so far, a pause that still holds not included'),
+  completed_at: timestamp.nullable(),
+  duration_ms: z.int().nullable(),
+  output: z.record(z.string(), z.unknown()).nullable(),
+  errors: z.array(runError),
+  escalation: escalation.nullable(),
+  question: question.nullable().describe('While the run is paused for the answer'),
+  last_seq: z.int().describe('`seq` of the last event that this includes'),
+});
+
+/** The snapshot that a run's room begins with. */
 export const workflowSnapshot = z
-  .strictObject({
-    execution_id: uuidOut,
-    state: z.enum(TASK_STATES),
-    paused_from: z.enum(ACTIVE_STATES).nullable().describe('What a paused run goes back to'),
-    progress,
-    steps: z.array(step),
-    started_at: timestamp.nullable(),
-    paused_at: timestamp.nullable(),
-    paused_by: z.string().nullable(),
-    paused_ms: z.int().describe('Milliseconds paused so far, a pause that still holds not included'),
-    completed_at: timestamp.nullable(),
-    duration_ms: z.int().nullable(),
-    output: z.record(z.string(), z.unknown()).nullable(),
-    errors: z.array(runError),
-    escalation: escalation.nullable(),
-    question: question.nullable().describe('While the run is paused for the answer'),
-    last_seq: z.int().describe('`seq` of the last event that this includes'),
-  })
+  .strictObject({ execution_id: uuidOut, ...runView.shape })
   .meta({ id: 'WorkflowSnapshot', description: 'A run as it stands' });
+
+/** Optional fields are absent, never `undefined`. */
+type Exact<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+export type Usage = Exact<z.infer<typeof usage>>;
+export type RunError = z.infer<typeof runError>;
+/** Times are ISO 8601 UTC with milliseconds. */
+export type Step = Exact<Omit<z.infer<typeof step>, 'usage'>> & { usage: Usage | null };
+export type Progress = z.infer<typeof progress>;
+export type Escalation = z.infer<typeof escalation>;
+export type Question = z.infer<typeof question>;
+export type RunView = Omit<z.infer<typeof runView>, 'steps'> & { steps: Step[] };

@@ -7,12 +7,17 @@ import {
   initialView,
   progressOf,
   type RunError,
-  type RunErrorCode,
   type RunView,
   type Step,
   type Usage,
 } from './task-run.ts';
-import { isTerminal, nextState, type TerminalState, type TransitionTrigger } from './task-states.ts';
+import {
+  isTerminal,
+  nextState,
+  type RunErrorCode,
+  type TerminalState,
+  type TransitionTrigger,
+} from './task-states.ts';
 
 /** Who wished for something, for example `key:bt_k3f9` or `user:ada@example.com`. */
 export type Wish = { by: string; reason?: string | undefined };

@@ -91,3 +91,17 @@ export function nextState(
   if (next === undefined) return null;
   return next === 'paused_from' ? pausedFrom : next;
 }
+
+export const STEP_STATUSES = ['pending', 'running', 'completed', 'failed', 'skipped', 'cancelled'] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
+
+/** One entry of `errors`: what ended a run, or what a person must know of it. */
+export const RUN_ERROR_CODES = [
+  'step_failed',
+  'step_timed_out',
+  'planning_failed',
+  'run_timed_out',
+  'engine_timed_out',
+  'engine_failed',
+] as const;
+export type RunErrorCode = (typeof RUN_ERROR_CODES)[number];
