@@ -9,7 +9,7 @@ export type Troubles = Readonly<
   Record<'clock' | 'certificate' | 'refusals', (lastsMs: number) => Promise<void>>
 >;
 
-type Means = {
+type Dependencies = {
   cast: Cast;
   troubles: Troubles;
   until(at: number): Promise<void>;
@@ -21,13 +21,13 @@ type Means = {
 const STARTS_WITHIN_MS = 120_000;
 
 /** Makes every disturbance at its time, lane by lane. */
-export async function makeDisturbances(means: Means, plans: readonly Disturbance[]): Promise<Made[]> {
+export async function makeDisturbances(deps: Dependencies, plans: readonly Disturbance[]): Promise<Made[]> {
   const made: Made[] = [];
   const lanes = [...new Set(plans.map(({ lane }) => lane))];
   const inLane = async (lane: Lane) => {
     for (const planned of plans.filter((one) => one.lane === lane)) {
-      await means.until(planned.at);
-      made.push(await make(means, planned));
+      await deps.until(planned.at);
+      made.push(await make(deps, planned));
     }
   };
   // What befalls receivers may overlap: each has a receiver of its own.
@@ -35,25 +35,25 @@ export async function makeDisturbances(means: Means, plans: readonly Disturbance
   await Promise.all([
     ...lanes.filter((lane) => lane !== 'receivers').map(inLane),
     ...sideBySide.map(async (planned) => {
-      await means.until(planned.at);
-      made.push(await make(means, planned));
+      await deps.until(planned.at);
+      made.push(await make(deps, planned));
     }),
   ]);
   return made.toSorted((a, b) => a.from - b.from);
 }
 
-async function make(means: Means, planned: Disturbance): Promise<Made> {
+async function make(deps: Dependencies, planned: Disturbance): Promise<Made> {
   const from = Date.now();
-  means.say(inWords(planned));
-  const failure = await disturb(means, planned).then(
+  deps.say(inWords(planned));
+  const failure = await disturb(deps, planned).then(
     () => null,
     (error: Error) => error.message,
   );
-  if (failure !== null) means.say(`${inWords(planned)}: ${failure}`);
+  if (failure !== null) deps.say(`${inWords(planned)}: ${failure}`);
   return { planned, from, to: Date.now(), failure };
 }
 
-async function disturb({ cast, troubles, expecting }: Means, planned: Disturbance): Promise<void> {
+async function disturb({ cast, troubles, expecting }: Dependencies, planned: Disturbance): Promise<void> {
   const { kind, lasts } = planned;
   if (kind === 'cut') {
     const link = cast.link(planned.link);

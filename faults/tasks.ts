@@ -10,7 +10,7 @@ export type TaskLoad = {
   done: Promise<void>;
 };
 
-export type TaskMeans = {
+export type TaskDependencies = {
   caller: Caller;
   projectId: string;
   callbackUrl: string;
@@ -24,17 +24,17 @@ export type TaskMeans = {
 const POLL_MS = 1_500;
 
 /** Submits every planned task at its time, and has its caller steer and poll it to its end. */
-export function submitTasks(means: TaskMeans, plans: readonly PlannedTask[]): TaskLoad {
+export function submitTasks(deps: TaskDependencies, plans: readonly PlannedTask[]): TaskLoad {
   const books: TaskBook[] = [];
   const done = Promise.all(
     plans.map(async (plan) => {
-      await means.until(plan.at);
+      await deps.until(plan.at);
       const book: TaskBook = { plan, ids: [], secret: null, told: [] };
       books.push(book);
-      const id = await submit(means, book);
+      const id = await submit(deps, book);
       if (id === null) return;
-      means.onTaken(plan, id);
-      await Promise.all([steer(means, book, id), poll(means, book, id)]);
+      deps.onTaken(plan, id);
+      await Promise.all([steer(deps, book, id), poll(deps, book, id)]);
     }),
   );
   return { books, done: done.then(() => {}) };
@@ -42,7 +42,7 @@ export function submitTasks(means: TaskMeans, plans: readonly PlannedTask[]): Ta
 
 /** Sends it until it is taken, always under the same key; some give up after the first that fails. */
 async function submit(
-  { caller, projectId, callbackUrl, isOver }: TaskMeans,
+  { caller, projectId, callbackUrl, isOver }: TaskDependencies,
   book: TaskBook,
 ): Promise<string | null> {
   const { plan } = book;
@@ -70,7 +70,7 @@ async function submit(
 }
 
 /** Pauses, continues and cancels as planned; who is asked something answers it. */
-async function steer({ caller, isOver }: TaskMeans, book: TaskBook, id: string): Promise<void> {
+async function steer({ caller, isOver }: TaskDependencies, book: TaskBook, id: string): Promise<void> {
   const began = Date.now();
   for (const { after, wish } of book.plan.wishes) {
     await wait(Math.max(0, began + after - Date.now()));
@@ -85,7 +85,7 @@ async function steer({ caller, isOver }: TaskMeans, book: TaskBook, id: string):
 }
 
 /** Looks at the run every now and then; one that waits for a person, or for a lost `continue`, is continued. */
-async function poll({ caller, isOver }: TaskMeans, book: TaskBook, id: string): Promise<void> {
+async function poll({ caller, isOver }: TaskDependencies, book: TaskBook, id: string): Promise<void> {
   const mayGoOn = () => book.told.filter(({ asked }) => asked !== 'poll' && asked !== 'submit').length;
   while (!isOver()) {
     await wait(POLL_MS);

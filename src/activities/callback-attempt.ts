@@ -16,7 +16,7 @@ import { signature } from '../outbound/sign.ts';
 import { despiteDeadlocks, despiteOutages } from './despite-outages.ts';
 
 /** What attempts of callbacks are made with. */
-export type CallbackMeans = {
+export type CallbackDependencies = {
   database: Database;
   sender: Sender;
   /** Opens the sealed callback secret of a run. */
@@ -53,28 +53,28 @@ type Callback = { url: string; body: string; headers: Record<string, string> };
 /** One attempt of it; `earlier` ones were begun before. */
 type NextAttempt = Callback & { earlier: number };
 
-export function createCallbackAttempt(means: CallbackMeans): CallbackAttempt {
+export function createCallbackAttempt(deps: CallbackDependencies): CallbackAttempt {
   return async (pending, signal) => {
     const { id, url } = pending;
-    const callback = callbackOf(pending, means);
+    const callback = callbackOf(pending, deps);
     const attributes = { 'baton.execution_id': id };
-    const traced = means.traces.begin({ of: 'callback', url, attributes });
+    const traced = deps.traces.begin({ of: 'callback', url, attributes });
     let made: AttemptRecord | null = null;
     const onAttempt = (record: AttemptRecord): void => {
       made = record;
-      means.onAttempt?.(record, id);
+      deps.onAttempt?.(record, id);
     };
     try {
       const headers = { ...callback.headers, ...traced.headers };
       const { attempts: earlier } = pending;
-      return await attempt({ ...means, onAttempt }, id, { ...callback, headers, earlier }, signal);
+      return await attempt({ ...deps, onAttempt }, id, { ...callback, headers, earlier }, signal);
     } finally {
       traced.end(made);
     }
   };
 }
 
-function callbackOf(pending: PendingCallback, { openSecret }: CallbackMeans): Callback {
+function callbackOf(pending: PendingCallback, { openSecret }: CallbackDependencies): Callback {
   const { id, state, url, body, completedAt } = pending;
   const secret = openSecret(pending.callback_secret, id);
   return {
@@ -91,15 +91,15 @@ function callbackOf(pending: PendingCallback, { openSecret }: CallbackMeans): Ca
 }
 
 async function attempt(
-  means: CallbackMeans,
+  deps: CallbackDependencies,
   executionId: string,
   callback: NextAttempt,
   signal: AbortSignal,
 ): Promise<{ status: number }> {
-  const { database, sender } = means;
+  const { database, sender } = deps;
   if (callback.earlier >= CALLBACK_ATTEMPTS) throw callbackFailed('the last attempt was interrupted', null);
   signal.throwIfAborted();
-  const begun = await begin(means, executionId, callback, signal);
+  const begun = await begin(deps, executionId, callback, signal);
   const record = await sender.attempt({
     url: callback.url,
     headers: callback.headers,
@@ -108,10 +108,10 @@ async function attempt(
     maxResponseBytes: CALLBACK_RESPONSE_BYTES,
     signal,
   });
-  means.onAttempt?.(record, executionId);
+  deps.onAttempt?.(record, executionId);
   const isSuccess = record.outcome === 'succeeded';
   const waitMs = isSuccess ? null : callbackWaitMs(begun.number);
-  const completedAt = means.clock();
+  const completedAt = deps.clock();
   const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
   const settled = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
   const ended = endedAttempt(record, completedAt, nextAttemptAt);
@@ -123,7 +123,7 @@ async function attempt(
 
 /** Writes the row of the next attempt. @throws `CallbackFailed` where there is nothing to be sent at the moment */
 async function begin(
-  { database, newId, clock }: CallbackMeans,
+  { database, newId, clock }: CallbackDependencies,
   executionId: string,
   { url, headers, body, earlier }: NextAttempt,
   signal: AbortSignal,

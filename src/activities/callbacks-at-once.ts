@@ -13,7 +13,7 @@ export type CallbacksAtOnce = {
   close(): Promise<void>;
 };
 
-type Means = {
+type Dependencies = {
   database: Database;
   attempt: CallbackAttempt;
   /** How long a receiver is waited for, unless the usual time. */
@@ -34,7 +34,7 @@ export function createCallbacksAtOnce({
   attempt,
   briefMs = BRIEF_MS,
   graceMs = GRACE_MS,
-}: Means): CallbacksAtOnce {
+}: Dependencies): CallbacksAtOnce {
   const underWay = new Set<Promise<boolean>>();
   // An attempt outlives the activity that has begun it.
   const stopping = new AbortController();

@@ -10,7 +10,7 @@ import { keepBeating } from './heartbeat.ts';
 
 export type NotifyActivities = ReturnType<typeof createNotifyActivities>;
 
-type Means = {
+type Dependencies = {
   database: Database;
   /** Null where no mail server is configured: then the notices in the screens are all there is. */
   mailer: Mailer | null;
@@ -20,7 +20,12 @@ type Means = {
 };
 
 /** Telling people by mail. */
-export function createNotifyActivities({ database, mailer, baseUrl, clock = () => new Date() }: Means) {
+export function createNotifyActivities({
+  database,
+  mailer,
+  baseUrl,
+  clock = () => new Date(),
+}: Dependencies) {
   return {
     /**
      * Mails everybody who was not mailed about this yet; answers how many it has mailed. Somebody whose mail is not

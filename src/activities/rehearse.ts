@@ -10,14 +10,14 @@ import { createProgressMerger } from './progress-merger.ts';
 
 export type RehearsalActivities = ReturnType<typeof createRehearsalActivities>;
 
-type Means = {
+type Dependencies = {
   database: Database;
   /** Told of every change of a run that was written. */
   onRecorded?: ((change: RunChange) => void) | undefined;
 };
 
 /** The rehearsal backend as activities. */
-export function createRehearsalActivities({ database, onRecorded }: Means) {
+export function createRehearsalActivities({ database, onRecorded }: Dependencies) {
   const artifacts = createArtifactActivities({ database, clock: () => new Date() });
   /** Plays a step; its progress is in the feed, up to the last report, before it ends. */
   const play = async (work: StepWork): Promise<StepOutcome> => {

@@ -25,7 +25,7 @@ export type KeptDays = {
   notifications: number;
 };
 
-type Means = { database: Database; kept: KeptDays; clock?: () => Date };
+type Dependencies = { database: Database; kept: KeptDays; clock?: () => Date };
 
 /** Rows that one statement touches at most. */
 export const BATCH_ROWS = 5_000;
@@ -34,7 +34,7 @@ const DAY_MS = 24 * 3_600_000;
 const LEAST_PAUSE_MS = 10;
 
 /** Removing what is kept no longer; each answers how many rows it has touched. */
-export function createRetentionActivities({ database, kept, clock = () => new Date() }: Means) {
+export function createRetentionActivities({ database, kept, clock = () => new Date() }: Dependencies) {
   const olderThan = (days: number) => new Date(clock().getTime() - days * DAY_MS);
   const all = (removal: Removal, days: number) => removeAll(database, removal, olderThan(days));
   return {

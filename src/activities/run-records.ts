@@ -11,7 +11,7 @@ import type { CallbacksAtOnce } from './callbacks-at-once.ts';
 
 export type RunRecords = ReturnType<typeof createRunRecords>;
 
-type Means = {
+type Dependencies = {
   database: Database;
   catalogue: Catalogue;
   /** Makes the first attempt of an ended run's callback; false where somebody else has to go on. */
@@ -21,7 +21,7 @@ type Means = {
 };
 
 /** The short database work of a run, called as local activities by the worker that runs the workflow. */
-export function createRunRecords({ database, catalogue, callBack, onRecorded }: Means) {
+export function createRunRecords({ database, catalogue, callBack, onRecorded }: Dependencies) {
   async function record(change: RunChange): Promise<RecordOutcome> {
     const outcome = await recordChange(database, change);
     if (outcome.outcome === 'recorded') onRecorded?.(change);

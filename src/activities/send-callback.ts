@@ -7,13 +7,13 @@ import { keepBeating } from './heartbeat.ts';
 
 export type CallbackActivities = ReturnType<typeof createCallbackActivities>;
 
-type Means = { database: Database; attempt: CallbackAttempt };
+type Dependencies = { database: Database; attempt: CallbackAttempt };
 
 /** Waits up to here are waited for in place. */
 const BRIEF_MS = 100;
 
 /** Callbacks in their own task queue: what was not delivered at once, see {@link CallbacksAtOnce}. */
-export function createCallbackActivities({ database, attempt }: Means) {
+export function createCallbackActivities({ database, attempt }: Dependencies) {
   return {
     /**
      * Makes the next attempt of an ended run's callback, unless one is under way elsewhere or the next is not due yet.

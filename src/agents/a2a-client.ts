@@ -13,7 +13,7 @@ import { headersOf } from './tool-connection.ts';
 /** A remote agent that has shown its card. */
 export type RemoteClient = { client: Client; card: AgentCard };
 
-type Means = { environment: Environment; fetch: typeof globalThis.fetch };
+type Dependencies = { environment: Environment; fetch: typeof globalThis.fetch };
 
 /**
  * Reads an agent's card and connects to what that names. An address that ends with `.json` is the card's own; else the
@@ -23,7 +23,7 @@ type Means = { environment: Environment; fetch: typeof globalThis.fetch };
  */
 export async function connectToRemote(
   { url, headersEnv }: RemoteAgent,
-  { environment, fetch }: Means,
+  { environment, fetch }: Dependencies,
   signal: AbortSignal,
 ): Promise<RemoteClient> {
   const own = headersOf(headersEnv, environment);

@@ -26,7 +26,7 @@ export type AgentCheck = {
   ok: boolean;
 };
 
-type Means = {
+type Dependencies = {
   catalogue: Pick<Catalogue, 'agents'>;
   models: Models;
   servers: ToolServers;
@@ -39,19 +39,19 @@ type Means = {
 const ANSWER_MS = 30_000;
 
 /** Tries every agent of the catalogue, side by side, and each model only once. */
-export async function checkAgents(means: Means): Promise<AgentCheck[]> {
+export async function checkAgents(deps: Dependencies): Promise<AgentCheck[]> {
   const models = new Map<string, Promise<Trial>>();
   const modelAnswers = (name: string): Promise<Trial> => {
-    const known = models.get(name) ?? tryOut(() => askModel(means.models, name));
+    const known = models.get(name) ?? tryOut(() => askModel(deps.models, name));
     models.set(name, known);
     return known;
   };
   return await Promise.all(
-    [...means.catalogue.agents.values()].map(async (agent) => {
+    [...deps.catalogue.agents.values()].map(async (agent) => {
       const { backend, by } = workPlaceOf(agent);
       const [answers, tools] = await Promise.all([
-        agent.model === null ? checkElsewhere(agent, means) : modelAnswers(agent.model),
-        checkTools(agent, means),
+        agent.model === null ? checkElsewhere(agent, deps) : modelAnswers(agent.model),
+        checkTools(agent, deps),
       ]);
       return {
         agent: agent.name,
@@ -78,11 +78,11 @@ async function askModel(models: Models, name: string): Promise<void> {
   }
 }
 
-async function checkElsewhere({ a2a, command }: Agent, means: Means): Promise<Trial | null> {
-  const { environment } = means;
+async function checkElsewhere({ a2a, command }: Agent, deps: Dependencies): Promise<Trial | null> {
+  const { environment } = deps;
   if (a2a) {
     const secrets = secretsIn(Object.values(a2a.headersEnv), environment);
-    const trial = await tryOut(() => connectToRemote(a2a, means, AbortSignal.timeout(ANSWER_MS)));
+    const trial = await tryOut(() => connectToRemote(a2a, deps, AbortSignal.timeout(ANSWER_MS)));
     return { ...trial, message: trial.message === null ? null : withoutSecrets(trial.message, secrets) };
   }
   if (!command) return null;
@@ -92,7 +92,7 @@ async function checkElsewhere({ a2a, command }: Agent, means: Means): Promise<Tr
   });
 }
 
-async function checkTools({ tools }: Agent, { servers }: Means): Promise<AgentCheck['tools']> {
+async function checkTools({ tools }: Agent, { servers }: Dependencies): Promise<AgentCheck['tools']> {
   if (!tools?.some((tool) => tool.includes('/'))) return null;
   const began = performance.now();
   const found = await toolSetOf(tools, servers);

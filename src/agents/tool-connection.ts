@@ -17,7 +17,7 @@ export type Connection = {
   close(): Promise<void>;
 };
 
-type Means = {
+type Dependencies = {
   environment: Environment;
   fetch: typeof globalThis.fetch;
   onComplaint(server: string, line: string): void;
@@ -30,20 +30,20 @@ const LIST_MS = 30_000;
 const MAX_PAGES = 20;
 
 /** Starts a server or connects to it. @throws Error that says why it is not to be had, secrets perhaps included */
-export async function connectToServer(server: ToolServer, means: Means): Promise<Connection> {
+export async function connectToServer(server: ToolServer, deps: Dependencies): Promise<Connection> {
   const common = {
     clientName: 'baton',
     initializationOptions: { timeout: START_MS },
-    onUncaughtError: (error: unknown) => means.onComplaint(server.name, String(error)),
+    onUncaughtError: (error: unknown) => deps.onComplaint(server.name, String(error)),
   };
   if (server.kind === 'http') {
-    const headers = headersOf(server.headersEnv, means.environment);
-    const transport = { type: 'http', url: server.url, headers, fetch: means.fetch } as const;
+    const headers = headersOf(server.headersEnv, deps.environment);
+    const transport = { type: 'http', url: server.url, headers, fetch: deps.fetch } as const;
     const client = await createMCPClient({ ...common, transport: { ...transport, redirect: 'error' } });
     return { client, tools: null, whyEnded: () => null, close: () => client.close() };
   }
-  const env = environmentOf(server.env, means.environment);
-  const transport = createStdioTransport(server, env, (line) => means.onComplaint(server.name, line));
+  const env = environmentOf(server.env, deps.environment);
+  const transport = createStdioTransport(server, env, (line) => deps.onComplaint(server.name, line));
   try {
     const client = await createMCPClient({ ...common, transport });
     // The client alone would not close what has broken off by itself, or what it has started.

@@ -25,7 +25,7 @@ export class ToolServerError extends Error {
   override name = 'ToolServerError';
 }
 
-export type ToolServerMeans = {
+export type ToolServerDependencies = {
   servers: ReadonlyMap<string, ToolServer>;
   environment: Environment;
   /** For servers at addresses; refuses what the address guard refuses. */
@@ -42,19 +42,19 @@ const LONGEST_REASON = 300;
 type Held = { opening: Promise<Connection>; uses: number; isStale: boolean };
 
 /** Connects to a server when it is first used, and anew after it has gone away. */
-export function createToolServers(means: ToolServerMeans): ToolServers {
+export function createToolServers(deps: ToolServerDependencies): ToolServers {
   const held = new Map<string, Held>();
   const secrets = new Map(
-    [...means.servers].map(([name, server]) => [name, secretsFor(server, means.environment)]),
+    [...deps.servers].map(([name, server]) => [name, secretsFor(server, deps.environment)]),
   );
   const hide = (server: string, text: string) => withoutSecrets(text, secrets.get(server) ?? []);
-  const onComplaint = (server: string, line: string) => means.onComplaint(server, hide(server, line));
+  const onComplaint = (server: string, line: string) => deps.onComplaint(server, hide(server, line));
   let isClosed = false;
 
   function take(server: ToolServer): Held {
     const known = held.get(server.name);
     if (known) return known;
-    const made = { opening: connectToServer(server, { ...means, onComplaint }), uses: 0, isStale: false };
+    const made = { opening: connectToServer(server, { ...deps, onComplaint }), uses: 0, isStale: false };
     held.set(server.name, made);
     return made;
   }
@@ -103,7 +103,7 @@ export function createToolServers(means: ToolServerMeans): ToolServers {
     signal: AbortSignal | undefined,
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    const server = means.servers.get(name);
+    const server = deps.servers.get(name);
     if (!server || isClosed) throw new ToolServerError(`there is no server ${name}`);
     const first = await once(server, signal, work);
     // The server knows the session no more, so it has done nothing (MCP, Streamable HTTP, session management).
@@ -123,7 +123,7 @@ export function createToolServers(means: ToolServerMeans): ToolServers {
       }),
     call: (name, tool, input, signal) =>
       on(name, signal, ({ client }) => {
-        const options = { timeout: means.servers.get(name)?.timeLimitMs ?? 0, ...(signal ? { signal } : {}) };
+        const options = { timeout: deps.servers.get(name)?.timeLimitMs ?? 0, ...(signal ? { signal } : {}) };
         return client.callTool({ name: tool, arguments: input, options });
       }),
     withoutSecrets: hide,

@@ -15,7 +15,7 @@ import type { Gatherer } from './events/gatherer.ts';
 import type { Answered } from './http/access-log.ts';
 import type { Answer, Route } from './http/route.ts';
 import type { TraceRequest } from './http/trace-requests.ts';
-import type { OpenIdMeans } from './account/openid/means.ts';
+import type { OpenIdSignIn } from './account/openid/sign-in.ts';
 import type { PasswordAttempts } from './account/session/password-attempts.ts';
 
 /** Everything the API works with; made at a root. */
@@ -50,7 +50,7 @@ export type Dependencies = {
   signInsPerMinute: number;
   passwordAttempts: PasswordAttempts;
   /** Null where no OpenID provider is configured. */
-  openId: OpenIdMeans | null;
+  openId: OpenIdSignIn | null;
   /** Of Temporal's payloads; null where they are not encrypted. Without a token only people may have them opened. */
   codec: { payloads: PayloadCodec; token: string | null } | null;
   /** Null where no mail server is configured. */

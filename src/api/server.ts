@@ -32,13 +32,13 @@ import { createGatherer } from './events/gatherer.ts';
 import { createGroupStore } from './events/group-store.ts';
 import { listen, urlOf } from '../runtime/http-server.ts';
 import { incomingTraces } from './http/trace-requests.ts';
-import { createOpenIdMeans } from './account/openid/means.ts';
+import { createOpenIdSignIn } from './account/openid/sign-in.ts';
 import { createPasswordAttempts } from './account/session/password-attempts.ts';
 
 /** A running API process. `url` is where it listens; `stopped` settles if its worker stops by itself. */
 export type ApiProcess = Required<Running> & { server: Server; url: string };
 
-type Extras = Pick<Dependencies, 'onAnswer'> & { telemetry?: Telemetry };
+type BootstrapOptions = Pick<Dependencies, 'onAnswer'> & { telemetry?: Telemetry };
 
 const DATABASE_POOL = 20;
 /** Where the build puts the screens. */
@@ -54,7 +54,7 @@ const HOUSEKEEPING_MS = 3_600_000;
 export async function bootstrap(
   configuration: Configuration,
   log: Logger,
-  { telemetry = UNOBSERVED, ...extras }: Extras = {},
+  { telemetry = UNOBSERVED, ...extras }: BootstrapOptions = {},
 ): Promise<ApiProcess> {
   await using opening = new AsyncDisposableStack();
   const { host, databaseUrl, taskQueue, eagerStart } = configuration;
@@ -170,7 +170,7 @@ function codecOf({ payloadKeys, codecToken }: Configuration) {
 function openIdOf({ openId, outboundCaFile, baseUrl }: Configuration, port: number, clock: () => Date) {
   if (openId === null) return null;
   const ca = outboundCaFile === null ? null : readFileSync(outboundCaFile, 'utf8');
-  return createOpenIdMeans(openId, { baseUrl: baseUrl ?? `http://localhost:${port}`, ca, clock });
+  return createOpenIdSignIn(openId, { baseUrl: baseUrl ?? `http://localhost:${port}`, ca, clock });
 }
 
 function forgetRegularly(database: Database, clock: () => Date, log: Logger): NodeJS.Timeout {

@@ -21,7 +21,7 @@ export type Door = {
   check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode>;
 };
 
-type Means = {
+type Dependencies = {
   database: Database;
   tokens: Tokens;
   limits: ConnectionLimits;
@@ -29,7 +29,7 @@ type Means = {
 };
 
 /** Lets in who has a good token, as long as there is a place. */
-export function createDoor({ database, tokens, limits, onTrouble }: Means): Door {
+export function createDoor({ database, tokens, limits, onTrouble }: Dependencies): Door {
   const inside = new Map<string, number>();
   let all = 0;
 

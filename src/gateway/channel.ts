@@ -17,7 +17,7 @@ import { createSocketIoSide } from './socket-io.ts';
 import { createWebhookRooms } from './webhook-rooms.ts';
 
 /** What the channel works with; made at a root. */
-export type ChannelMeans = {
+export type ChannelDependencies = {
   database: Database;
   notifications: Notifications;
   tokens: Tokens;
@@ -46,21 +46,21 @@ export type Channel = {
   close(): Promise<void>;
 };
 
-export function createChannel(means: ChannelMeans): Channel {
-  const { notifications, clock, log } = means;
+export function createChannel(deps: ChannelDependencies): Channel {
+  const { notifications, clock, log } = deps;
   const numbers = createNumbers(clock);
   const door = createDoor({
-    ...means,
+    ...deps,
     onTrouble: (error) => log.warn({ err: error }, 'a token could not be looked at'),
   });
-  const feeds = createRunFeeds({ ...means, numbers });
+  const feeds = createRunFeeds({ ...deps, numbers });
   const rooms = {
-    workflow: createRunRooms({ ...means, feeds }),
-    webhook: createWebhookRooms({ ...means, numbers }),
+    workflow: createRunRooms({ ...deps, feeds }),
+    webhook: createWebhookRooms({ ...deps, numbers }),
   };
-  const listening = createListening(means);
+  const listening = createListening(deps);
   const clients = createClients(
-    { ...means, door, rooms, handlers: listening.handlers },
+    { ...deps, door, rooms, handlers: listening.handlers },
     { notifications, numbers },
   );
   const socketIo = createSocketIoSide(clients);

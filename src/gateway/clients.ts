@@ -3,7 +3,7 @@ import type { ChannelCode } from '../domain/channel/channel.ts';
 import type { Admission } from './admission.ts';
 import type { Connection } from './connection.ts';
 import type { Numbers } from './numbers.ts';
-import { Session, type SessionMeans } from './session.ts';
+import { Session, type SessionDependencies } from './session.ts';
 
 type Admitted = Extract<Admission, { ok: true }>;
 
@@ -18,7 +18,7 @@ export type Clients = {
 
 /** Keeps the sessions, and ends those of keys that are used no more. */
 export function createClients(
-  means: SessionMeans,
+  deps: SessionDependencies,
   { notifications, numbers }: { notifications: Notifications; numbers: Numbers },
 ): Clients {
   const sessions = new Set<Session>();
@@ -33,14 +33,14 @@ export function createClients(
       try {
         await session.recheck();
       } catch (error) {
-        means.log.warn({ err: error }, 'a key could not be looked at again');
+        deps.log.warn({ err: error }, 'a key could not be looked at again');
       }
     }
   }
 
   return {
     async admit(token) {
-      const admission = await means.door.admit(token);
+      const admission = await deps.door.admit(token);
       if (!admission.ok) numbers.dropped(admission.code);
       return admission;
     },
@@ -53,14 +53,14 @@ export function createClients(
           if (isEnding) return;
           isEnding = true;
           numbers.dropped(code);
-          means.log.info(
+          deps.log.info(
             { connection: connection.id, actor: admitted.holder.label, code },
             'a channel connection is ended',
           );
           connection.close(code);
         },
       };
-      const session = new Session(means, counted, admitted);
+      const session = new Session(deps, counted, admitted);
       sessions.add(session);
       numbers.connected(1);
       return session;

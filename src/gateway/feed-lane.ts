@@ -7,7 +7,7 @@ export type Lane = {
   close(): void;
 };
 
-type Means = {
+type Dependencies = {
   /** What is read at once: feeds of so many runs, so many events from each place. */
   size: { runs: number; events: number };
   /** From where a run's feed is to be read when its turn has come; nothing where nobody waits any more. */
@@ -21,7 +21,7 @@ type Means = {
 /** A reading that failed is tried again after so many milliseconds. */
 const AGAIN_MS = 250;
 
-export function createLane({ size, placesOf, read, onRead, onTrouble }: Means): Lane {
+export function createLane({ size, placesOf, read, onRead, onTrouble }: Dependencies): Lane {
   const wanted = new Set<string>();
   let isReading = false;
   let isClosed = false;

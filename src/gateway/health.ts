@@ -8,10 +8,15 @@ import type { Channel } from './channel.ts';
 /** Whether a gateway can work, and by what it is judged. */
 type Readiness = { status: 'ready' | 'not_ready'; checks: Record<'postgres' | 'temporal', Check> };
 
-type Means = { database: Database; notifications: Notifications; control: TaskControl; channel: Channel };
+type Dependencies = {
+  database: Database;
+  notifications: Notifications;
+  control: TaskControl;
+  channel: Channel;
+};
 
 /** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's; and how ready it is. */
-export function createHealthAnswers({ database, notifications, control, channel }: Means) {
+export function createHealthAnswers({ database, notifications, control, channel }: Dependencies) {
   async function readiness(): Promise<Readiness> {
     const { postgres, temporal } = await readinessOf(database, control.ready);
     const heard = notifications.isHearing()

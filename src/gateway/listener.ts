@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts';
 import type { Client } from './handlers.ts';
 import { Message } from './message.ts';
 
-type Means = {
+type Dependencies = {
   database: Database;
   notifications: Notifications;
   log: Logger;
@@ -33,7 +33,7 @@ export function mayListen({ scopes }: TokenHolder): boolean {
 export class Listener {
   readonly webhookId: string;
   readonly connection: Connection;
-  readonly #means: Means;
+  readonly #deps: Dependencies;
   readonly #client: Client;
   readonly #unsubscribe: () => void;
   #until: Until;
@@ -43,13 +43,13 @@ export class Listener {
   #isMore = false;
 
   /** `until`: the sign with which it began. */
-  constructor(means: Means, client: Client, webhookId: string, until: Until) {
+  constructor(deps: Dependencies, client: Client, webhookId: string, until: Until) {
     this.webhookId = webhookId;
     this.connection = client.connection;
-    this.#means = means;
+    this.#deps = deps;
     this.#client = client;
     this.#until = until;
-    this.#unsubscribe = means.notifications.subscribe('relay', webhookId, (_id, rest) => {
+    this.#unsubscribe = deps.notifications.subscribe('relay', webhookId, (_id, rest) => {
       // Behind the id stands the sign of who listens from now on, or nothing where a request waits.
       if (rest === null || rest === '') void this.#take();
       else if (rest === GONE) this.#endAs('gone');
@@ -69,7 +69,7 @@ export class Listener {
   async left(): Promise<void> {
     if (this.#isOver) return;
     this.#end();
-    await stopListening(this.#means.database, { webhookId: this.webhookId, until: this.#until });
+    await stopListening(this.#deps.database, { webhookId: this.webhookId, until: this.#until });
   }
 
   #endAs(reason: ListeningEnded['reason']): void {
@@ -82,11 +82,11 @@ export class Listener {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#unsubscribe();
-    this.#means.onEnd(this);
+    this.#deps.onEnd(this);
   }
 
   #signLater(): NodeJS.Timeout {
-    return setTimeout(() => void this.#sign(), this.#means.signMs ?? LISTENING_SIGN_MS).unref();
+    return setTimeout(() => void this.#sign(), this.#deps.signMs ?? LISTENING_SIGN_MS).unref();
   }
 
   /** Goes on for as long as the token allows it and nobody else listens. */
@@ -96,7 +96,7 @@ export class Listener {
       if (this.#isOver) return;
       if (!holder || !mayListen(holder)) return this.#endAs('gone');
       const { webhookId } = this;
-      const signed = await goOnListening(this.#means.database, { webhookId, until: this.#until });
+      const signed = await goOnListening(this.#deps.database, { webhookId, until: this.#until });
       if (typeof signed === 'string') return this.#endAs(signed);
       this.#until = signed.until;
     } catch (error) {
@@ -123,7 +123,7 @@ export class Listener {
 
   /** True where there may be more. */
   async #takeSome(): Promise<boolean> {
-    const { database, handOver } = this.#means;
+    const { database, handOver } = this.#deps;
     try {
       const requests = await takeRequests(database, this.webhookId, BATCH);
       if (!this.#isOver) for (const request of requests) handOver(request, this.connection);
@@ -137,6 +137,6 @@ export class Listener {
   }
 
   #warn(error: unknown, what: string): void {
-    this.#means.log.warn({ err: error, webhook_id: this.webhookId }, what);
+    this.#deps.log.warn({ err: error, webhook_id: this.webhookId }, what);
   }
 }

@@ -19,9 +19,9 @@ export type Listening = {
   close(): Promise<void>;
 };
 
-type Means = { database: Database; notifications: Notifications; log: Logger; signMs?: number };
+type Dependencies = { database: Database; notifications: Notifications; log: Logger; signMs?: number };
 
-export function createListening({ database, notifications, log, signMs }: Means): Listening {
+export function createListening({ database, notifications, log, signMs }: Dependencies): Listening {
   /** By webhook: the one that asked last. */
   const listeners = new Map<string, Listener>();
   const handedOver = createHandedOver();
@@ -29,7 +29,7 @@ export function createListening({ database, notifications, log, signMs }: Means)
   /** What is being written of connections that have ended. */
   const farewells = new Set<Promise<void>>();
 
-  const means = {
+  const deps = {
     database,
     notifications,
     log,
@@ -79,7 +79,7 @@ export function createListening({ database, notifications, log, signMs }: Means)
         reply: { ok: true, webhook_id: webhookId },
         begin() {
           listeners.get(webhookId)?.giveWayTo(client.connection);
-          listeners.set(webhookId, new Listener(means, client, webhookId, until));
+          listeners.set(webhookId, new Listener(deps, client, webhookId, until));
         },
       };
     },

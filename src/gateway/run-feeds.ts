@@ -17,7 +17,7 @@ const PLACES_BEHIND = 10;
 /** How often all feeds that are followed are held against the table, in case a notice got lost. */
 const SWEEP_MS = 5_000;
 
-type Means = {
+type Dependencies = {
   database: Database;
   notifications: Notifications;
   numbers: Numbers;
@@ -41,8 +41,8 @@ type Followed = { room: RunRoom; isCurrent: boolean; unsubscribe: () => void };
  * Follows the feeds of all runs that somebody in this process looks at. PostgreSQL's notices say only which run to
  * look at; the table says what happened.
  */
-export function createRunFeeds(means: Means): RunFeeds {
-  const { database, notifications, numbers, log, stallMs = CHANNEL_STALL_MS } = means;
+export function createRunFeeds(deps: Dependencies): RunFeeds {
+  const { database, notifications, numbers, log, stallMs = CHANNEL_STALL_MS } = deps;
   const followed = new Map<string, Followed>();
   const placesOf = (executionId: string, from: number, to: number): FeedPlace[] =>
     (followed.get(executionId)?.room.places ?? []).slice(from, to).map((after) => ({ executionId, after }));

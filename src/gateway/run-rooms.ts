@@ -5,7 +5,7 @@ import type { RunView } from '../domain/tasks/task-run.ts';
 import type { RoomOpener } from './rooms.ts';
 import type { RunFeeds } from './run-feeds.ts';
 
-type Means = {
+type Dependencies = {
   database: Database;
   feeds: RunFeeds;
   /** The workflow's own answer; null where there is none in time. */
@@ -13,7 +13,7 @@ type Means = {
 };
 
 /** The rooms `workflow:<execution_id>`: a run as its workflow shows it, then its events by their `seq`. */
-export function createRunRooms({ database, feeds, askWorkflow }: Means): RoomOpener {
+export function createRunRooms({ database, feeds, askWorkflow }: Dependencies): RoomOpener {
   const looks = createSharedLooks((row) => readView(database, row, askWorkflow).then(({ view }) => view));
   return {
     async open(holder, id, after) {

@@ -16,7 +16,7 @@ import { refusal, type Client, type Handler, type Reply } from './handlers.ts';
 import type { RoomOpener } from './rooms.ts';
 
 /** What every session of a gateway works with. */
-export type SessionMeans = {
+export type SessionDependencies = {
   database: Database;
   door: Door;
   rooms: Record<RoomKind, RoomOpener>;
@@ -44,7 +44,7 @@ type Admitted = Extract<Admission, { ok: true }>;
  */
 export class Session {
   readonly connection: Connection;
-  readonly #means: SessionMeans;
+  readonly #deps: SessionDependencies;
   readonly #admitted: Admitted;
   readonly #rooms = new Map<string, () => void>();
   readonly #onceClosed: (() => void)[] = [];
@@ -55,12 +55,12 @@ export class Session {
   #refusedInARow = 0;
   #isClosed = false;
 
-  constructor(means: SessionMeans, connection: Connection, admitted: Admitted) {
-    this.#means = means;
+  constructor(deps: SessionDependencies, connection: Connection, admitted: Admitted) {
+    this.#deps = deps;
     this.connection = connection;
     this.#admitted = admitted;
     this.#claims = admitted.claims;
-    this.#pace = createRateLimiter({ name: 'messages', ...CHANNEL_MESSAGES }, means.clock);
+    this.#pace = createRateLimiter({ name: 'messages', ...CHANNEL_MESSAGES }, deps.clock);
     this.#waitForExpiry();
   }
 
@@ -85,7 +85,7 @@ export class Session {
 
   /** Looks again whether the token still speaks for somebody; ends the connection where it does not. */
   async recheck(): Promise<TokenHolder | null> {
-    const holder = await tokenHolder(this.#means.database, this.#claims);
+    const holder = await tokenHolder(this.#deps.database, this.#claims);
     if (!holder) this.connection.close('token_invalid');
     return holder;
   }
@@ -124,7 +124,7 @@ export class Session {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(
       () => connection.close('slow_reader'),
-      this.#means.stallMs ?? CHANNEL_STALL_MS,
+      this.#deps.stallMs ?? CHANNEL_STALL_MS,
     ).unref();
     connection.onceDrained(resolve);
     this.#onceClosed.push(resolve);
@@ -139,7 +139,7 @@ export class Session {
       if (type === 'join') return await this.#join(body);
       if (type === 'leave') return this.#leave(body);
       if (type === 'renew') return await this.#renew(body);
-      const handler = Object.hasOwn(this.#means.handlers, type) ? this.#means.handlers[type] : undefined;
+      const handler = Object.hasOwn(this.#deps.handlers, type) ? this.#deps.handlers[type] : undefined;
       if (!handler)
         return refused('invalid_message', null, `There is no message of the type ${quoted(type)}.`);
       if (!isObject(body)) return refused('invalid_message', null, `${type} needs an object.`);
@@ -147,7 +147,7 @@ export class Session {
       if (handler.isAsked && handled.reply.ok) this.#pace.giveBack('');
       return { answeredAs: handler.answeredAs, ...handled };
     } catch (error) {
-      this.#means.log.warn({ err: error, type }, 'a message on the channel could not be handled');
+      this.#deps.log.warn({ err: error, type }, 'a message on the channel could not be handled');
       return refused('unavailable', roomNamed(body));
     }
   }
@@ -161,7 +161,7 @@ export class Session {
     if (!this.#rooms.has(name) && this.#rooms.size >= MAX_ROOMS) return refused('too_many_rooms', name);
     const holder = await this.recheck();
     if (!holder) return refused('token_invalid', name);
-    const opened = await this.#means.rooms[room.kind].open(holder, room.id, after);
+    const opened = await this.#deps.rooms[room.kind].open(holder, room.id, after);
     if (opened === 'invalid_message') {
       return refused(opened, name, '`after` is further than the last event of the run.');
     }
@@ -190,7 +190,7 @@ export class Session {
   async #renew(body: unknown): Promise<Answer> {
     const read = renewMessage.safeParse(body);
     if (!read.success) return refused('invalid_message', null, sentenceOf('renew', read.error));
-    const checked = await this.#means.door.check(read.data.token);
+    const checked = await this.#deps.door.check(read.data.token);
     if (typeof checked === 'string') return refused(checked);
     const { holder } = this.#admitted;
     if (checked.holder.projectId !== holder.projectId || checked.holder.actor !== holder.actor) {
@@ -206,7 +206,7 @@ export class Session {
 
   #waitForExpiry(): void {
     clearTimeout(this.#expiry);
-    const left = this.#claims.expiresAt.getTime() - this.#means.clock().getTime();
+    const left = this.#claims.expiresAt.getTime() - this.#deps.clock().getTime();
     this.#expiry = setTimeout(
       () => {
         if (left > LONGEST_TIMER_MS) this.#waitForExpiry();

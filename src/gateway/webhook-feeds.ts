@@ -9,7 +9,7 @@ import { Message } from './message.ts';
 import type { Numbers } from './numbers.ts';
 import type { WebhookViewer } from './webhook-viewers.ts';
 
-type Means = {
+type Dependencies = {
   database: Database;
   numbers: Numbers;
   clock: () => Date;
@@ -34,8 +34,8 @@ const AGAIN_MS = 250;
  * Reads what has changed, one reading after another, and sends it to everybody who is owed it: what changes meanwhile
  * is read with the next. `viewers` are all of this process.
  */
-export function createWebhookFeeds(means: Means, viewers: ReadonlySet<WebhookViewer>): WebhookFeeds {
-  const { database, numbers, clock, log, stallMs = CHANNEL_STALL_MS } = means;
+export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<WebhookViewer>): WebhookFeeds {
+  const { database, numbers, clock, log, stallMs = CHANNEL_STALL_MS } = deps;
   let isReading = false;
   let isClosed = false;
 

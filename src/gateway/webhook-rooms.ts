@@ -13,7 +13,7 @@ import type { RoomOpener } from './rooms.ts';
 import { createWebhookFeeds } from './webhook-feeds.ts';
 import { WebhookViewer } from './webhook-viewers.ts';
 
-type Means = {
+type Dependencies = {
   database: Database;
   notifications: Notifications;
   numbers: Numbers;
@@ -37,11 +37,11 @@ type Room = { viewers: Set<WebhookViewer>; watched: Promise<unknown>; leave: () 
  * The rooms `webhook:<id>`: a webhook with its newest deliveries, then the latest state of each delivery that changes.
  * PostgreSQL's notices say only which, and only of webhooks that are said to be watched.
  */
-export function createWebhookRooms(means: Means): RoomOpener {
-  const { database, notifications, clock, log } = means;
+export function createWebhookRooms(deps: Dependencies): RoomOpener {
+  const { database, notifications, clock, log } = deps;
   const rooms = new Map<string, Room>();
   const viewers = new Set<WebhookViewer>();
-  const feeds = createWebhookFeeds(means, viewers);
+  const feeds = createWebhookFeeds(deps, viewers);
   let watchedSince = performance.now();
   const renewal = setInterval(() => void renew(), RENEW_MS).unref();
 

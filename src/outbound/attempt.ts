@@ -40,7 +40,7 @@ export type Sender = {
   close(): Promise<void>;
 };
 
-type Means = {
+type Dependencies = {
   guard: AddressGuard;
   lookup: Lookup;
   route: Route;
@@ -50,7 +50,7 @@ type Means = {
 
 /** Throws when `ca` or `proxy` cannot be read. */
 export function createSender(options: SenderOptions): Sender {
-  const means: Means = {
+  const deps: Dependencies = {
     guard: options.guard,
     lookup: shared(options.lookup ?? createLookup()),
     route: { secureContext: trusting(options.ca), proxy: proxyUrl(options.proxy) },
@@ -58,16 +58,16 @@ export function createSender(options: SenderOptions): Sender {
     clock: options.clock ?? Date.now,
   };
   return {
-    attempt: (request) => attempt(request, means),
-    close: async () => means.idle.closeAll(),
+    attempt: (request) => attempt(request, deps),
+    close: async () => deps.idle.closeAll(),
   };
 }
 
 /** What is known of an attempt so far; filled in stage by stage. */
 type Trail = { address: string | null; stage: Stage } & Omit<AttemptTimings, 'total_ms'>;
 
-async function attempt(request: AttemptRequest, means: Means): Promise<AttemptRecord> {
-  const startedAt = new Date(means.clock());
+async function attempt(request: AttemptRequest, deps: Dependencies): Promise<AttemptRecord> {
+  const startedAt = new Date(deps.clock());
   const begun = performance.now();
   const trail: Trail = {
     address: null,
@@ -78,7 +78,7 @@ async function attempt(request: AttemptRequest, means: Means): Promise<AttemptRe
     first_byte_ms: null,
   };
   const limit = limitOf(request, () => trail.stage);
-  const done = await send(request, means, trail, limit.signal).catch((error) =>
+  const done = await send(request, deps, trail, limit.signal).catch((error) =>
     failedExchange(limit.signal.aborted ? limit.signal.reason : error),
   );
   limit.release();
@@ -88,18 +88,18 @@ async function attempt(request: AttemptRequest, means: Means): Promise<AttemptRe
 /** Look-up, connection, exchange. Throws what ended it before the request was written. */
 async function send(
   request: AttemptRequest,
-  means: Means,
+  deps: Dependencies,
   trail: Trail,
   signal: AbortSignal,
 ): Promise<Exchange> {
   const { url, target } = destination(request.url);
   const begun = performance.now();
-  const addresses = await orAborted(allowedAddresses(target.hostname, means.lookup, means.guard), signal);
+  const addresses = await orAborted(allowedAddresses(target.hostname, deps.lookup, deps.guard), signal);
   trail.lookup_ms = tenths(performance.now() - begun);
   trail.stage = 'connection';
   const connection =
-    means.idle.take(url.origin, addresses) ??
-    (await connect(url.origin, target, addresses, means, trail, signal));
+    deps.idle.take(url.origin, addresses) ??
+    (await connect(url.origin, target, addresses, deps, trail, signal));
   trail.address = connection.address;
   trail.stage = 'answer';
   const headers = requestHeaders(request.headers);
@@ -111,7 +111,7 @@ async function send(
   };
   const done = await exchange(connection, wanted, signal);
   trail.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
-  if (done.failure === null && done.response?.truncated === false) means.idle.put(url.origin, connection);
+  if (done.failure === null && done.response?.truncated === false) deps.idle.put(url.origin, connection);
   else discard(connection);
   return done;
 }
@@ -120,7 +120,7 @@ async function connect(
   origin: string,
   target: Target,
   addresses: readonly string[],
-  means: Means,
+  deps: Dependencies,
   trail: Trail,
   signal: AbortSignal,
 ): Promise<Connection> {
@@ -128,7 +128,7 @@ async function connect(
     addresses,
     (address, either) => {
       trail.address = address;
-      return openConnection(target, address, means.route, either);
+      return openConnection(target, address, deps.route, either);
     },
     ({ socket }) => socket.destroy(),
     signal,

@@ -5,12 +5,12 @@ import { dropRequestsBefore } from '../database/webhooks/relays.ts';
 import { deleteWebhook } from '../database/webhooks/webhooks.ts';
 import { DELIVERY_TIMEOUT_MS, LISTENER_GONE_MS } from '../domain/common/limits.ts';
 
-type Needs = { database: Database; clock: () => Date; log: Logger };
+type Dependencies = { database: Database; clock: () => Date; log: Logger };
 
 const BATCH = 100;
 
 /** Deletes webhooks that were for a listener who has not been there for a minute, however it went. */
-export async function removeAbandoned({ database, clock, log }: Needs): Promise<void> {
+export async function removeAbandoned({ database, clock, log }: Dependencies): Promise<void> {
   const now = clock();
   const before = new Date(now.getTime() - LISTENER_GONE_MS);
   for (const { id, workspaceId } of await abandonedByListeners(database, before, BATCH)) {
@@ -23,6 +23,6 @@ export async function removeAbandoned({ database, clock, log }: Needs): Promise<
 }
 
 /** Drops requests whose sender died before it could. */
-export async function dropOldRequests({ database, clock }: Needs): Promise<void> {
+export async function dropOldRequests({ database, clock }: Dependencies): Promise<void> {
   await dropRequestsBefore(database, new Date(clock().getTime() - 4 * DELIVERY_TIMEOUT_MS));
 }

@@ -7,7 +7,7 @@ import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 
 /** What takes up the work of webhooks that a process left between the database and Temporal when it died. */
-export type DeliveryNeeds = {
+export type DeliveryDependencies = {
   database: Database;
   deliveryControl: DeliveryControl;
   clock: () => Date;
@@ -30,7 +30,7 @@ export async function dispatchForgotten({
   clock,
   log,
   onAction,
-}: DeliveryNeeds): Promise<void> {
+}: DeliveryDependencies): Promise<void> {
   for (const id of await groupsNeverStarted(database, before(clock, AT_WORK_MS), BATCH)) {
     await deliveryControl.dispatch(id);
     await noteGroupStarted(database, [id]);
@@ -46,7 +46,7 @@ export async function retryForgotten({
   clock,
   log,
   onAction,
-}: DeliveryNeeds): Promise<void> {
+}: DeliveryDependencies): Promise<void> {
   for (const { id, generation, due } of await retriesNeverStarted(
     database,
     before(clock, AT_WORK_MS),
@@ -65,7 +65,7 @@ export async function drainForgotten({
   deliveryControl,
   clock,
   onAction,
-}: DeliveryNeeds): Promise<void> {
+}: DeliveryDependencies): Promise<void> {
   for (const webhookId of await backlogsForgotten(database, before(clock, BACKLOG_MS), BATCH)) {
     await deliveryControl.drainBacklog(webhookId);
     onAction?.('backlog_drained');
@@ -76,7 +76,11 @@ export async function drainForgotten({
  * Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that; and people about runs
  * that ask for a human, which nobody else sees to.
  */
-export async function notifyForgotten({ database, deliveryControl, clock }: DeliveryNeeds): Promise<void> {
+export async function notifyForgotten({
+  database,
+  deliveryControl,
+  clock,
+}: DeliveryDependencies): Promise<void> {
   const span = { after: before(clock, NOTICE_MS), before: before(clock, AT_WORK_MS) };
   // Those that are being mailed, or are not to be, are started already: then this does nothing.
   for (const { kind, id, at } of await occasionsUnmailed(database, span)) {

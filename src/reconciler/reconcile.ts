@@ -23,7 +23,7 @@ import type { Engine, EngineState } from './engine.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-export type Needs = {
+export type Dependencies = {
   /** How long ended runs are kept. */
   runsKeptDays: number;
   database: Database;
@@ -61,7 +61,7 @@ const OWN_END_QUESTIONS = 5;
  * What a workflow can not say of itself, since it runs no code then: paused, terminated or timed out in the
  * Temporal Web UI. Writes projection and feed, and tells the workflow of its pause.
  */
-export async function followEngine(needs: Needs): Promise<void> {
+export async function followEngine(needs: Dependencies): Promise<void> {
   const { engine, database, clock } = needs;
   for (const id of await engine.pausedRuns()) await notePause(needs, id);
   for (const row of await runsWithUntoldPause(database)) await tellOfPause(needs, row);
@@ -72,13 +72,13 @@ export async function followEngine(needs: Needs): Promise<void> {
 }
 
 /** Starts runs that were stored but never started: their process died between the two. */
-export async function startForgotten(needs: Needs): Promise<void> {
+export async function startForgotten(needs: Dependencies): Promise<void> {
   const before = new Date(needs.clock().getTime() - SUBMISSION_MS);
   for (const row of await runsNeverStarted(needs.database, before, BATCH)) await settle(needs, row);
 }
 
 /** Holds every run that has not ended against the engine, and every callback that nobody sends. */
-export async function sweep(needs: Needs): Promise<void> {
+export async function sweep(needs: Dependencies): Promise<void> {
   const { database, engine, clock } = needs;
   const now = clock().getTime();
   let after: string | null = null;
@@ -99,19 +99,19 @@ export async function sweep(needs: Needs): Promise<void> {
 }
 
 /** Removes what is kept no longer, in batches that hold nobody up. */
-export async function removeExpired(needs: Needs): Promise<void> {
+export async function removeExpired(needs: Dependencies): Promise<void> {
   const before = new Date(needs.clock().getTime() - needs.runsKeptDays * DAY_MS);
   while ((await removeOldRuns(needs.database, before, BATCH)) === BATCH);
 }
 
-async function settle(needs: Needs, row: TaskRunRow): Promise<void> {
+async function settle(needs: Dependencies, row: TaskRunRow): Promise<void> {
   const state = await needs.engine.stateOf(row.id);
   if (state.kind === 'absent') await (row.last_seq === 0 ? startAgain(needs, row) : noteDeletion(needs, row));
   if (state.kind === 'paused') await notePause(needs, row.id, state);
   if (state.kind === 'closed') await noteEnd(needs, row.id, state);
 }
 
-async function startAgain(needs: Needs, row: TaskRunRow): Promise<void> {
+async function startAgain(needs: Dependencies, row: TaskRunRow): Promise<void> {
   const { database, control, log } = needs;
   const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
   await control.start({
@@ -130,7 +130,7 @@ async function startAgain(needs: Needs, row: TaskRunRow): Promise<void> {
 }
 
 /** A run that has recorded anything was started once: that its execution is gone is an operator's deletion. */
-async function noteDeletion(needs: Needs, row: TaskRunRow): Promise<void> {
+async function noteDeletion(needs: Dependencies, row: TaskRunRow): Promise<void> {
   await noteEnd(needs, row.id, {
     kind: 'closed',
     end: { state: 'cancelled' },
@@ -139,7 +139,7 @@ async function noteDeletion(needs: Needs, row: TaskRunRow): Promise<void> {
   });
 }
 
-async function notePause(needs: Needs, id: string, known?: EngineState): Promise<void> {
+async function notePause(needs: Dependencies, id: string, known?: EngineState): Promise<void> {
   const { database, engine, log } = needs;
   const row = await findRun(database, id);
   if (!row || isTerminal(row.state) || (row.engine_paused_at && row.state === 'paused')) return;
@@ -154,14 +154,18 @@ async function notePause(needs: Needs, id: string, known?: EngineState): Promise
   log.info({ execution_id: id, by: state.by }, 'paused in the Temporal Web UI');
 }
 
-async function tellOfPause({ engine, database }: Needs, row: TaskRunRow): Promise<void> {
+async function tellOfPause({ engine, database }: Dependencies, row: TaskRunRow): Promise<void> {
   if (!row.engine_paused_at) return;
   const pausedAt = row.engine_paused_at;
   await engine.tellOfPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
   await noteEnginePauseTold(database, row.id, pausedAt);
 }
 
-async function noteEnd(needs: Needs, id: string, closed: EngineState & { kind: 'closed' }): Promise<void> {
+async function noteEnd(
+  needs: Dependencies,
+  id: string,
+  closed: EngineState & { kind: 'closed' },
+): Promise<void> {
   const { database, engine, log } = needs;
   const row = await findRun(database, id);
   if (!row || isTerminal(row.state)) return;
@@ -177,7 +181,10 @@ async function noteEnd(needs: Needs, id: string, closed: EngineState & { kind: '
   }
 }
 
-async function write({ database, onRecorded }: Needs, change: RunChange): Promise<RecordOutcome['outcome']> {
+async function write(
+  { database, onRecorded }: Dependencies,
+  change: RunChange,
+): Promise<RecordOutcome['outcome']> {
   const { outcome } = await recordChange(database, change);
   if (outcome === 'recorded') onRecorded?.(change);
   return outcome;
@@ -187,7 +194,7 @@ async function write({ database, onRecorded }: Needs, change: RunChange): Promis
  * The end of a run that came to it by itself, which a database restored to an earlier time knows nothing of: the closed
  * workflow is asked. Null where it doesn't answer, or had not ended as a run does.
  */
-async function ownEnd({ control }: Needs, row: TaskRunRow): Promise<News | null> {
+async function ownEnd({ control }: Dependencies, row: TaskRunRow): Promise<News | null> {
   for (let asked = 0; asked < OWN_END_QUESTIONS; asked += 1) {
     const said = await control.view(row.id);
     if (said !== null) return isTerminal(said.state) ? endedAsItSays(viewOfRow(row), said) : null;

@@ -6,16 +6,16 @@ import {
   drainForgotten,
   notifyForgotten,
   retryForgotten,
-  type DeliveryNeeds,
+  type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
-import { followEngine, removeExpired, startForgotten, sweep, type Needs } from './reconcile.ts';
+import { followEngine, removeExpired, startForgotten, sweep, type Dependencies } from './reconcile.ts';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
 const LOCK = "hashtext('baton reconciler')";
 
-type ReconcilerNeeds = Needs &
-  DeliveryNeeds & {
+type ReconcilerDependencies = Dependencies &
+  DeliveryDependencies & {
     databaseUrl: string;
     /** Told how each turn went that was this process's own. */
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
@@ -28,7 +28,7 @@ export type Reconciler = { stop(): Promise<void> };
  * Reconciles every second, in one process at a time: whoever holds the advisory lock of the database. Trouble is
  * logged and tried again with the next turn; a lost connection gives the lock to another process.
  */
-export function startReconciler(needs: ReconcilerNeeds): Reconciler {
+export function startReconciler(needs: ReconcilerDependencies): Reconciler {
   const { log, databaseUrl } = needs;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;

@@ -58,7 +58,7 @@ const SUMMARY_BYTES = 400;
 /** gRPC codes after which nothing can have been started. */
 const REFUSALS = new Set([3, 5, 7, 8, 9, 12, 16]);
 
-type Means = {
+type Dependencies = {
   client: Client;
   /** The prefix of the task queues. */
   taskQueue: string;
@@ -68,7 +68,7 @@ type Means = {
   eagerStart: boolean;
 };
 
-export function createTaskControl({ client, taskQueue, eagerStart, searchable }: Means) {
+export function createTaskControl({ client, taskQueue, eagerStart, searchable }: Dependencies) {
   const handleOf = (id: string) => client.workflow.getHandle(id);
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 

@@ -6,7 +6,7 @@ import type { Answer, RunState } from '../domain/tasks/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 import type { Questions } from './questions.ts';
 import type { Recorder } from './recorder.ts';
-import type { StepBackend, Surroundings } from './step-backends/backend.ts';
+import type { StepBackend, Dependencies } from './step-backends/backend.ts';
 import { stepBackends } from './step-backends/index.ts';
 import { until } from './until.ts';
 
@@ -123,7 +123,7 @@ function backendAt({ plan }: StepsOfRun, { step }: Place): StepBackend {
   return backend;
 }
 
-function surroundingsOf(run: StepsOfRun, { step, number, attempt }: Place): Surroundings {
+function surroundingsOf(run: StepsOfRun, { step, number, attempt }: Place): Dependencies {
   const { executionId, plan, state } = run;
   return {
     isPaused: () => state.isPaused,

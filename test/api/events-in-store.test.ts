@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { pino } from 'pino';
 import { createGatherer, type Gatherer } from '../../src/api/events/gatherer.ts';
-import { createGroupStore, type StoreMeans } from '../../src/api/events/group-store.ts';
+import { createGroupStore, type StoreDependencies } from '../../src/api/events/group-store.ts';
 import { Problem } from '../../src/api/http/problem.ts';
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
-type Control = StoreMeans['control'];
+type Control = StoreDependencies['control'];
 type Rows = Record<string, unknown>[];
 
 /** An engine that takes every group, and whose answers a test may change. */

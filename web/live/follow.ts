@@ -4,7 +4,7 @@ import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 export type FollowStatus = 'connecting' | 'live' | 'polling';
 
 /** What following needs of the world around it. */
-export type FollowMeans = {
+export type FollowDependencies = {
   /** A token for the run's project, and when it expires, in milliseconds since 1970. */
   token(): Promise<{ token: string; expiresAt: number }>;
   open(token: string): WebSocket;
@@ -26,7 +26,7 @@ const RENEW_BEFORE_MS = 60_000;
  * Follows a run's feed from behind `after`: each event once and in order, by the live channel (docs/channel.md), and
  * by asking while the channel is away. Answers how to stop.
  */
-export function follow(room: string, after: number, means: FollowMeans): () => void {
+export function follow(room: string, after: number, deps: FollowDependencies): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
   let last = after;
@@ -37,19 +37,19 @@ export function follow(room: string, after: number, means: FollowMeans): () => v
     if (fresh.length === 0) return true;
     if (fresh.some((event, index) => event.seq !== last + 1 + index)) return false;
     last = fresh.at(-1)?.seq ?? last;
-    means.onEvents(fresh);
+    deps.onEvents(fresh);
     return true;
   }
 
   async function main(): Promise<void> {
     let waitMs = FIRST_WAIT_MS;
     // Goes on over any number of tries, until the channel is there.
-    let asking = askMeanwhile(() => last, take, means, signal);
+    let asking = askMeanwhile(() => last, take, deps, signal);
     while (!signal.aborted) {
-      const wasLive = await converse(room, { last: () => last, take, means, signal, onLive: asking.stop });
+      const wasLive = await converse(room, { last: () => last, take, deps, signal, onLive: asking.stop });
       if (wasLive && !signal.aborted) {
-        means.onStatus('connecting');
-        asking = askMeanwhile(() => last, take, means, signal);
+        deps.onStatus('connecting');
+        asking = askMeanwhile(() => last, take, deps, signal);
       }
       waitMs = wasLive ? FIRST_WAIT_MS : Math.min(waitMs * 2, LAST_WAIT_MS);
       await pause(waitMs, signal);
@@ -63,21 +63,21 @@ export function follow(room: string, after: number, means: FollowMeans): () => v
 type Talk = {
   last: () => number;
   take: (events: readonly FeedEvent[]) => boolean;
-  means: FollowMeans;
+  deps: FollowDependencies;
   signal: AbortSignal;
   onLive: () => void;
 };
 
 /** One connection from its beginning to its end; true where the room was joined. */
-async function converse(room: string, { last, take, means, signal, onLive }: Talk): Promise<boolean> {
-  let granted: Awaited<ReturnType<FollowMeans['token']>>;
+async function converse(room: string, { last, take, deps, signal, onLive }: Talk): Promise<boolean> {
+  let granted: Awaited<ReturnType<FollowDependencies['token']>>;
   try {
-    granted = await means.token();
+    granted = await deps.token();
   } catch {
     return false;
   }
   if (signal.aborted) return false;
-  const socket = means.open(granted.token);
+  const socket = deps.open(granted.token);
   const ended = Promise.withResolvers<void>();
   let joined = false;
   socket.addEventListener('open', () => socket.send(JSON.stringify({ type: 'join', room, after: last() })));
@@ -86,7 +86,7 @@ async function converse(room: string, { last, take, means, signal, onLive }: Tal
     if (message.type === 'joined') {
       joined = true;
       onLive();
-      means.onStatus('live');
+      deps.onStatus('live');
     } else if (message.type === 'event' && message.event) {
       if (!take([message.event])) socket.close();
     } else if (message.type === 'refused' && !joined) socket.close();
@@ -94,7 +94,7 @@ async function converse(room: string, { last, take, means, signal, onLive }: Tal
   socket.addEventListener('close', () => ended.resolve());
   const stop = () => socket.close();
   signal.addEventListener('abort', stop, { once: true });
-  const renewing = keepGood(socket, granted.expiresAt, means);
+  const renewing = keepGood(socket, granted.expiresAt, deps);
   await ended.promise;
   renewing.stop();
   signal.removeEventListener('abort', stop);
@@ -102,14 +102,14 @@ async function converse(room: string, { last, take, means, signal, onLive }: Tal
 }
 
 /** Gives the connection a newer token before the one it has expires. */
-function keepGood(socket: WebSocket, expiresAt: number, means: FollowMeans) {
+function keepGood(socket: WebSocket, expiresAt: number, deps: FollowDependencies) {
   let timer: ReturnType<typeof setTimeout>;
   const plan = (at: number) => {
     timer = setTimeout(() => void renew(), Math.max(at - Date.now() - RENEW_BEFORE_MS, 1_000));
   };
   const renew = async () => {
     try {
-      const next = await means.token();
+      const next = await deps.token();
       if (socket.readyState !== WebSocket.OPEN) return;
       socket.send(JSON.stringify({ type: 'renew', token: next.token }));
       plan(next.expiresAt);
@@ -125,7 +125,7 @@ function keepGood(socket: WebSocket, expiresAt: number, means: FollowMeans) {
 function askMeanwhile(
   last: () => number,
   take: (events: readonly FeedEvent[]) => boolean,
-  means: FollowMeans,
+  deps: FollowDependencies,
   signal: AbortSignal,
 ) {
   const stopping = new AbortController();
@@ -133,9 +133,9 @@ function askMeanwhile(
   async function ask(): Promise<void> {
     await pause(PATIENCE_MS, either);
     while (!either.aborted) {
-      means.onStatus('polling');
+      deps.onStatus('polling');
       try {
-        take(await means.read(last()));
+        take(await deps.read(last()));
       } catch {
         // The service is away, or the network; the next round will tell.
       }

@@ -16,7 +16,7 @@ export type WebSocketLike = {
 };
 export type WebSocketConstructor = new (address: string) => WebSocketLike;
 
-export type ChannelMeans = {
+export type ChannelDependencies = {
   WebSocket: WebSocketConstructor | null;
   /** The channel's address without the token, `wss://…/ws`. */
   url: string;
@@ -50,7 +50,7 @@ export function channelUrlOf(baseUrl: string): string {
  */
 export async function joinRoom(
   http: Http,
-  { WebSocket, url }: ChannelMeans,
+  { WebSocket, url }: ChannelDependencies,
   { id, after, signal }: { id: string; after: number; signal?: AbortSignal | undefined },
 ): Promise<Room> {
   if (WebSocket === null) throw new WayFailed('There is no WebSocket here.', true);

@@ -1,4 +1,4 @@
-import { joinRoom, type ChannelMeans } from './channel.ts';
+import { joinRoom, type ChannelDependencies } from './channel.ts';
 import { pathOf, type Http } from './http.ts';
 import { isPassing } from './retry.ts';
 import { readSse } from './sse.ts';
@@ -8,7 +8,12 @@ import { isSettled } from './wait-for.ts';
 import { WayFailed } from './way-failed.ts';
 
 /** The task that is followed, and by what. */
-export type Followed = { http: Http; channel: ChannelMeans; id: string; signal?: AbortSignal | undefined };
+export type Followed = {
+  http: Http;
+  channel: ChannelDependencies;
+  id: string;
+  signal?: AbortSignal | undefined;
+};
 
 /** `channel`: the live channel; `stream`: server-sent events; `polling`: one request after another. */
 export type WayName = 'channel' | 'stream' | 'polling';

@@ -1,4 +1,4 @@
-import type { ChannelMeans } from './channel.ts';
+import type { ChannelDependencies } from './channel.ts';
 import { lookAt, WAYS, type Followed, type Way, type WayName } from './follow-ways.ts';
 import type { Http } from './http.ts';
 import { createPatience } from './patience.ts';
@@ -19,7 +19,7 @@ export type FollowOptions = CallOptions & {
 /** A task's events from behind `after` to the last one, whatever happens to connections meanwhile. */
 export async function* followFeed(
   http: Http,
-  channel: ChannelMeans,
+  channel: ChannelDependencies,
   id: string,
   { after = 0, patienceMs, signal, onWay }: FollowOptions,
 ): AsyncGenerator<FeedEvent, void, undefined> {

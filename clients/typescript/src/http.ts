@@ -40,7 +40,7 @@ export type Http = {
   open(call: Call): Promise<Incoming>;
 };
 
-export type HttpMeans = {
+export type HttpDependencies = {
   baseUrl: string;
   credentials: Credentials;
   fetch: typeof globalThis.fetch;
@@ -49,16 +49,16 @@ export type HttpMeans = {
   random: () => number;
 };
 
-export function createHttp(means: HttpMeans): Http {
-  const { baseUrl, credentials, random } = means;
+export function createHttp(deps: HttpDependencies): Http {
+  const { baseUrl, credentials, random } = deps;
 
   async function attempt<T>(call: Call, read: (incoming: Incoming) => Promise<T>): Promise<T> {
     // What goes wrong where tokens come from is no silence of Baton's.
     const credential = await credentials.headers();
-    const limit = limited(means.timeoutMs + (call.extraMs ?? 0), call.signal);
+    const limit = limited(deps.timeoutMs + (call.extraMs ?? 0), call.signal);
     try {
       const response = await send(
-        means,
+        deps,
         { ...call, headers: { ...credential, ...call.headers } },
         limit.signal,
       );
@@ -90,7 +90,7 @@ export function createHttp(means: HttpMeans): Http {
       try {
         return await authorized(call, readJson<T>);
       } catch (error) {
-        if (call.signal?.aborted || failures > (call.retries ?? means.retries)) throw error;
+        if (call.signal?.aborted || failures > (call.retries ?? deps.retries)) throw error;
         const wait = waitBeforeRetry(error, { failures, isRepeatable, random });
         if (wait === null) throw error;
         await pause(wait, call.signal);
@@ -108,7 +108,7 @@ export function createHttp(means: HttpMeans): Http {
 }
 
 async function send(
-  { baseUrl, fetch }: HttpMeans,
+  { baseUrl, fetch }: HttpDependencies,
   { method, path, query, body, headers }: Call,
   signal: AbortSignal,
 ): Promise<Response> {

@@ -1,4 +1,4 @@
-import type { ChannelMeans } from './channel.ts';
+import type { ChannelDependencies } from './channel.ts';
 import { followFeed, type FollowOptions } from './follow.ts';
 import { pathOf, type Http, type Query } from './http.ts';
 import { idempotent } from './idempotency.ts';
@@ -28,7 +28,7 @@ type Steering = CallOptions & {
 export type Tasks = ReturnType<typeof createTasks>;
 
 /** Tasks: they are known by their `execution_id`. */
-export function createTasks(http: Http, channel: ChannelMeans) {
+export function createTasks(http: Http, channel: ChannelDependencies) {
   const steer =
     (wish: 'pause' | 'continue' | 'cancel') =>
     (id: string, options: Steering = {}) => {

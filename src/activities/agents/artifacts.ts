@@ -10,11 +10,11 @@ export type ArtifactActivities = ReturnType<typeof createArtifactActivities>;
 /** What an agent is told, and what was kept, if anything was. */
 export type SavedArtifact = { answer: ToolAnswer; artifact: ArtifactNote | null };
 
-type Means = { database: Database; clock: () => Date };
+type Dependencies = { database: Database; clock: () => Date };
 type Saving = { place: Pick<CallPlace, 'executionId' | 'stepId'>; agent: string; input: unknown };
 
 /** Keeping what agents want to leave behind as documents. */
-export function createArtifactActivities({ database, clock }: Means) {
+export function createArtifactActivities({ database, clock }: Dependencies) {
   return {
     /** Keeps a document for people to download; what is wrong with it is told to the agent, and is no failure. */
     async saveArtifact({ place, agent, input }: Saving): Promise<SavedArtifact> {

@@ -20,7 +20,7 @@ import { keepBeating } from '../heartbeat.ts';
 import { despiteOutages } from '../despite-outages.ts';
 import { untilAllowed } from './until-allowed.ts';
 
-type Means = {
+type Dependencies = {
   database: Database;
   models: Models;
   prices: Prices;
@@ -33,7 +33,7 @@ type Asked = { modelId: string; options: LanguageModelV4CallOptions };
 type Answer = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings'>;
 
 /** Calls of models, by the name under which the AI SDK's provider for workflows asks for them. */
-export function createModelActivities(means: Means) {
+export function createModelActivities(deps: Dependencies) {
   return {
     /**
      * Asks a model once and writes the record of it. A repeat of a call whose answer is in the record already, which
@@ -47,11 +47,11 @@ export function createModelActivities(means: Means) {
       const stopBeating = keepBeating();
       try {
         if (info.attempt > 1) {
-          const known = (await answerOfCall(means.database, note.place)) as Answer | null;
+          const known = (await answerOfCall(deps.database, note.place)) as Answer | null;
           if (known !== null) return known;
         }
-        await untilAllowed(means.database, note.place.executionId, cancellationSignal);
-        return await ask(means, modelId, withoutNote(options), note, cancellationSignal);
+        await untilAllowed(deps.database, note.place.executionId, cancellationSignal);
+        return await ask(deps, modelId, withoutNote(options), note, cancellationSignal);
       } finally {
         stopBeating();
       }
@@ -61,43 +61,43 @@ export function createModelActivities(means: Means) {
 
 /** Asks, and writes what became of it: an answer patiently, since it is paid for. */
 async function ask(
-  means: Means,
+  deps: Dependencies,
   modelId: string,
   options: LanguageModelV4CallOptions,
   note: ModelCallNote,
   cancelled: AbortSignal,
 ): Promise<Answer> {
   const late = AbortSignal.timeout(note.callTimeMs);
-  const startedAt = means.clock();
+  const startedAt = deps.clock();
   const began = performance.now();
   const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES).value;
   const noteEnd = (usage: Usage | null) =>
-    means.onCall?.({ model: modelId, usage, duration_ms: performance.now() - began });
+    deps.onCall?.({ model: modelId, usage, duration_ms: performance.now() - began });
   const record = (ended: Pick<NewCall, 'output' | 'truncated' | 'usage' | 'failure'>) => {
     const duration_ms = performance.now() - began;
     const call = { place: note.place, kind: 'model' as const, name: modelId, input, startedAt, duration_ms };
-    return recordCall(means.database, { ...call, ...ended });
+    return recordCall(deps.database, { ...call, ...ended });
   };
   let answer: Answer;
   try {
     const abortSignal = AbortSignal.any([cancelled, late]);
-    answer = answerOf(await means.models.get(modelId).doGenerate({ ...options, abortSignal }));
+    answer = answerOf(await deps.models.get(modelId).doGenerate({ ...options, abortSignal }));
   } catch (error) {
     if (cancelled.aborted) throw error;
     const failure = late.aborted
       ? lateAfter(note.callTimeMs, modelId)
       : failureOf(error, modelId, Date.now());
-    const message = means.models.withoutKeys(failure.message);
+    const message = deps.models.withoutKeys(failure.message);
     noteEnd(null);
     await record({ output: null, truncated: false, usage: null, failure: message }).catch(noRecord);
     throw applicationFailure({ ...failure, message });
   }
   const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
-  const usage = usageOf(answer, means.prices[modelId]);
+  const usage = usageOf(answer, deps.prices[modelId]);
   noteEnd(usage);
   await despiteOutages(async () => {
     await record({ output, truncated, usage, failure: null });
-    await tell(means, answer, note);
+    await tell(deps, answer, note);
   }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : noRecord()));
   return answer;
 }
@@ -123,7 +123,11 @@ function applicationFailure(failure: ModelFailure): ApplicationFailure {
 }
 
 /** Tells what the model said in the run's feed; a repeat of it writes nothing. */
-async function tell({ database, clock }: Means, { content }: Answer, note: ModelCallNote): Promise<void> {
+async function tell(
+  { database, clock }: Dependencies,
+  { content }: Answer,
+  note: ModelCallNote,
+): Promise<void> {
   const { executionId, stepId: id, attempt, number } = note.place;
   const said = content
     .filter((part) => part.type === 'text')

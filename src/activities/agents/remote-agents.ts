@@ -41,7 +41,7 @@ export type RemoteAsked = {
 /** How the attempt ended, or what the remote agent wants to know first. */
 export type RemoteOutcome = StepOutcome | { kind: 'asks'; text: string; task: RemoteTask; usage: Usage };
 
-type Means = {
+type Dependencies = {
   database: Database;
   catalogue: Pick<Catalogue, 'agents'>;
   environment: Environment;
@@ -61,7 +61,7 @@ type Stage = { ears: AgentEars; signal: AbortSignal };
 class TimeIsUp extends Error {}
 
 /** Agents at addresses, and agents that are programs. */
-export function createRemoteAgentActivities(means: Means) {
+export function createRemoteAgentActivities(deps: Dependencies) {
   return {
     /** Has an agent that speaks A2A do a step. One that was taken up before a crash is asked for, not begun anew. */
     async askRemoteAgent(asked: RemoteAsked): Promise<RemoteOutcome> {
@@ -69,11 +69,11 @@ export function createRemoteAgentActivities(means: Means) {
       let task = (info.heartbeatDetails as RemoteTask | undefined) ?? null;
       const isUnderWay = task !== null;
       const stopBeating = keepBeating(() => task ?? undefined);
-      return await attempt(means, asked, 'a2a', async (brief, { ears, signal }) => {
+      return await attempt(deps, asked, 'a2a', async (brief, { ears, signal }) => {
         const { agent, prompt } = brief;
         if (!agent.a2a) throw new Error('agents.yml gives it no address');
         const { work, turn, answer } = asked;
-        const remote = await connectToRemote(agent.a2a, means, signal);
+        const remote = await connectToRemote(agent.a2a, deps, signal);
         const message = {
           id: `${work.executionId}:${work.step.id}:${work.attempt}:${turn}`,
           text: answer ? answer.text : `${agent.instructions}\n\n${prompt}`,
@@ -95,13 +95,13 @@ export function createRemoteAgentActivities(means: Means) {
     /** Has a program do a step; it is started anew after a crash of its worker. */
     async runCommand(asked: RemoteAsked): Promise<RemoteOutcome> {
       const stopBeating = keepBeating();
-      return await attempt(means, asked, 'command', async (brief, { ears, signal }) => {
+      return await attempt(deps, asked, 'command', async (brief, { ears, signal }) => {
         const { command, limits, name } = brief.agent;
         if (!command) throw new Error('agents.yml gives it no command');
-        const env = environmentOf(command.env, means.environment);
+        const env = environmentOf(command.env, deps.environment);
         const hide = (line: string) => withoutSecrets(line, brief.secrets);
         const request = requestOf(asked, brief, Context.current().info.attempt > 1);
-        const heard = { ...ears, complaint: (line: string) => means.onComplaint(name, hide(line)) };
+        const heard = { ...ears, complaint: (line: string) => deps.onComplaint(name, hide(line)) };
         return await workByCommand(command, { env, request, tokens: limits.tokens, ears: heard }, signal);
       }).finally(stopBeating);
     },
@@ -110,34 +110,34 @@ export function createRemoteAgentActivities(means: Means) {
 
 /** Everything around the work itself: the brief, the limits, the feed, the record. */
 async function attempt(
-  means: Means,
+  deps: Dependencies,
   asked: RemoteAsked,
   way: 'a2a' | 'command',
   work: (brief: Brief, stage: Stage) => Promise<AgentEnd>,
 ): Promise<RemoteOutcome> {
   const { info, cancellationSignal } = Context.current();
-  const brief = await briefFor(means, asked.work);
+  const brief = await briefFor(deps, asked.work);
   if ('error' in brief) return { kind: 'unrecoverable', message: brief.error };
-  await untilAllowed(means.database, asked.work.executionId, cancellationSignal);
-  const telling = await createTelling(means, asked.work);
+  await untilAllowed(deps.database, asked.work.executionId, cancellationSignal);
+  const telling = await createTelling(deps, asked.work);
   const hide = (text: string) => storable(withoutSecrets(text, brief.secrets));
   const ears: AgentEars = {
     message: (text) => telling.message(hide(text)),
     progress: (percent, text) => telling.progress(percent, text === null ? null : hide(text)),
   };
-  const startedAt = means.clock();
+  const startedAt = deps.clock();
   const left = Math.max(1, info.scheduledTimestampMs + asked.timeLimitMs - startedAt.getTime());
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new TimeIsUp()), left);
   const signal = AbortSignal.any([cancellationSignal, late.signal]);
   const record = (end: AgentEnd, failure: string | null) =>
-    write(means, asked, { way, brief, end, failure, startedAt });
+    write(deps, asked, { way, brief, end, failure, startedAt });
   try {
     const end = hidden(await work(brief, { ears, signal }), hide);
     const settled = { outcome: null as RemoteOutcome | null };
     await despiteOutages(async () => {
       await telling.flush();
-      settled.outcome = await outcomeOf(means, asked, brief.agent, end);
+      settled.outcome = await outcomeOf(deps, asked, brief.agent, end);
       await record(end, null);
     }, cancellationSignal);
     if (settled.outcome) return settled.outcome;
@@ -168,8 +168,8 @@ function isGivenUp(): boolean {
   return workerShutdown !== true && timedOut !== true;
 }
 
-async function briefFor(means: Means, work: AgentWork): Promise<Brief | { error: string }> {
-  const { database, catalogue, environment } = means;
+async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { error: string }> {
+  const { database, catalogue, environment } = deps;
   const agent = catalogue.agents.get(work.step.agent);
   if (!agent) return { error: `agents.yml knows no ${work.step.agent}` };
   const task = await taskTexts(database, work.executionId);
@@ -205,7 +205,7 @@ function requestOf(
 }
 
 async function outcomeOf(
-  { leaveResult }: Means,
+  { leaveResult }: Dependencies,
   { work }: RemoteAsked,
   { name, limits }: Agent,
   end: AgentEnd,
@@ -244,7 +244,7 @@ type Entry = {
 
 /** The work of an agent elsewhere counts as one call of a model, with what the agent says that it took. */
 async function write(
-  { database, clock }: Means,
+  { database, clock }: Dependencies,
   { work, turn, answer }: RemoteAsked,
   { way, brief, end, failure, startedAt }: Entry,
 ): Promise<void> {

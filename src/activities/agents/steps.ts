@@ -19,7 +19,7 @@ import type { AgentWork } from '../../domain/tasks/step-work.ts';
 
 export type StepActivities = ReturnType<typeof createStepActivities>;
 
-type Means = { database: Database; catalogue: Catalogue; historyEvents: number; clock: () => Date };
+type Dependencies = { database: Database; catalogue: Catalogue; historyEvents: number; clock: () => Date };
 
 /** What an agent needs for its work, put together once for each attempt of a step. */
 export type StepBrief = {
@@ -48,7 +48,7 @@ export type OwnCall = {
 };
 
 /** The short work beside the calls of an agent. */
-export function createStepActivities({ database, catalogue, historyEvents, clock }: Means) {
+export function createStepActivities({ database, catalogue, historyEvents, clock }: Dependencies) {
   return {
     /** Reads what an agent needs for a step; a sentence where it can't work. */
     async openStep(work: AgentWork): Promise<{ brief: StepBrief } | { error: string }> {

@@ -7,7 +7,7 @@ import type { AgentWork } from '../../domain/tasks/step-work.ts';
 import { storable } from '../../domain/common/text.ts';
 import { createProgressMerger } from '../progress-merger.ts';
 
-type Means = { database: Database; clock: () => Date };
+type Dependencies = { database: Database; clock: () => Date };
 type Told = { number: number; at: Date; data: { text?: string; percent?: number } };
 
 /** Takes what an agent says while it works, and has it written into its run's feed. */
@@ -22,7 +22,7 @@ export type Telling = AgentEars & {
  * What comes too fast is merged before it is written: of progress the latest counts, and of messages no more than
  * {@link MAX_AGENT_MESSAGES} of an attempt are told. Work that is done again goes on counting where it was left.
  */
-export async function createTelling({ database, clock }: Means, work: AgentWork): Promise<Telling> {
+export async function createTelling({ database, clock }: Dependencies, work: AgentWork): Promise<Telling> {
   const { executionId, attempt } = work;
   const { id, name, agent } = work.step;
   const writerOf = async (type: 'agent.message' | 'step.progress') => {

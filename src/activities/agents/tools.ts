@@ -12,7 +12,7 @@ import { keepBeating } from '../heartbeat.ts';
 import { despiteOutages } from '../despite-outages.ts';
 import { untilAllowed } from './until-allowed.ts';
 
-type Means = {
+type Dependencies = {
   database: Database;
   catalogue: Pick<Catalogue, 'agents' | 'servers'>;
   servers: ToolServers;
@@ -32,15 +32,15 @@ const UNKNOWN =
 const BROKEN_OFF = 'Broken off, since the run or its worker was stopped.';
 
 /** The tools of MCP servers, as activities. */
-export function createToolActivities(means: Means): ToolActivities {
-  const allowListOf = (agent: string) => means.catalogue.agents.get(agent)?.tools ?? null;
+export function createToolActivities(deps: Dependencies): ToolActivities {
+  const allowListOf = (agent: string) => deps.catalogue.agents.get(agent)?.tools ?? null;
   return {
     async listTools({ agent }) {
       const stopBeating = keepBeating();
       try {
         const signal = Context.current().cancellationSignal;
-        const { tools, faults } = await toolSetOf(allowListOf(agent), means.servers, signal);
-        for (const fault of faults) means.onFault(agent, fault);
+        const { tools, faults } = await toolSetOf(allowListOf(agent), deps.servers, signal);
+        for (const fault of faults) deps.onFault(agent, fault);
         return tools;
       } finally {
         stopBeating();
@@ -52,11 +52,11 @@ export function createToolActivities(means: Means): ToolActivities {
       try {
         const { info, cancellationSignal } = Context.current();
         if (info.attempt > 1) {
-          const known = await toolAnswerOf(means.database, asked.place);
+          const known = await toolAnswerOf(deps.database, asked.place);
           if (known !== null) return known;
         }
-        await untilAllowed(means.database, asked.place.executionId, cancellationSignal);
-        return await callAndRecord(means, asked, info.attempt > 1, cancellationSignal);
+        await untilAllowed(deps.database, asked.place.executionId, cancellationSignal);
+        return await callAndRecord(deps, asked, info.attempt > 1, cancellationSignal);
       } finally {
         stopBeating();
       }
@@ -64,7 +64,7 @@ export function createToolActivities(means: Means): ToolActivities {
   };
 
   async function callAndRecord(
-    { database, clock }: Means,
+    { database, clock }: Dependencies,
     asked: Asked,
     isRepeat: boolean,
     signal: AbortSignal,
@@ -74,7 +74,7 @@ export function createToolActivities(means: Means): ToolActivities {
     const record = (done: Done) => write(database, asked, done, startedAt, performance.now() - began);
     try {
       const done = await answerTo(asked, isRepeat, signal);
-      means.onCall?.({ failed: done.failure !== null || done.answer.is_error });
+      deps.onCall?.({ failed: done.failure !== null || done.answer.is_error });
       await despiteOutages(() => record(done), signal);
       return done.answer;
     } catch (error) {
@@ -85,7 +85,7 @@ export function createToolActivities(means: Means): ToolActivities {
   }
 
   async function answerTo(asked: Asked, isRepeat: boolean, signal: AbortSignal): Promise<Done> {
-    const { servers, catalogue } = means;
+    const { servers, catalogue } = deps;
     const { agent, name, input } = asked;
     try {
       const found = await toolNamed(name, allowListOf(agent), servers, signal);

@@ -7,9 +7,9 @@ import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { EndpointBook } from './endpoint-book.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
-import { post, type Post, type PostMeans } from './post.ts';
+import { post, type Post, type PostDependencies } from './post.ts';
 
-export type AttemptMeans = PostMeans & {
+export type AttemptDependencies = PostDependencies & {
   database: Database;
   book: EndpointBook;
   gate: Gate;
@@ -37,8 +37,8 @@ type Wish = {
 };
 
 /** Makes attempts, each as one whole: room, a last look at the webhook, the request, its record, its retry. */
-export function createAttempts(means: AttemptMeans) {
-  const { book, gate, ledger, database, control, onTrouble, traces } = means;
+export function createAttempts(deps: AttemptDependencies) {
+  const { book, gate, ledger, database, control, onTrouble, traces } = deps;
 
   /** In the trace that the event came in by, also where it goes out in a group, from a backlog, or hours later. */
   return (delivery: Post, wish: Wish): Promise<AttemptOutcome> =>
@@ -59,12 +59,12 @@ export function createAttempts(means: AttemptMeans) {
         if (wish.trigger !== 'manual') await putAside(database, [delivery.id], status, reason, wish.now());
         return { kind: 'put_aside' };
       }
-      const done = await post(means, endpoint, delivery, { ...wish, begun });
+      const done = await post(deps, endpoint, delivery, { ...wish, begun });
       // A failure holds its place until it is written: else ten could fail where the count stands at one.
       const recording = ledger.record(done);
       if (done.succeeded && !ledger.isCrowded()) leave();
       result = await recording;
-      if (result) means.onAttempt?.({ ...done, number: result.number });
+      if (result) deps.onAttempt?.({ ...done, number: result.number });
       if (!done.succeeded) book.forget(delivery.webhook_id);
     } finally {
       leave();

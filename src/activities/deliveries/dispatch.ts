@@ -22,7 +22,7 @@ import type { Post } from './post.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 
-export type DispatchMeans = {
+export type DispatchDependencies = {
   database: Database;
   book: EndpointBook;
   attempt: Attempt;
@@ -41,8 +41,8 @@ const LOOK_MS = 1_000;
 const GATHER_MS = 20;
 
 /** First attempts, in groups of events. */
-export function createDispatchActivities(means: DispatchMeans) {
-  const { database, attempt, control } = means;
+export function createDispatchActivities(deps: DispatchDependencies) {
+  const { database, attempt, control } = deps;
   /** First attempts of this process that are under way, by delivery. */
   const underWay = new Map<string, Promise<void>>();
 
@@ -105,10 +105,10 @@ export function createDispatchActivities(means: DispatchMeans) {
      * moment, for {@link finishGroup}.
      */
     async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
-      const now = await engineClock(means.engineTime);
+      const now = await engineClock(deps.engineTime);
       const [events, endpoints] = await Promise.all([
         eventsOfGroup(database, groupId),
-        means.book.forGroup(groupId),
+        deps.book.forGroup(groupId),
       ]);
       const planned = plan(events, endpoints);
       // Looked at before the rows: what ends between the two looks is not taken for one that waits.
@@ -132,7 +132,7 @@ export function createDispatchActivities(means: DispatchMeans) {
     async finishGroup({ groupId, ids }: DispatchInput & { ids: string[] }): Promise<void> {
       const stopBeating = keepBeating();
       try {
-        const now = await engineClock(means.engineTime);
+        const now = await engineClock(deps.engineTime);
         await Promise.all(ids.flatMap((id) => underWay.get(id) ?? []));
         for (;;) {
           const waiting = await waitingAmong(database, ids);

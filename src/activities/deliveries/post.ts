@@ -10,7 +10,7 @@ import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts
 import type { Relay } from './relay.ts';
 
 /** What posting needs. */
-export type PostMeans = {
+export type PostDependencies = {
   sender: Sender;
   /** For webhooks that somebody listens to. */
   relay: Relay;
@@ -32,18 +32,18 @@ export type Post = Pick<
  * @throws SealError where the webhook's secret can not be opened
  */
 export async function post(
-  means: PostMeans,
+  deps: PostDependencies,
   endpoint: Endpoint,
   delivery: Post,
   attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal?: AbortSignal },
 ): Promise<AttemptResult> {
   const { begun, trigger } = attempt;
-  const traced = means.traces.begin(tracedAs(endpoint, delivery, trigger));
+  const traced = deps.traces.begin(tracedAs(endpoint, delivery, trigger));
   let record: AttemptRecord | null = null;
   let headers: Record<string, string>;
   try {
-    headers = requestHeaders({ ...headersOf(means, endpoint, delivery, begun), ...traced.headers });
-    record = await send(means, endpoint, delivery, headers, attempt.signal);
+    headers = requestHeaders({ ...headersOf(deps, endpoint, delivery, begun), ...traced.headers });
+    record = await send(deps, endpoint, delivery, headers, attempt.signal);
   } finally {
     traced.end(record);
   }
@@ -78,14 +78,19 @@ function tracedAs(
   };
 }
 
-function headersOf(means: PostMeans, endpoint: Endpoint, delivery: Post, now: Date): Record<string, string> {
+function headersOf(
+  deps: PostDependencies,
+  endpoint: Endpoint,
+  delivery: Post,
+  now: Date,
+): Record<string, string> {
   const { id: deliveryId, event, timestamp, body } = delivery;
-  return webhookHeaders({ deliveryId, event, timestamp, body }, signingOf(means, endpoint, now), now);
+  return webhookHeaders({ deliveryId, event, timestamp, body }, signingOf(deps, endpoint, now), now);
 }
 
 /** To the webhook's address, or to whoever listens to it. */
 async function send(
-  { sender, relay }: PostMeans,
+  { sender, relay }: PostDependencies,
   endpoint: Endpoint,
   { id: deliveryId, event, body }: Post,
   headers: Record<string, string>,
@@ -98,7 +103,7 @@ async function send(
   return await relay.attempt({ ...request, webhookId: endpoint.id, deliveryId, event });
 }
 
-function signingOf({ openSecret }: PostMeans, endpoint: Endpoint, now: Date) {
+function signingOf({ openSecret }: PostDependencies, endpoint: Endpoint, now: Date) {
   const { id, secret, previous_secret: previous, previous_secret_until: until } = endpoint;
   const overlaps = previous !== null && until !== null && now < until;
   return {

@@ -29,7 +29,7 @@ export type Relay = {
   attempt(request: RelayedAttempt): Promise<AttemptRecord>;
 };
 
-type Means = {
+type Dependencies = {
   database: Database;
   notifications: Notifications;
   onTrouble: (error: unknown) => void;
@@ -41,7 +41,7 @@ type Means = {
 const LOOK_MS = 5_000;
 
 /** Relays over the database, through which a worker reaches any process that a listener is connected to. */
-export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_MS }: Means): Relay {
+export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_MS }: Dependencies): Relay {
   /** How a request stands; while the database is away it is not known. */
   async function look(id: string) {
     try {

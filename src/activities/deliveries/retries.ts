@@ -13,7 +13,7 @@ import { asPost } from './dispatch.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
 
-type RetryMeans = { database: Database; attempt: Attempt; engineTime: EngineTime };
+type RetryDependencies = { database: Database; attempt: Attempt; engineTime: EngineTime };
 
 /** How much of a backlog one call takes up, and for how long it begins new attempts, in milliseconds. */
 const BACKLOG_BATCH = 200;
@@ -22,7 +22,7 @@ const BACKLOG_MS = 20_000;
 const NEAR_MS = 1_000;
 
 /** Every attempt that is not a first one in its group. */
-export function createRetryActivities({ database, attempt, engineTime }: RetryMeans) {
+export function createRetryActivities({ database, attempt, engineTime }: RetryDependencies) {
   return {
     /**
      * One attempt of a delivery's schedule. One whose delivery has succeeded, was held, or has begun anew since does

@@ -11,7 +11,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { isPayloadList, toJson, toPayload, type JsonPayload } from './payloads.ts';
 
-type Means = Pick<Dependencies, 'database' | 'baseUrl' | 'temporalUi' | 'codec'>;
+type CodecDependencies = Pick<Dependencies, 'database' | 'baseUrl' | 'temporalUi' | 'codec'>;
 
 const PATH = /^\/codec\/(decode|encode)$/;
 
@@ -20,11 +20,11 @@ const PATH = /^\/codec\/(decode|encode)$/;
  * the browser of a signed-in admin, and for the command line with the token. Nothing is there where payloads are not
  * encrypted.
  */
-export function createCodecServer({ codec, ...means }: Means): Middleware {
+export function createCodecServer({ codec, ...deps }: CodecDependencies): Middleware {
   return async function serveCodec(context, next) {
     const [, work] = PATH.exec(context.path) ?? [];
     if (codec === null || work === undefined) return await next();
-    allowWebUi(context, means.temporalUi?.url ?? null);
+    allowWebUi(context, deps.temporalUi?.url ?? null);
     if (context.method === 'OPTIONS') {
       context.status = 204;
       return;
@@ -34,7 +34,7 @@ export function createCodecServer({ codec, ...means }: Means): Middleware {
         headers: { Allow: 'OPTIONS, POST' },
       });
     }
-    await checkCaller(context, means, codec.token);
+    await checkCaller(context, deps, codec.token);
     const payloads = await readPayloads(context);
     const done =
       work === 'encode' ? await codec.payloads.encode(payloads) : await opened(codec.payloads, payloads);
@@ -60,7 +60,7 @@ function allowWebUi(context: Context, uiUrl: string | null): void {
 /** @throws Problem `unauthenticated`, or `forbidden` for people who are no admins and for pages from elsewhere */
 async function checkCaller(
   context: Context,
-  { database, baseUrl, temporalUi }: Omit<Means, 'codec'>,
+  { database, baseUrl, temporalUi }: Omit<CodecDependencies, 'codec'>,
   token: string | null,
 ): Promise<void> {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(context.get('Authorization').trim()) ?? [];

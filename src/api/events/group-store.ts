@@ -17,7 +17,7 @@ import { conflictOf } from './prepare.ts';
 /** What becomes of a request: the ids of its events that were there already, once all of it is sure to be sent. */
 export type Promised = Promise<ReadonlySet<string>>;
 
-export type StoreMeans = {
+export type StoreDependencies = {
   database: Database;
   control: Pick<DeliveryControl, 'dispatch' | 'settleDispatch'>;
   /** Resolves when the engine answers. @throws EngineUnavailable */
@@ -30,7 +30,7 @@ export type StoreMeans = {
 const DOUBT_MS = 2_000;
 
 /** Stores groups of requests and has them dispatched. */
-export function createGroupStore({ database, control, engineReady, clock, log }: StoreMeans) {
+export function createGroupStore({ database, control, engineReady, clock, log }: StoreDependencies) {
   /** Starts of groups by this process that are under way. */
   const starting = new Map<string, Promise<void>>();
   /** Whether the engine failed of late: then it is asked first, which fails sooner. */

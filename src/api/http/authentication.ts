@@ -13,7 +13,7 @@ import { Problem } from './problem.ts';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-type Means = {
+type Dependencies = {
   database: Database;
   knownKeys: KnownKeys;
   tokens: Tokens;
@@ -23,7 +23,7 @@ type Means = {
 };
 
 /** Recognises who calls: by `X-API-Key`, by a bearer JWT, or by the session cookie, in this order. */
-export function createAuthentication({ database, knownKeys, tokens, baseUrl, clock, onError }: Means) {
+export function createAuthentication({ database, knownKeys, tokens, baseUrl, clock, onError }: Dependencies) {
   const keyUse = createUseNotes((id, at) => noteKeyUse(database, id, at), clock, onError);
   const sessionUse = createUseNotes((id, at) => noteSessionUse(database, id, at), clock, onError);
   const cookieName = sessionCookieName(baseUrl);

@@ -12,14 +12,19 @@ import type { Answer, Claim } from './route.ts';
 /** What an idempotency key may be. */
 export const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-type Means = { database: Database; sealing: Sealing; clock: () => Date; onError: (error: unknown) => void };
+type Dependencies = {
+  database: Database;
+  sealing: Sealing;
+  clock: () => Date;
+  onError: (error: unknown) => void;
+};
 type Wanted = { given: string; method: string; path: string; body: unknown; caller: Caller };
 
 /**
  * Makes a repeat of a request with the same `Idempotency-Key` answer what the first one answered (docs/http-api.md).
  * Only successes are kept: a refused request did nothing, and may be sent again, corrected, with the same key.
  */
-export function createIdempotency({ database, sealing, clock, onError }: Means) {
+export function createIdempotency({ database, sealing, clock, onError }: Dependencies) {
   /** The project that a key belongs to; a person has none, so the workspace's oldest one holds theirs. */
   async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
     if (caller.kind !== 'person') return { scope: caller.projectId, key: given };

@@ -1,7 +1,7 @@
 import { PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
 import type { ProblemEntry } from '../../domain/common/validation.ts';
 
-type Extras = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
+type Dependencies = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
 
 /** A refusal on its way to the caller. `detail` is read by people and names nothing internal. */
 export class Problem extends Error {
@@ -10,7 +10,7 @@ export class Problem extends Error {
   readonly headers: Record<string, string>;
   readonly errors: ProblemEntry[] | undefined;
 
-  constructor(code: ProblemCode, detail: string, { headers = {}, errors, cause }: Extras = {}) {
+  constructor(code: ProblemCode, detail: string, { headers = {}, errors, cause }: Dependencies = {}) {
     super(detail, { cause });
     this.code = code;
     this.headers = headers;

@@ -12,7 +12,7 @@ import type { RequestState } from './request-state.ts';
 import type { Answer, Call, Route } from './route.ts';
 import { validated } from './validation.ts';
 
-type Means = {
+type Dependencies = {
   routes: readonly Route[];
   authenticate: Authenticate;
   idempotency: Idempotency;
@@ -24,19 +24,19 @@ type Means = {
 };
 
 /** Makes middleware of declared routes: each reads as admit → check → handle → send. */
-export function createRouter(means: Means): { routes: Middleware; fallback: Middleware } {
+export function createRouter(deps: Dependencies): { routes: Middleware; fallback: Middleware } {
   const router = new Router({ sensitive: true });
-  const fixed = new Set(means.routes.filter(({ params }) => !params).map(({ path }) => path));
-  for (const route of means.routes) {
+  const fixed = new Set(deps.routes.filter(({ params }) => !params).map(({ path }) => path));
+  for (const route of deps.routes) {
     router[route.method](koaPath(route.path), async (context: Context, next: Next) => {
       // An address that is declared as it stands names nothing, whatever else would fit its form.
       if (route.params && fixed.has(context.path)) return await next();
       (context.state as RequestState).route = route.path;
-      const caller = await admit(means, route, context);
-      const call = await callOf(means, route, context, caller);
-      charge(means, route, context, call);
-      const answer = await answerOf(means, route, context, call);
-      means.onAnswer?.(route, answer);
+      const caller = await admit(deps, route, context);
+      const call = await callOf(deps, route, context, caller);
+      charge(deps, route, context, call);
+      const answer = await answerOf(deps, route, context, call);
+      deps.onAnswer?.(route, answer);
       send(context, call, answer);
     });
   }
@@ -44,14 +44,14 @@ export function createRouter(means: Means): { routes: Middleware; fallback: Midd
 }
 
 /** Who calls, once the limits and the route's demands are met. */
-async function admit(means: Means, route: Route, context: Context): Promise<Caller | null> {
-  const { limiters } = means;
+async function admit(deps: Dependencies, route: Route, context: Context): Promise<Caller | null> {
+  const { limiters } = deps;
   if (route.limit === 'sign_in') spend(context, limiters.signIn, context.ip);
   if (route.access.kind === 'public') {
     if (route.limit === undefined) spend(context, limiters.address, context.ip);
     return null;
   }
-  const caller = await means.authenticate(context).catch((error: unknown) => {
+  const caller = await deps.authenticate(context).catch((error: unknown) => {
     // Whoever tries credentials out is slowed down by address.
     if (error instanceof Problem && error.code === 'unauthenticated')
       spend(context, limiters.address, context.ip);
@@ -62,12 +62,12 @@ async function admit(means: Means, route: Route, context: Context): Promise<Call
     throw refused('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
   }
   (context.state as RequestState).caller = caller;
-  spend(context, limiterOf(means, route), spenderOf(caller));
+  spend(context, limiterOf(deps, route), spenderOf(caller));
   authorize(route, caller);
   return caller;
 }
 
-function limiterOf({ limiters }: Means, route: Route): RateLimiter {
+function limiterOf({ limiters }: Dependencies, route: Route): RateLimiter {
   return route.limit === 'events' ? limiters.events : limiters.credential;
 }
 
@@ -76,9 +76,9 @@ function spenderOf(caller: Caller): string {
 }
 
 /** What a request takes of the limit beyond the one that let it in. */
-function charge(means: Means, route: Route, context: Context, { caller, body }: Call): void {
+function charge(deps: Dependencies, route: Route, context: Context, { caller, body }: Call): void {
   const more = (route.cost?.(body) ?? 1) - 1;
-  if (caller && more > 0) spend(context, limiterOf(means, route), spenderOf(caller), more);
+  if (caller && more > 0) spend(context, limiterOf(deps, route), spenderOf(caller), more);
 }
 
 function authorize({ access }: Route, caller: Caller): void {
@@ -94,7 +94,12 @@ function authorize({ access }: Route, caller: Caller): void {
   }
 }
 
-async function callOf(means: Means, route: Route, context: Context, caller: Caller | null): Promise<Call> {
+async function callOf(
+  deps: Dependencies,
+  route: Route,
+  context: Context,
+  caller: Caller | null,
+): Promise<Call> {
   const mediaType = negotiate(route, context);
   const params = route.params?.safeParse(context['params']);
   if (params && !params.success) throw notFound(route.tag);
@@ -112,7 +117,7 @@ async function callOf(means: Means, route: Route, context: Context, caller: Call
     traceparent: (context.state as RequestState).trace?.traceparent ?? null,
     mediaType,
     get signal() {
-      return signalOf(context, means.stopping);
+      return signalOf(context, deps.stopping);
     },
     claim: null,
   };
@@ -129,7 +134,7 @@ function bodyOf(route: Route, given: JsonBody | undefined): unknown {
   return validated(schema as NonNullable<Route['body']>, given.value, 'body');
 }
 
-async function answerOf(means: Means, route: Route, context: Context, call: Call): Promise<Answer> {
+async function answerOf(deps: Dependencies, route: Route, context: Context, call: Call): Promise<Answer> {
   const given = context.headers['idempotency-key'];
   if (!route.idempotent || given === undefined || call.caller === null) return await route.handle(call);
   const wanted = {
@@ -139,7 +144,7 @@ async function answerOf(means: Means, route: Route, context: Context, call: Call
     body: call.body,
     caller: call.caller,
   };
-  return await means.idempotency(wanted, (claim) => route.handle({ ...call, claim }));
+  return await deps.idempotency(wanted, (claim) => route.handle({ ...call, claim }));
 }
 
 function send(context: Context, call: Call, answer: Answer): void {

@@ -9,7 +9,7 @@ export function statusUrl(baseUrl: string, executionId: string): string {
 }
 
 /** What stands around a row: the public address, and how people read who did something. */
-type Surroundings = { baseUrl: string; labelOf: (actor: string) => string };
+type Dependencies = { baseUrl: string; labelOf: (actor: string) => string };
 
 /** What the detail tells that is neither in the row nor in the view. */
 type Beside = {
@@ -23,7 +23,7 @@ export function presentDetail(
   row: TaskRunRow,
   view: RunView,
   { usage, attempts, reruns }: Beside,
-  { baseUrl, labelOf }: Surroundings,
+  { baseUrl, labelOf }: Dependencies,
 ) {
   return {
     execution_id: row.id,
@@ -57,7 +57,7 @@ export function presentDetail(
 }
 
 /** A run in a list, from its row alone. */
-export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: Surroundings) {
+export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: Dependencies) {
   const view = viewOfRow(row);
   return {
     execution_id: row.id,

@@ -3,7 +3,7 @@ import type { Answer } from '../../domain/tasks/run-state.ts';
 import type { AgentWork, StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 
 /** What a backend may know of the run around its step. */
-export type Surroundings = {
+export type Dependencies = {
   isPaused(): boolean;
   /** Asks a person and waits for the answer; the run is paused meanwhile. */
   ask(text: string): Promise<Answer>;
@@ -14,7 +14,7 @@ export type Surroundings = {
 /** Does the work of one attempt of a step, as workflow code: whatever leaves the workflow is an activity. */
 export type StepBackend = {
   /** Answers how the work ended; throws only when it was cancelled. */
-  work(work: StepWork, around: Surroundings): Promise<StepOutcome>;
+  work(work: StepWork, around: Dependencies): Promise<StepOutcome>;
   /**
    * For work that takes less than a moment: one local activity writes the news of the run and does the work.
    * Only a step that works alone is asked for: of two local activities in flight together a replay may learn in

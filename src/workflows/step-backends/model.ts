@@ -2,11 +2,11 @@ import { CancellationScope, ChildWorkflowFailure, isCancellation } from '@tempor
 import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 import { runAgentChild } from '../agent-child.ts';
 import { AGENT_STEP_WORKFLOW, agentStepWorkflowId } from '../../temporal/agent-messages.ts';
-import type { StepBackend, Surroundings } from './backend.ts';
+import type { StepBackend, Dependencies } from './backend.ts';
 
 /** Lets an agent with a model do the work, in a workflow of its own. */
 export const modelBackend: StepBackend = {
-  async work({ step }: StepWork, around: Surroundings): Promise<StepOutcome> {
+  async work({ step }: StepWork, around: Dependencies): Promise<StepOutcome> {
     const work = around.agentWork();
     const child = {
       workflow: AGENT_STEP_WORKFLOW,

@@ -10,7 +10,7 @@ import type { RehearsalActivities } from '../../activities/rehearse.ts';
 import { STEP_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
 import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 import { queuesBeside } from '../../temporal/task-messages.ts';
-import type { StepBackend, Surroundings } from './backend.ts';
+import type { StepBackend, Dependencies } from './backend.ts';
 
 /**
  * A rehearsed step shorter than this runs in the worker that runs the workflow, without a way over a task
@@ -33,7 +33,7 @@ const { rehearse } = proxyActivities<RehearsalActivities>({
 
 /** Plays steps as `metadata.rehearsal` says: scripted, free, and labelled as a rehearsal. */
 export const rehearsalBackend: StepBackend = {
-  async work(work: StepWork, around: Surroundings): Promise<StepOutcome> {
+  async work(work: StepWork, around: Dependencies): Promise<StepOutcome> {
     const { step } = work;
     const answer = asksOf(work) ? await around.ask(work.rehearsal?.ask?.question ?? '') : null;
     const options = {

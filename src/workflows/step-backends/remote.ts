@@ -14,7 +14,7 @@ import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
 import { queuesBeside } from '../../temporal/task-messages.ts';
 import { until } from '../until.ts';
-import type { StepBackend, Surroundings } from './backend.ts';
+import type { StepBackend, Dependencies } from './backend.ts';
 
 /** How long the activity has to say by itself that the time was up, in milliseconds. */
 const GRACE_MS = 30_000;
@@ -50,7 +50,7 @@ export const a2aBackend: StepBackend = {
 
 /** Lets a program do the work. */
 export const commandBackend: StepBackend = {
-  async work(work, around: Surroundings) {
+  async work(work, around: Dependencies) {
     const asked = { work: around.agentWork(), turn: 1, timeLimitMs: work.step.time_limit_ms };
     const outcome = await oneActivity(runCommand, work, asked);
     return outcome.kind === 'asks' ? { kind: 'escalated', reason: outcome.text } : outcome;

@@ -41,7 +41,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
             aria-labelledby="secret-way"
             data={ways}
             value={draft.secretWay}
-            onChange={(way) => change(withoutNeeds(draft, way, hasSecret === true))}
+            onChange={(way) => change(withoutDependencies(draft, way, hasSecret === true))}
           />
         </div>
         <SecretPart draft={draft} error={errors['secret']} change={change} />
@@ -99,7 +99,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
 }
 
 /** What needs a secret is off without one. */
-function withoutNeeds(draft: Draft, secretWay: SecretWay, hasSecret: boolean): Partial<Draft> {
+function withoutDependencies(draft: Draft, secretWay: SecretWay, hasSecret: boolean): Partial<Draft> {
   const willHave = secretWay === 'keep' ? hasSecret : secretWay !== 'none';
   return {
     secretWay,

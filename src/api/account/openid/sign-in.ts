@@ -4,16 +4,16 @@ import type { JoinByDomain } from '../../../database/people/openid.ts';
 import { createOpenIdProvider, type OpenIdProvider, type OpenIdSettings } from '../../../security/openid.ts';
 
 /** What signing in at a provider needs. */
-export type OpenIdMeans = { name: string; provider: OpenIdProvider; joining: JoinByDomain | null };
+export type OpenIdSignIn = { name: string; provider: OpenIdProvider; joining: JoinByDomain | null };
 
-type OpenIdPlan = Pick<OpenIdMeans, 'name' | 'joining'> &
+type OpenIdPlan = Pick<OpenIdSignIn, 'name' | 'joining'> &
   Pick<OpenIdSettings, 'issuer' | 'clientId' | 'clientSecret'>;
 
 /** The provider that is configured; `ca` is trusted beside the usual certificates. */
-export function createOpenIdMeans(
+export function createOpenIdSignIn(
   { name, joining, issuer, clientId, clientSecret }: OpenIdPlan,
   { baseUrl, ca, clock }: { baseUrl: string; ca: string | null; clock: () => Date },
-): OpenIdMeans {
+): OpenIdSignIn {
   // The provider must know this address.
   const redirectUri = `${baseUrl}/api/v1/openid/callback`;
   const settings = { issuer, clientId, clientSecret, redirectUri };
