@@ -23,12 +23,12 @@ export function measureRequests(registry: Registry) {
       // Anybody may make up methods and paths; neither may fill the memory.
       const method = METHODS.has(request.method) ? request.method : 'other';
       const route = request.route ?? 'none';
-      requests.of(method, route, String(request.status)).value += 1;
+      requests.of(method, route, String(request.status)).inc();
       seconds.observe(request.seconds, method, route);
     },
     onEvents({ sent, duplicate }: { sent: number; duplicate: number }): void {
-      fresh.value += sent - duplicate;
-      duplicates.value += duplicate;
+      fresh.inc(sent - duplicate);
+      duplicates.inc(duplicate);
     },
   };
 }
@@ -45,10 +45,10 @@ export function measureRuns(registry: Registry, states: readonly string[]) {
   return {
     onRecorded({ entries }: Written): void {
       for (const { type, data } of entries) {
-        if (type === 'state.changed') transitions.of(String(data['to'])).value += 1;
+        if (type === 'state.changed') transitions.of(String(data['to'])).inc();
         if (type !== 'step.completed' && type !== 'step.failed') continue;
         const { agent = '' } = (data['step'] ?? {}) as { agent?: string };
-        steps.of(agent, type === 'step.completed' ? 'completed' : 'failed').value += 1;
+        steps.of(agent, type === 'step.completed' ? 'completed' : 'failed').inc();
         if (type === 'step.completed') seconds.observe(Number(data['duration_ms'] ?? 0) / 1_000, agent);
       }
     },
@@ -66,7 +66,7 @@ export function measureCallbacks(registry: Registry) {
   attempts.of('failed', 'status');
   return {
     onCallbackAttempt({ outcome, failure, duration_ms: ms }: EndedAttempt): void {
-      attempts.of(outcome, failure ?? 'none').value += 1;
+      attempts.of(outcome, failure ?? 'none').inc();
       seconds.observe(ms / 1_000);
     },
   };
@@ -91,15 +91,15 @@ export function measureAgents(registry: Registry) {
   return {
     onModelCall({ model, usage, duration_ms: ms }: EndedModelCall): void {
       const [answered, failed] = [calls.of(model, 'answered'), calls.of(model, 'failed')];
-      (usage ? answered : failed).value += 1;
+      (usage ? answered : failed).inc();
       seconds.observe(ms / 1_000, model);
       if (!usage) return;
-      tokens.of(model, 'input').value += usage.input_tokens;
-      tokens.of(model, 'output').value += usage.output_tokens;
-      if (usage.cost_usd !== undefined) cost.of(model).value += usage.cost_usd;
+      tokens.of(model, 'input').inc(usage.input_tokens);
+      tokens.of(model, 'output').inc(usage.output_tokens);
+      if (usage.cost_usd !== undefined) cost.of(model).inc(usage.cost_usd);
     },
     onToolCall({ failed }: { failed: boolean }): void {
-      tools.of(failed ? 'failed' : 'answered').value += 1;
+      tools.of(failed ? 'failed' : 'answered').inc();
     },
   };
 }
@@ -113,10 +113,10 @@ export function measureReconciler(registry: Registry, actions: readonly string[]
   for (const action of actions) done.of(action);
   return {
     onTurn(outcome: 'done' | 'failed'): void {
-      turns.of(outcome).value += 1;
+      turns.of(outcome).inc();
     },
     onAction(action: string): void {
-      done.of(action).value += 1;
+      done.of(action).inc();
     },
   };
 }
@@ -145,13 +145,13 @@ export function measureDeliveries(registry: Registry) {
   return {
     onDeliveryAttempt(attempt: RecordedAttempt): void {
       const outcome = attempt.succeeded ? 'succeeded' : 'failed';
-      attempts.of(attempt.trigger, outcome, attempt.failure ?? 'none').value += 1;
+      attempts.of(attempt.trigger, outcome, attempt.failure ?? 'none').inc();
       seconds.observe(attempt.response_ms / 1_000, outcome);
       if (attempt.trigger !== 'automatic' || attempt.number !== 1) return;
       lag.observe(Math.max(0, Date.parse(attempt.attempted_at) - timeOf(attempt.delivery_id)) / 1_000);
     },
     onDisabled(): void {
-      disabled.value += 1;
+      disabled.inc();
     },
   };
 }

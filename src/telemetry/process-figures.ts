@@ -11,8 +11,11 @@ export function tellOfProcess(
   registry: Registry,
   { name, version }: { name: string; version: string },
 ): () => void {
-  registry.family(METRICS.buildInfo).of(name, version, process.version).value = 1;
-  registry.family(METRICS.startTime).of().value = (Date.now() - performance.now()) / 1_000;
+  registry.family(METRICS.buildInfo).of(name, version, process.version).set(1);
+  registry
+    .family(METRICS.startTime)
+    .of()
+    .set((Date.now() - performance.now()) / 1_000);
   const cpu = registry.family(METRICS.cpu).of();
   const memory = registry.family(METRICS.memory).of();
   const heap = registry.family(METRICS.heap).of();
@@ -22,13 +25,13 @@ export function tellOfProcess(
   registry.beforeReading(() => {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
-    cpu.value = (user + system) / 1e6;
-    memory.value = rss;
-    heap.value = heapUsed;
+    cpu.set((user + system) / 1e6);
+    memory.set(rss);
+    heap.set(heapUsed);
     for (const percent of LOOP_QUANTILES) {
       // The delay counts from the last look, which is the resolution ago where nothing is late.
       const late = Math.max(0, loop.percentile(percent) / 1e9 - LOOP_LOOK_MS / 1_000);
-      delays.of(String(percent / 100)).value = late;
+      delays.of(String(percent / 100)).set(late);
     }
     loop.reset();
   });

@@ -22,9 +22,9 @@ export function tellOfChannel(registry: Registry, read: () => ChannelReading): v
   dropped.of('slow_reader');
   registry.beforeReading(() => {
     const now = read();
-    connections.value = now.connections;
-    sent.value = now.events_sent;
-    for (const [kind, count] of Object.entries(now.rooms)) rooms.of(kind).value = count;
+    connections.set(now.connections);
+    sent.set(now.events_sent);
+    for (const [kind, count] of Object.entries(now.rooms)) rooms.of(kind).set(count);
     const { p50, p95, max } = now.lag_ms;
     for (const [quantile, ms] of [
       ['0.5', p50],
@@ -32,9 +32,9 @@ export function tellOfChannel(registry: Registry, read: () => ChannelReading): v
       ['1', max],
     ] as const) {
       // Before the first event there is no lag, which is another thing than none.
-      lag.of(quantile).value = ms === null ? Number.NaN : ms / 1_000;
+      lag.of(quantile).set(ms === null ? Number.NaN : ms / 1_000);
     }
-    for (const [code, count = 0] of Object.entries(now.dropped)) dropped.of(code).value = count;
+    for (const [code, count = 0] of Object.entries(now.dropped)) dropped.of(code).set(count);
   });
 }
 
@@ -44,7 +44,7 @@ export type PoolReading = { busy: number; idle: number; waiting: number };
 export function tellOfPool(registry: Registry, read: () => Promise<PoolReading>): void {
   const connections = registry.family(METRICS.databaseConnections);
   registry.beforeReading(async () => {
-    for (const [state, count] of Object.entries(await read())) connections.of(state).value = count;
+    for (const [state, count] of Object.entries(await read())) connections.of(state).set(count);
   });
 }
 
@@ -93,7 +93,7 @@ export function tellOfStored(
       reading ??= readAgain();
       await Promise.race([reading, late()]);
     }
-    if (readAt !== null) age.of().value = (performance.now() - readAt) / 1_000;
+    if (readAt !== null) age.of().set((performance.now() - readAt) / 1_000);
   });
 }
 
@@ -105,13 +105,12 @@ function fillingOf(registry: Registry): (figures: StoredFigures) => void {
   const groups = registry.family(METRICS.groupsWaiting);
   const oldest = registry.family(METRICS.groupsOldest);
   return (figures) => {
-    for (const [state, count] of Object.entries(figures.tasks)) tasks.of(state).value = count;
-    for (const [status, count] of Object.entries(figures.webhooks)) webhooks.of(status).value = count;
-    for (const [status, count] of Object.entries(figures.deliveriesWaiting))
-      deliveries.of(status).value = count;
-    callbacks.of().value = figures.callbacksWaiting;
-    groups.of().value = figures.groupsWaiting;
-    oldest.of().value = figures.groupsOldestSeconds;
+    for (const [state, count] of Object.entries(figures.tasks)) tasks.of(state).set(count);
+    for (const [status, count] of Object.entries(figures.webhooks)) webhooks.of(status).set(count);
+    for (const [status, count] of Object.entries(figures.deliveriesWaiting)) deliveries.of(status).set(count);
+    callbacks.of().set(figures.callbacksWaiting);
+    groups.of().set(figures.groupsWaiting);
+    oldest.of().set(figures.groupsOldestSeconds);
   };
 }
 

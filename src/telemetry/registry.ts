@@ -1,9 +1,11 @@
-/*
- * Figures of a process, and their text for Prometheus (exposition format 0.0.4). A cell is looked up by its labels and
- * then only added to, so that counting costs next to nothing where much is counted.
- */
+import {
+  Counter,
+  Gauge,
+  Histogram as PrometheusHistogram,
+  Registry as PrometheusRegistry,
+} from 'prom-client';
 
-/** What a metric is called, and what it tells; `labels` are the names of what tells its cells apart. */
+/** A metric: its name, and the names of the labels that tell its series apart. */
 export type Definition = {
   name: string;
   type: 'counter' | 'gauge' | 'histogram';
@@ -13,147 +15,99 @@ export type Definition = {
   buckets?: readonly number[];
 };
 
-/** A number that is counted up, or set. */
-export type Cell = { value: number };
+/** One time series of a counter or a gauge. It begins at 0. */
+export type Series = {
+  inc(by?: number): void;
+  /** For gauges, and for counters whose value is counted elsewhere. */
+  set(value: number): void;
+};
 
-/** Counters and gauges of one name. */
+/** The series of one counter or gauge. */
 export type Family = {
-  /** The cell of these label values, in the order of the definition; it begins at 0. */
-  of(...values: string[]): Cell;
-  /** Forgets all cells: for gauges that are filled anew at each reading. */
-  clear(): void;
+  /** Returns the series of these label values, in the order of the definition. */
+  of(...values: string[]): Series;
 };
 
 export type Histogram = {
-  /** `seconds`: the reading, in the unit that the metric's name says. */
-  observe(reading: number, ...values: string[]): void;
+  /** Counts a value, in the unit that the metric's name says. */
+  observe(value: number, ...labels: string[]): void;
 };
 
-/** Fills gauges in when somebody reads. */
-export type Collector = () => void | Promise<void>;
-
+/** The metrics of a process. */
 export type Registry = {
   family(definition: Definition): Family;
   histogram(definition: Definition): Histogram;
-  /** Called at each reading, before the text is made. */
-  beforeReading(collector: Collector): void;
-  /** All metrics that have at least one cell. */
+  /** Calls `collector` at each scrape, before the text is made. */
+  beforeReading(collector: () => void | Promise<void>): void;
+  /** Returns all metrics in the exposition format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
 };
 
-type Lines = () => string[];
+/** Between the label values in the key of a series; no value holds it. */
+const SEPARATOR = '\u0000';
 
 export function createRegistry(): Registry {
-  const metrics: { definition: Definition; lines: Lines }[] = [];
-  const collectors: Collector[] = [];
+  const prometheus = new PrometheusRegistry();
+  const collectors: (() => void | Promise<void>)[] = [];
   return {
     family(definition) {
-      const { family, lines } = createFamily(definition);
-      metrics.push({ definition, lines });
-      return family;
+      const seriesOf = definition.type === 'counter' ? countersOf : gaugesOf;
+      const create = seriesOf(prometheus, definition);
+      const known = new Map<string, Series>();
+      return {
+        of(...values) {
+          const key = values.join(SEPARATOR);
+          let series = known.get(key);
+          if (series === undefined) known.set(key, (series = create(values)));
+          return series;
+        },
+      };
     },
-    histogram(definition) {
-      const { histogram, lines } = createHistogram(definition);
-      metrics.push({ definition, lines });
-      return histogram;
+    histogram({ name, help, labels, buckets = [] }) {
+      const histogram = new PrometheusHistogram({
+        name,
+        help,
+        labelNames: [...labels],
+        buckets: [...buckets],
+        registers: [prometheus],
+      });
+      return { observe: (value, ...values) => histogram.labels(...values).observe(value) };
     },
     beforeReading(collector) {
       collectors.push(collector);
     },
     async text() {
       await Promise.all(collectors.map(async (collect) => await collect()));
-      return metrics.map(({ definition, lines }) => section(definition, lines())).join('');
+      return await prometheus.metrics();
     },
   };
 }
 
-function section({ name, help, type }: Definition, lines: readonly string[]): string {
-  if (lines.length === 0) return '';
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`;
-}
+type Create = (values: string[]) => Series;
 
-/** What stands between the values of labels in a key; none of them holds it. */
-const BETWEEN = '\u0000';
-
-function createFamily({ name, labels }: Definition): { family: Family; lines: Lines } {
-  const cells = new Map<string, Cell>();
-  return {
-    family: {
-      of(...values) {
-        const key = values.join(BETWEEN);
-        let cell = cells.get(key);
-        if (cell === undefined) cells.set(key, (cell = { value: 0 }));
-        return cell;
+function countersOf(prometheus: PrometheusRegistry, { name, help, labels }: Definition): Create {
+  const counter = new Counter({ name, help, labelNames: [...labels], registers: [prometheus] });
+  // A series is not reported before it is known.
+  if (labels.length === 0) counter.remove();
+  return (values) => {
+    const child = counter.labels(...values);
+    child.inc(0);
+    return {
+      inc: (by = 1) => child.inc(by),
+      set(value) {
+        counter.remove(...values);
+        child.inc(value);
       },
-      clear: () => cells.clear(),
-    },
-    lines: () => [...cells].map(([key, { value }]) => `${name}${labelsOf(labels, key)} ${numberOf(value)}`),
+    };
   };
 }
 
-type Filled = { counts: Float64Array; sum: number; count: number };
-
-function createHistogram({ name, labels, buckets = [] }: Definition): { histogram: Histogram; lines: Lines } {
-  const cells = new Map<string, Filled>();
-  const bounds = Float64Array.from(buckets);
-  return {
-    histogram: {
-      observe(reading, ...values) {
-        const key = values.join(BETWEEN);
-        let cell = cells.get(key);
-        if (cell === undefined) {
-          cells.set(key, (cell = { counts: new Float64Array(bounds.length), sum: 0, count: 0 }));
-        }
-        cell.sum += reading;
-        cell.count += 1;
-        const place = bounds.findIndex((bound) => reading <= bound);
-        if (place !== -1) cell.counts[place] = (cell.counts[place] ?? 0) + 1;
-      },
-    },
-    lines: () => [...cells].flatMap(([key, cell]) => histogramLines(name, labels, key, bounds, cell)),
+function gaugesOf(prometheus: PrometheusRegistry, { name, help, labels }: Definition): Create {
+  const gauge = new Gauge({ name, help, labelNames: [...labels], registers: [prometheus] });
+  if (labels.length === 0) gauge.remove();
+  return (values) => {
+    const child = gauge.labels(...values);
+    child.set(0);
+    return { inc: (by = 1) => child.inc(by), set: (value) => child.set(value) };
   };
-}
-
-function histogramLines(
-  name: string,
-  labels: readonly string[],
-  key: string,
-  bounds: Float64Array,
-  { counts, sum, count }: Filled,
-): string[] {
-  let below = 0;
-  const buckets = [...bounds].map((bound, place) => {
-    below += counts[place] ?? 0;
-    return `${name}_bucket${labelsOf([...labels, 'le'], `${prefix(labels, key)}${bound}`)} ${below}`;
-  });
-  const own = labelsOf(labels, key);
-  return [
-    ...buckets,
-    `${name}_bucket${labelsOf([...labels, 'le'], `${prefix(labels, key)}+Inf`)} ${count}`,
-    `${name}_sum${own} ${numberOf(sum)}`,
-    `${name}_count${own} ${count}`,
-  ];
-}
-
-function prefix(labels: readonly string[], key: string): string {
-  return labels.length === 0 ? '' : `${key}${BETWEEN}`;
-}
-
-function labelsOf(names: readonly string[], key: string): string {
-  if (names.length === 0) return '';
-  const values = key.split(BETWEEN);
-  return `{${names.map((name, place) => `${name}="${escaped(values[place] ?? '')}"`).join(',')}}`;
-}
-
-function escaped(value: string): string {
-  return value
-    .replaceAll('\\', String.raw`\\`)
-    .replaceAll('"', String.raw`\"`)
-    .replaceAll('\n', String.raw`\n`);
-}
-
-function numberOf(value: number): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (value === Number.POSITIVE_INFINITY) return '+Inf';
-  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 }

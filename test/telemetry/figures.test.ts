@@ -99,7 +99,7 @@ describe('reading the figures of the database', () => {
 
   it('leaves everything else readable when the database is away, and says so', async () => {
     const registry = createRegistry();
-    registry.family({ name: 'other', type: 'gauge', help: 'x', labels: [] }).of().value = 1;
+    registry.family({ name: 'other', type: 'gauge', help: 'x', labels: [] }).of().set(1);
     const troubles: unknown[] = [];
     tellOfStored(
       registry,

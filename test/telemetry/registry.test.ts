@@ -7,7 +7,7 @@ import { UNOBSERVED } from '../../src/runtime/telemetry.ts';
 import { samplesOf, valueOf } from './observed.ts';
 
 describe('the text for Prometheus', () => {
-  it('holds names, kinds and cells, with what is special in a label escaped', async () => {
+  it('holds names, types and series, with special characters in labels escaped', async () => {
     const registry = createRegistry();
     const family = registry.family({
       name: 'made_total',
@@ -15,19 +15,28 @@ describe('the text for Prometheus', () => {
       help: 'Made.',
       labels: ['of', 'by'],
     });
-    family.of('wood', 'a "hand"\\\n').value += 2;
-    family.of('wood', 'a "hand"\\\n').value += 1;
+    family.of('wood', 'a "hand"\\\n').inc(2);
+    family.of('wood', 'a "hand"\\\n').inc();
     assert.equal(
       await registry.text(),
       '# HELP made_total Made.\n# TYPE made_total counter\nmade_total{of="wood",by="a \\"hand\\"\\\\\\n"} 3\n',
     );
   });
 
-  it('leaves out what has no cell', async () => {
+  it('has no sample of a metric without a series', async () => {
     const registry = createRegistry();
     registry.family({ name: 'none', type: 'gauge', help: 'x', labels: ['of'] });
-    registry.histogram({ name: 'none_seconds', type: 'histogram', help: 'x', labels: [], buckets: [1] });
-    assert.equal(await registry.text(), '');
+    registry.family({ name: 'none_total', type: 'counter', help: 'x', labels: [] });
+    assert.deepEqual(samplesOf(await registry.text()), []);
+  });
+
+  it('sets a counter that is counted elsewhere', async () => {
+    const registry = createRegistry();
+    const series = registry
+      .family({ name: 'sent_total', type: 'counter', help: 'x', labels: ['to'] })
+      .of('a');
+    for (const value of [3, 5]) series.set(value);
+    assert.equal(valueOf(samplesOf(await registry.text()), 'sent_total', { to: 'a' }), 5);
   });
 
   it('adds the buckets of a histogram up, and counts what is beyond them', async () => {
@@ -49,8 +58,8 @@ describe('the text for Prometheus', () => {
 
   it('asks those who read only when somebody reads', async () => {
     const registry = createRegistry();
-    const cell = registry.family({ name: 'read', type: 'gauge', help: 'x', labels: [] }).of();
-    registry.beforeReading(() => void (cell.value += 1));
+    const series = registry.family({ name: 'read', type: 'gauge', help: 'x', labels: [] }).of();
+    registry.beforeReading(() => series.inc());
     await registry.text();
     assert.equal(valueOf(samplesOf(await registry.text()), 'read'), 2);
   });
