@@ -1,4 +1,4 @@
-import type { Subscription, WebhookStatus } from '../src/domain/webhooks/webhook.ts';
+import type { WebhookStatus } from '../src/domain/webhooks/webhook.ts';
 import { type Cell, fields, styled, table } from './output.ts';
 import type { Stats, Webhook } from './shapes.ts';
 import { sparkline } from './sparkline.ts';
@@ -51,10 +51,10 @@ export function describeWebhooks(
 }
 
 /** All filters of an event in one line, written as on the command line. */
-export function filtersOf(filters: Subscription['filters']): string {
+export function filtersOf(filters: Webhook['events'][number]['filters']): string {
   return filters
     .map((filter) =>
-      'values' in filter
+      filter.values
         ? `${filter.field}=${filter.values.map(valueText).join(',')}`
         : `${filter.field}->${valueText(filter.changed_to)}`,
     )
@@ -87,7 +87,7 @@ function rateOf({ success_rate: rate }: Stats): string {
   return `${rate === 1 ? 100 : Math.min(99.9, Math.round(rate * 1_000) / 10)} %`;
 }
 
-function eventsOf(events: readonly Subscription[]): string {
+function eventsOf(events: Webhook['events']): string {
   const [first] = events;
   const filtered = events.some(({ filters }) => filters.length > 0) ? ', filtered' : '';
   return events.length === 1 && first !== undefined
