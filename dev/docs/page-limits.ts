@@ -12,7 +12,7 @@ export function limitsPage(): string {
   return `${[
     pageHead('Limits', '`src/domain/common/limits.ts`'),
     'Those that a configuration may change: [configuration](../configuration.md). Those of one part of the service stand with',
-    'it, too: [HTTP API](../http-api.md#all-limits), [live channel](../channel.md#limits), [agents](../agents.md).',
+    'it, too: [HTTP API](../http-api.md#limits), [live channel](../channel.md#limits), [agents](../agents.md).',
     '',
     markdownTable(
       ['limit', 'value', 'in the code'],

@@ -18,9 +18,9 @@ export function operationsPage(): string {
     'What a table of operations does not say: [the HTTP API](../http-api.md). Bodies, parameters and answers in full: `/docs`',
     'and `/api/v1/openapi.json` of a running service. What the problems mean: [problems](problems.md).',
     '',
-    'Who: a [scope](../http-api.md#who-may-call) that a key or token needs and a person has by their role; *any*',
+    'Who: a [scope](../http-api.md#authentication) that a key or token needs and a person has by their role; *any*',
     'credential; a signed-in *person* of this role or a higher one; *anybody*. `+` marks operations of which an',
-    '[`Idempotency-Key`](../http-api.md#repeats) makes repeats harmless.',
+    '[`Idempotency-Key`](../http-api.md#idempotency) makes repeats harmless.',
     '',
     ...groups,
   ]
