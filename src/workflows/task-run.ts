@@ -4,30 +4,16 @@ import {
   CancelledFailure,
   CancellationScope,
   condition,
-  getExternalWorkflowHandle,
   isCancellation,
   proxyLocalActivities,
-  setHandler,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { Plan } from '../domain/tasks/plan.ts';
-import { RunState, type Wish } from '../domain/tasks/run-state.ts';
 import { isToldByCallback, type TaskState } from '../domain/tasks/task-states.ts';
-import {
-  cancelSignal,
-  approvalAnsweredSignal,
-  approvalAskedSignal,
-  continueSignal,
-  detailQuery,
-  enginePausedSignal,
-  pauseSignal,
-  stateQuery,
-  type TaskRunInput,
-} from '../temporal/task-messages.ts';
-import { Questions } from './questions.ts';
-import { Recorder } from './recorder.ts';
+import type { TaskRunInput } from '../temporal/task-messages.ts';
+import { createRun, handleMessages, type Run } from './run-messages.ts';
 import { shapePlan } from './shape-plan.ts';
 import { runSteps } from './steps.ts';
 import { sendCallbackOf } from './task-callback.ts';
@@ -45,10 +31,9 @@ const { planRun, endRun } = proxyLocalActivities<RunRecords>({
  */
 export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }> {
   const root = CancellationScope.current();
-  const run = runOf(input);
+  const run = createRun(input);
   const { recorder } = run;
   handleMessages(run);
-  answerAgents(run);
 
   const ending = await CancellationScope.nonCancellable(async () => {
     const end = await runUntilEnd(run);
@@ -68,110 +53,7 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   return { state: recorder.shown.state };
 }
 
-/** A run under way. */
-type Run = {
-  input: TaskRunInput;
-  state: RunState;
-  recorder: Recorder;
-  questions: Questions;
-  /** Everything that a cancel stops. */
-  work: CancellationScope;
-  /** The wish to cancel it, where there is one. */
-  cancel: Wish | null;
-  /** Why its time is over, where it is. */
-  timeOver: string | null;
-  /** Whether who writes its end makes the first attempt of its callback. */
-  callsBackAtOnce: boolean;
-  /** Whether nothing is left to do for its callback. */
-  calledBack: boolean;
-};
-
 type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
-
-function runOf(input: TaskRunInput): Run {
-  const state = new RunState(Date.parse(input.createdAt));
-  const work = new CancellationScope();
-  const recorder = new Recorder(input, state, () => work.cancel());
-  const questions = new Questions(state);
-  const unknown = { cancel: null, timeOver: null, callsBackAtOnce: false, calledBack: false };
-  return { input, state, recorder, questions, work, ...unknown };
-}
-
-/** Signals and queries. A signal that the run's state has no use for changes nothing. */
-function handleMessages(run: Run): void {
-  const { state, recorder, questions } = run;
-  setHandler(
-    pauseSignal,
-    async (wish) => {
-      state.pause(wishOf(wish), Date.now());
-      await recorder.flush();
-    },
-    { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
-  );
-  setHandler(
-    continueSignal,
-    async (wish) => {
-      const answer = questions.continue(wishOf(wish));
-      await recorder.flush();
-      await answer();
-    },
-    { description: 'Continue a paused run in the state it was paused from' },
-  );
-  setHandler(
-    cancelSignal,
-    (wish) => {
-      run.cancel ??= wishOf(wish);
-      run.work.cancel();
-    },
-    { description: 'Stop the run: it ends as cancelled, without a callback' },
-  );
-  setHandler(
-    enginePausedSignal,
-    async (pause) => {
-      // Only the service sends this one; by anybody else's hand, without its input, it means nothing.
-      if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
-      state.enginePauseEnded(pause.pausedAt, wishOf(pause).by, Date.now());
-      recorder.noteEnginePauseOver();
-      await recorder.flush();
-    },
-    { description: 'Sent by the service after it saw a pause made in the Temporal Web UI' },
-  );
-  setHandler(stateQuery, () => recorder.shown.state, { description: 'The state of the run, one word' });
-  setHandler(detailQuery, () => recorder.shown, {
-    description: 'State, progress, steps, times, errors and output, as the API shows them',
-  });
-}
-
-/** Takes what agents ask from the workflows of their steps, and tells them the answers. */
-function answerAgents({ input: { executionId }, recorder, questions }: Run): void {
-  setHandler(
-    approvalAskedSignal,
-    async (asked) => {
-      const { stepId, attempt, call, text } = asked ?? {};
-      // By anybody else's hand it may come without its input, or of a step that there is not.
-      if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
-      const asking = getExternalWorkflowHandle(`${executionId}:${stepId}:${attempt}`);
-      questions.ask(stepId, text, async (answer) => {
-        // Whoever asked may be gone by now: then nobody waits for the answer.
-        await asking.signal(approvalAnsweredSignal, { ...answer, call }).catch(() => {});
-      });
-      await recorder.flush();
-    },
-    { description: 'Sent by the workflow of a step whose agent asks a person' },
-  );
-}
-
-/** A wish from a signal. The Web UI and Temporal's command line may send one without input, or with any. */
-function wishOf(given: unknown): Wish {
-  const { by, reason } = (typeof given === 'object' && given !== null ? given : {}) as Record<
-    string,
-    unknown
-  >;
-  return {
-    by: typeof by === 'string' ? by : 'temporal',
-    ...(typeof reason === 'string' ? { reason } : {}),
-  };
-}
 
 /** Runs the task inside `work` and moves the state to its end, whatever ended it. */
 async function runUntilEnd(run: Run): Promise<Ending> {

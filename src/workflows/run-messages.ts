@@ -1,0 +1,128 @@
+import { CancellationScope, getExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
+import { RunState, type Wish } from '../domain/tasks/run-state.ts';
+import {
+  approvalAnsweredSignal,
+  approvalAskedSignal,
+  cancelSignal,
+  continueSignal,
+  detailQuery,
+  enginePausedSignal,
+  pauseSignal,
+  stateQuery,
+  type TaskRunInput,
+} from '../temporal/task-messages.ts';
+import { Questions } from './questions.ts';
+import { Recorder } from './recorder.ts';
+
+/** A run in progress. */
+export type Run = {
+  input: TaskRunInput;
+  state: RunState;
+  recorder: Recorder;
+  questions: Questions;
+  /** Everything that a cancel stops. */
+  work: CancellationScope;
+  /** The request to cancel it, if there is one. */
+  cancel: Wish | null;
+  /** Why its time is over; null while it is not. */
+  timeOver: string | null;
+  /** Whether the process that writes the end makes the first attempt of the callback. */
+  callsBackAtOnce: boolean;
+  /** Whether nothing is left to do for its callback. */
+  calledBack: boolean;
+};
+
+/** Creates the state of a run that has just been started. */
+export function createRun(input: TaskRunInput): Run {
+  const state = new RunState(Date.parse(input.createdAt));
+  const work = new CancellationScope();
+  const recorder = new Recorder(input, state, () => work.cancel());
+  const questions = new Questions(state);
+  const unknown = { cancel: null, timeOver: null, callsBackAtOnce: false, calledBack: false };
+  return { input, state, recorder, questions, work, ...unknown };
+}
+
+/** Handles the signals and queries of a run. A signal that does not apply to the run's state changes nothing. */
+export function handleMessages(run: Run): void {
+  handleControl(run);
+  handleQueries(run);
+  handleQuestions(run);
+}
+
+function handleControl(run: Run): void {
+  const { state, recorder, questions } = run;
+  setHandler(
+    pauseSignal,
+    async (wish) => {
+      state.pause(wishOf(wish), Date.now());
+      await recorder.flush();
+    },
+    { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
+  );
+  setHandler(
+    continueSignal,
+    async (wish) => {
+      const answer = questions.continue(wishOf(wish));
+      await recorder.flush();
+      await answer();
+    },
+    { description: 'Continue a paused run in the state it was paused from' },
+  );
+  setHandler(
+    cancelSignal,
+    (wish) => {
+      run.cancel ??= wishOf(wish);
+      run.work.cancel();
+    },
+    { description: 'Stop the run: it ends as cancelled, without a callback' },
+  );
+  setHandler(
+    enginePausedSignal,
+    async (pause) => {
+      // Only the service sends this one; by anybody else's hand, without its input, it means nothing.
+      if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
+      state.enginePauseEnded(pause.pausedAt, wishOf(pause).by, Date.now());
+      recorder.noteEnginePauseOver();
+      await recorder.flush();
+    },
+    { description: 'Sent by the service after it saw a pause made in the Temporal Web UI' },
+  );
+}
+
+function handleQueries({ recorder }: Run): void {
+  setHandler(stateQuery, () => recorder.shown.state, { description: 'The state of the run, one word' });
+  setHandler(detailQuery, () => recorder.shown, {
+    description: 'State, progress, steps, times, errors and output, as the API shows them',
+  });
+}
+
+/** Receives the questions of agents from the workflows of their steps, and signals the answers to them. */
+function handleQuestions({ input: { executionId }, recorder, questions }: Run): void {
+  setHandler(
+    approvalAskedSignal,
+    async (asked) => {
+      const { stepId, attempt, call, text } = asked ?? {};
+      // By anybody else's hand it may come without its input, or of a step that there is not.
+      if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
+      const asking = getExternalWorkflowHandle(`${executionId}:${stepId}:${attempt}`);
+      questions.ask(stepId, text, async (answer) => {
+        // Whoever asked may be gone by now: then nobody waits for the answer.
+        await asking.signal(approvalAnsweredSignal, { ...answer, call }).catch(() => {});
+      });
+      await recorder.flush();
+    },
+    { description: 'Sent by the workflow of a step whose agent asks a person' },
+  );
+}
+
+/** Returns the request of a signal. The Web UI and Temporal's command line may send one without input, or with any. */
+function wishOf(given: unknown): Wish {
+  const { by, reason } = (typeof given === 'object' && given !== null ? given : {}) as Record<
+    string,
+    unknown
+  >;
+  return {
+    by: typeof by === 'string' ? by : 'temporal',
+    ...(typeof reason === 'string' ? { reason } : {}),
+  };
+}
