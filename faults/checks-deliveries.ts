@@ -181,7 +181,7 @@ function disabling({ webhooks, deliveries, switchings, notices }: Books): Line[]
     none('disabling: attempts after it, by the log', late),
     none('disabling: requests after it, at the receivers', lateOnWire),
     none(
-      'disabling: people told of it more than once',
+      'disabling: people notified more than once',
       notices.filter(({ count }) => count > 1).map(({ subject }) => subject),
     ),
   ];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { judgeAudit } from '../../dev/checks/audit-rules.ts';
 import { judgeLicences } from '../../dev/checks/licence-rules.ts';
+import { faultsInProse } from '../../dev/checks/wording-rules.ts';
 
 describe('the licence of a package', () => {
   const faultsOf = (licence: string, ships = true) =>
@@ -71,5 +72,26 @@ describe('the audit of packages', () => {
       const judged = judgeAudit(written, TODAY, []);
       assert.deepEqual(judged, { passed: true, sentences: [`Nothing was audited: ${why}`] });
     }
+  });
+});
+
+describe('the wording of the documents', () => {
+  it('is read in prose, and not in code, comments or addresses', () => {
+    const page = [
+      'The worker can not',
+      '`can not` <!-- can not -->',
+      '```sh',
+      'echo can not',
+      '```',
+      '[page](can not)',
+      'It is told of.',
+    ];
+    assert.deepEqual(
+      faultsInProse(page.join('\n')).map(({ line, found }) => [line, found]),
+      [
+        [1, 'can not'],
+        [7, 'told of'],
+      ],
+    );
   });
 });

@@ -1,0 +1,44 @@
+/** A wording that readers stumble over, and what to write instead. */
+export type WordingRule = { wrong: RegExp; better: string };
+
+/** The worst wordings, found again and again. Add one here when you replace it everywhere. */
+export const WORDING_RULES: readonly WordingRule[] = [
+  { wrong: /\bcan not\b/i, better: 'cannot' },
+  { wrong: /\bmeanwhile\b/i, better: 'name the period, or leave it out' },
+  { wrong: /\bfor good\b/i, better: 'permanently' },
+  { wrong: /\bof late\b/i, better: 'recently' },
+  { wrong: /\bin (?:its|their) midst\b/i, better: 'during' },
+  { wrong: /\b(?:tell|tells|told|telling) of\b/i, better: 'report' },
+  { wrong: /\b(?:take|takes|took|taken|taking) in\b/i, better: 'accept' },
+  { wrong: /\bstands? in\b/i, better: 'is in' },
+  { wrong: /\bcom(?:e|es|ing) to nothing\b/i, better: 'fails' },
+  { wrong: /\bgently\b/i, better: 'say the figure, or "gradually"' },
+  { wrong: /\bwhoever\b/i, better: 'name the person or the program' },
+  { wrong: /\bwish(?:es|ed)?\b/i, better: 'request' },
+  { wrong: /\bknown weakness(?:es)?\b/i, better: 'known vulnerabilities' },
+  { wrong: /\bthere is no such thing\b/i, better: 'not found' },
+  { wrong: /\bthe way of\b/i, better: 'the path or the flow of' },
+  { wrong: /\bhad (?:a )?trouble\b/i, better: 'failed' },
+  { wrong: /\bputs? (?:\S+ ){1,3}right\b/i, better: 'fixes' },
+];
+
+export type WordingFault = { line: number; found: string; better: string };
+
+/** Returns what is wrong in the prose of a Markdown text. Code, inline code and comments are not read. */
+export function faultsInProse(
+  markdown: string,
+  rules: readonly WordingRule[] = WORDING_RULES,
+): WordingFault[] {
+  const blank = (text: string) => text.replace(/[^\n]/g, ' ');
+  const prose = markdown
+    .replace(/^ *```[\s\S]*?^ *```/gm, blank)
+    .replace(/<!--[\s\S]*?-->/g, blank)
+    .replace(/`[^`\n]*`/g, blank)
+    .replace(/\]\([^)\n]*\)/g, blank);
+  return prose.split('\n').flatMap((text, index) =>
+    rules.flatMap(({ wrong, better }) => {
+      const found = wrong.exec(text)?.[0];
+      return found === undefined ? [] : [{ line: index + 1, found, better }];
+    }),
+  );
+}
