@@ -10,7 +10,7 @@ export async function ask(
   question: string,
   { secret = false, instead }: { secret?: boolean; instead: string },
 ): Promise<string> {
-  if (!stdin.isTTY) throw usageError(`There is no terminal to ask in: give ${instead}`);
+  if (!stdin.isTTY) throw usageError(`No terminal to prompt in. Use ${instead}`);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({
     input: stdin,
@@ -41,7 +41,7 @@ export async function contentOf(path: string, io: Io): Promise<string> {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw usageError(`${path} cannot be read`);
+    throw usageError(`Cannot read ${path}`);
   }
 }
 

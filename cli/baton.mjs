@@ -16,7 +16,7 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
   handOver();
 } else {
   console.error(
-    `baton needs Node ${OLDEST} or newer (this is ${process.versions.node}). In a checkout, \`npm start\` or \`npm ci\` installs one.`,
+    `baton requires Node ${OLDEST} or newer (this is ${process.versions.node}). In a checkout, \`npm start\` or \`npm ci\` installs one.`,
   );
   process.exitCode = 2;
 }
@@ -26,7 +26,7 @@ function handOver() {
   // The child decides how it ends. A terminal sends Ctrl-C to both of us; told twice does no harm.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
-    console.error(`baton could not be started: ${error.message}`);
+    console.error(`baton could not start: ${error.message}`);
     process.exitCode = 2;
   });
   child.on('exit', (code, signal) => {

@@ -18,7 +18,7 @@ export function lost(why: string): ChannelError {
   const reason = printable(why);
   return new ChannelError(
     'unreachable',
-    `The live channel is out of reach${reason === '' ? '' : ` (${reason})`}`,
+    `The live channel is unreachable${reason === '' ? '' : ` (${reason})`}`,
   );
 }
 
@@ -38,7 +38,7 @@ const MAX_REFUSAL_BYTES = 16_384;
 
 /** From the answer to an upgrade that was refused: of our channel, or of whatever stands in front of it. */
 export async function refusedUpgrade(response: IncomingMessage): Promise<ChannelError> {
-  const nothing = lost(`answered ${response.statusCode}`);
+  const nothing = lost(`status ${response.statusCode}`);
   let text = '';
   try {
     for await (const chunk of response.setEncoding('utf8')) {

@@ -13,7 +13,7 @@ export async function newToken(api: Api, projectId?: string): Promise<Token> {
   );
   const expiresAt = Date.parse(String(made?.expires_at));
   if (typeof made?.token !== 'string' || Number.isNaN(expiresAt)) {
-    throw new CliError(EXIT.unavailable, `What answers at ${api.baseUrl} gave no token`);
+    throw new CliError(EXIT.unavailable, `${api.baseUrl} did not return a token. Check BATON_URL`);
   }
   // Our own clock may be wrong by more than a token lives.
   const now = Date.parse(response.headers.get('date') ?? '') || Date.now();

@@ -115,7 +115,7 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
     questions.end(error);
     inbox.end(isClosedHere ? null : error);
   };
-  watchLife(socket, silenceMs, () => endWith(lost('no sign of life came')));
+  watchLife(socket, silenceMs, () => endWith(lost('no sign of life')));
   socket.on('close', (_status, reason) => endWith(lastWords ?? endOf(reason.toString())));
   socket.on('message', (data, isBinary) => {
     const message = isBinary ? null : parsed((data as Buffer).toString());
@@ -131,7 +131,7 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
       const { id, answer } = questions.open();
       socket.send(JSON.stringify({ type, ...members, id }));
       const timer = setTimeout(() => {
-        endWith(lost(`\`${type}\` was not answered within ${answerMs / 1_000} s`));
+        endWith(lost(`no response to \`${type}\` within ${answerMs / 1_000} s`));
         socket.terminate();
       }, answerMs);
       return await answer.finally(() => clearTimeout(timer));
@@ -140,7 +140,7 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
     close() {
       if (socket.readyState === WebSocket.CLOSED) return;
       isClosedHere = true;
-      endWith(lost('it was closed'));
+      endWith(lost('connection closed'));
       socket.close(1000);
       // One that does not answer the farewell must not keep the command.
       const timer = setTimeout(() => socket.terminate(), FAREWELL_MS);

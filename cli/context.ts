@@ -50,7 +50,7 @@ export function outputOf(command: Command): Output {
 
 function known(credential: Credential): Credential {
   if (credential.kind !== 'none') return credential;
-  throw usageError('Set BATON_API_KEY, or sign in with `baton login`');
+  throw usageError('Not signed in. Set BATON_API_KEY or run `baton login`');
 }
 
 /** The admin's session, kept beside the credentials so that not every command signs in anew. */

@@ -87,12 +87,12 @@ export function describeAttempt(attempt: DeliveryAttempt): string {
     bodyText(request.body),
     '',
     ...(response === null
-      ? ['No answer']
+      ? ['No response']
       : [
-          `Answer ${response.status}`,
+          `Response ${response.status}`,
           ...headerLines(response.headers),
           ...(response.body === '' ? [] : ['', bodyText(response.body)]),
-          ...(response.truncated ? [styled('dim', '… and more that was not kept')] : []),
+          ...(response.truncated ? [styled('dim', '… truncated')] : []),
         ]),
   ].join('\n');
 }
@@ -116,7 +116,7 @@ function headerLines(headers: Record<string, string>): string[] {
 }
 
 function bodyText(body: string | null): string {
-  if (body === null) return styled('dim', '(not kept any more)');
+  if (body === null) return styled('dim', '(deleted)');
   return printableLines(body)
     .map((line) => `  ${line}`)
     .join('\n');

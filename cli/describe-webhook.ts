@@ -12,18 +12,18 @@ export function describeWebhook(webhook: Webhook, stats?: Stats): string {
     ['Webhook', webhook.id],
     ['Name', webhook.name],
     ['URL', webhook.url],
-    ['Listening', webhook.listening ? 'deliveries go to `baton listen`, which posts them there' : null],
+    ['Listening', webhook.listening ? 'deliveries go to `baton listen`, which forwards them' : null],
     ['Status', statusCell(status)],
     ['Disabled', disabledAt && `${disabledAt}: ${webhook.disabled_reason ?? ''}`],
     ['Failures', failures === 0 ? null : `${failures} in a row`],
-    ['Signed', webhook.has_secret ? 'yes' : 'no: it has no secret'],
+    ['Signed', webhook.has_secret ? 'yes' : 'no: no secret'],
     ['Secret header', webhook.include_secret_header ? 'sent as X-Webhook-Secret' : null],
-    ['Standard Webhooks', webhook.standard_webhooks ? 'its headers are sent too' : null],
+    ['Standard Webhooks', webhook.standard_webhooks ? 'headers are sent' : null],
     ['Changed', webhook.updated_at],
     ...(stats === undefined ? [] : figuresOf(stats)),
   ]);
   const events = webhook.events.map(({ event, filters }) => [event, filtersOf(filters)]);
-  return `${head}\n\n${table(['EVENT', 'ONLY WHERE'], events)}`;
+  return `${head}\n\n${table(['EVENT', 'FILTERS'], events)}`;
 }
 
 /** Webhooks of a list, for people; the figures in the same order. */
@@ -74,7 +74,7 @@ function figuresOf(stats: Stats): (readonly [string, Cell])[] {
   const counted =
     stats.total === 0
       ? 'no attempts'
-      : `${stats.total} attempt${stats.total === 1 ? '' : 's'}, ${rateOf(stats)} went well`;
+      : `${stats.total} attempt${stats.total === 1 ? '' : 's'}, ${rateOf(stats)} succeeded`;
   return [
     ['Last delivery', stats.last_delivery_at ?? 'none'],
     ['Last 24 hours', { drawn: `${sparkline(stats.hours)}  ${counted}` }],

@@ -22,9 +22,9 @@ export function describeRun(run: Detail): string {
     ['Progress', `${progress.percent} %, ${progress.steps_completed} of ${progress.steps_total} steps`],
     ['Submitted', run.created_at],
     ['Started', run.started_at],
-    ['Paused', run.paused_at && `${run.paused_at} by ${run.paused_by ?? 'somebody'}`],
+    ['Paused', run.paused_at && `${run.paused_at} by ${run.paused_by ?? 'unknown'}`],
     ['Models', run.usage && describeUsage(run.usage)],
-    ['Asks', run.question && `${run.question.agent} in ${run.question.step}: ${run.question.text}`],
+    ['Question', run.question && `${run.question.agent} in ${run.question.step}: ${run.question.text}`],
     ['Completed', run.completed_at],
     ['Took', run.duration_ms === null ? null : duration(run.duration_ms)],
     [
@@ -32,11 +32,8 @@ export function describeRun(run: Detail): string {
       callback.url && `${callback.status}, ${callback.attempts.length} attempt(s) to ${callback.url}`,
     ],
     ['Escalated', escalation && escalation.reason],
-    ['Takes up', run.rerun_of && `${run.rerun_of}${run.rerun_from ? `, from ${run.rerun_from}` : ''}`],
-    [
-      'Run again as',
-      run.reruns.map(({ execution_id, state }) => `${execution_id} (${state})`).join(', ') || null,
-    ],
+    ['Rerun of', run.rerun_of && `${run.rerun_of}${run.rerun_from ? `, from ${run.rerun_from}` : ''}`],
+    ['Reruns', run.reruns.map(({ execution_id, state }) => `${execution_id} (${state})`).join(', ') || null],
   ]);
   const steps = run.steps.map((step) => [
     step.name,
@@ -60,7 +57,7 @@ export function describeRun(run: Detail): string {
 }
 
 function describeUsage({ input_tokens, output_tokens, model_calls = 0, cost_usd }: Usage): string {
-  const cost = cost_usd === undefined ? '' : `, ${cost_usd.toFixed(4)} US dollars`;
+  const cost = cost_usd === undefined ? '' : `, USD ${cost_usd.toFixed(4)}`;
   return `${model_calls} call(s), ${input_tokens} tokens in, ${output_tokens} out${cost}`;
 }
 

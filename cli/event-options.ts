@@ -23,11 +23,11 @@ export async function eventBodyOf(options: SendOptions, api: () => Api, io: Io):
   const { event, data, sample, id, timestamp, file } = options;
   if (file !== undefined) {
     if ([event, data, sample, id, timestamp].some((other) => other !== undefined))
-      throw usageError('--file holds whole events: give nothing beside it');
+      throw usageError('--file contains whole events. Use it without other options');
     return batchOf(await contentOf(file, io));
   }
-  if (event === undefined) throw usageError('Give --event, or --file');
-  if ((data === undefined) === (sample === undefined)) throw usageError('Give either --data or --sample');
+  if (event === undefined) throw usageError('Use --event or --file');
+  if ((data === undefined) === (sample === undefined)) throw usageError('Use either --data or --sample');
   const content = data === undefined ? JSON.stringify(await sampleOf(api(), event)) : await jsonOf(data, io);
   const members = Object.entries({ id, event, timestamp }).filter(([, value]) => value !== undefined);
   const written = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
@@ -44,7 +44,7 @@ export async function eventTypeOf(api: Api, kind: string): Promise<EventType> {
   const types = await eventTypes(api);
   const found = types.find(({ event }) => event === kind);
   if (found !== undefined) return found;
-  throw usageError(`"${kind}" is no kind of event. There are ${types.map(({ event }) => event).join(', ')}`);
+  throw usageError(`"${kind}" is not an event kind. Kinds: ${types.map(({ event }) => event).join(', ')}`);
 }
 
 async function sampleOf(api: Api, kind: string): Promise<unknown> {
@@ -54,7 +54,7 @@ async function sampleOf(api: Api, kind: string): Promise<unknown> {
 /** JSON as text: as it is, from a file with `@` before its path, or from stdin with `-`. */
 async function jsonOf(given: string, io: Io): Promise<string> {
   const text = given === '-' || given.startsWith('@') ? await contentOf(given.replace(/^@/, ''), io) : given;
-  if (!isJson(text)) throw usageError('--data is no JSON');
+  if (!isJson(text)) throw usageError('--data is not valid JSON');
   return text.trim();
 }
 
@@ -63,8 +63,8 @@ function batchOf(text: string): string {
   if (isJson(text)) return text.trim().startsWith('[') ? `{"events":${text.trim()}}` : text.trim();
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const wrong = lines.findIndex((line) => !isJson(line));
-  if (lines.length === 0 || wrong === 0) throw usageError('--file holds no JSON');
-  if (wrong > 0) throw usageError(`--file holds no JSON in line ${wrong + 1} of those that are not empty`);
+  if (lines.length === 0 || wrong === 0) throw usageError('--file is not valid JSON');
+  if (wrong > 0) throw usageError(`--file: non-empty line ${wrong + 1} is not valid JSON`);
   return `{"events":[${lines.join(',')}]}`;
 }
 

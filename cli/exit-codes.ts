@@ -19,14 +19,14 @@ export const EXIT = {
 
 export const EXIT_CODES_HELP = `
 Exit codes:
-  0    done; with --wait and watch: the run completed
-  1    the run failed, or the test of a webhook
-  2    the command was not understood, or something it needs is missing
-  3    the run was escalated to a human
+  0    success; with --wait and watch: the run completed
+  1    the run failed, or the webhook test failed
+  2    invalid usage: unknown command, wrong or missing option
+  3    the run was escalated
   4    the run was cancelled
-  5    the server refused (4xx)
-  6    the server is out of reach or failed (5xx)
-  130  Ctrl-C`;
+  5    the server refused the request (4xx)
+  6    the server is unreachable or failed (5xx)
+  130  interrupted with Ctrl-C`;
 
 /** For a run that was followed to its end. */
 export function exitCodeOf(state: TaskState): number {

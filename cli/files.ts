@@ -20,12 +20,12 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | null {
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
       return null;
-    throw usageError(`${path} cannot be read`);
+    throw usageError(`Cannot read ${path}`);
   }
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    throw usageError(`${path} is broken; remove it and try again`);
+    throw usageError(`${path} is damaged. Remove it and try again`);
   }
 }
 

@@ -51,7 +51,7 @@ async function* channelled(run: Followed, after: number): AsyncGenerator<FeedEve
     for await (const message of channel.pushed) {
       const event = message.type === 'event' ? message.event : null;
       if (event === null || !('seq' in event) || event.seq <= seq) continue;
-      if (event.seq > seq + 1) throw new ChannelError('unreachable', 'The live channel left out an event');
+      if (event.seq > seq + 1) throw new ChannelError('unreachable', 'The live channel skipped an event');
       seq = event.seq;
       yield event;
       if (event.type !== 'run.ended' && event.type !== 'callback.attempted') continue;
@@ -70,7 +70,7 @@ async function openFor({ api, projectId }: Followed): Promise<Channel> {
     return await openChannel(api, { projectId });
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode === EXIT.unavailable) throw error;
-    throw new ChannelError('token_invalid', `There is no token for the live channel: ${error.message}`);
+    throw new ChannelError('token_invalid', `No token for the live channel: ${error.message}`);
   }
 }
 
@@ -96,7 +96,7 @@ async function* streamed({ api, id }: Followed, after: number): AsyncGenerator<F
     }
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(EXIT.unavailable, `The connection to ${api.baseUrl} was lost`);
+    throw new CliError(EXIT.unavailable, `Lost the connection to ${api.baseUrl}`);
   } finally {
     clearTimeout(timer);
     silence.abort();

@@ -39,7 +39,7 @@ export async function* followFeed(run: Followed, options: FollowOptions): AsyncG
   let lastHeard = Date.now();
   for (;;) {
     const before = seq;
-    let trouble = 'Nothing comes';
+    let trouble = 'No response';
     try {
       for await (const event of way.read(run, seq)) {
         if (event.seq <= seq) continue;

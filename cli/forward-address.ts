@@ -7,10 +7,10 @@ import { usageError } from './exit-codes.ts';
 export function forwardAddress(text: string): string {
   const url = URL.parse(whole(text.trim()));
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
-    throw usageError(`--forward: "${text}" is no http or https address`);
+    throw usageError(`--forward: "${text}" is not an http or https address`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw usageError('--forward: an address with a user name or password in it is not supported');
+    throw usageError('--forward: an address must not contain a user name or password');
   }
   url.hash = '';
   return url.href;

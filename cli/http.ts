@@ -52,7 +52,7 @@ export function createApi(baseUrl: string, credential: Credential): Api {
       } catch {
         throw new CliError(
           EXIT.unavailable,
-          `What answers at ${baseUrl} is not Baton (its answer is no JSON)`,
+          `${baseUrl} is not Baton: the response is not JSON. Check BATON_URL`,
         );
       }
     },
@@ -99,10 +99,10 @@ function credentialHeaders(baseUrl: string, credential: Credential): Record<stri
 function outOfReach(baseUrl: string, error: unknown): CliError {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  const why = code === 'ECONNREFUSED' ? 'nothing listens there' : code;
+  const why = code === 'ECONNREFUSED' ? 'connection refused' : code;
   return new CliError(
     EXIT.unavailable,
-    `The server at ${baseUrl} is out of reach${why === '' ? '' : ` (${why})`}`,
+    `The server at ${baseUrl} is unreachable${why === '' ? '' : ` (${why})`}`,
   );
 }
 
@@ -110,7 +110,7 @@ function outOfReach(baseUrl: string, error: unknown): CliError {
 async function refusalOf(response: Response): Promise<CliError> {
   const problem = await problemOf(response);
   const exitCode = response.status >= 500 ? EXIT.unavailable : EXIT.refused;
-  const lines = [problem.detail ?? problem.title ?? `The server answered ${response.status}`];
+  const lines = [problem.detail ?? problem.title ?? `The server returned ${response.status}`];
   for (const { pointer, parameter, message } of problem.errors ?? []) {
     lines.push(`  ${pointer === '' ? '(the whole body)' : (pointer ?? parameter ?? '')}: ${message ?? ''}`);
   }

@@ -77,8 +77,8 @@ async function listenOn(channel: Channel, options: ListenOptions): Promise<void>
 }
 
 const ENDS = {
-  replaced: 'Somebody else listens to this webhook now',
-  gone: 'The webhook is gone: it was deleted, or nobody had listened for a minute',
+  replaced: 'Another listener took over this webhook',
+  gone: 'The webhook no longer exists: it was deleted, or had no listener for a minute',
 } as const;
 
 /** An answer that can't be given is asked for again, with the request, once there is a connection. */

@@ -18,18 +18,16 @@ import { connectIo, type Io, processIo } from './io.ts';
 const ENVIRONMENT_HELP = `
 Environment:
   BATON_URL        address of the service (http://localhost:3000)
-  BATON_API_KEY    an API key; without it the session of \`baton login\` is used,
-                   and in a checkout where \`npm start\` runs its .local/credentials.json
+  BATON_API_KEY    API key; default: the session of \`baton login\`, or in a checkout
+                   with a running \`npm start\` its .local/credentials.json
   NO_COLOR         no colours`;
 
 /** Every command of `baton`, with its options. */
 export function createProgram(io: Io = processIo()): Command {
   const program = new Command('baton')
-    .description(
-      'Submit tasks to Baton and follow their runs, send events and manage webhooks, say who may do so',
-    )
-    .option('--json', 'print JSON: one document, or one on each line for watch and events')
-    .option('-v, --verbose', 'say on stderr how it is done')
+    .description('Submit tasks to Baton and follow their runs, send events, and manage webhooks and access')
+    .option('--json', 'print JSON: one document, or one per line for watch and events')
+    .option('-v, --verbose', 'print details to stderr')
     .option('--url <address>', 'address of the service, instead of BATON_URL')
     .addHelpText('after', `${ENVIRONMENT_HELP}\n${EXIT_CODES_HELP}`)
     .showHelpAfterError('(see --help)')

@@ -79,8 +79,7 @@ async function receive(
   response: ServerResponse,
   options: ReceiverOptions,
 ): Promise<void> {
-  if (request.method !== 'POST')
-    return answer(response, 405, 'This address takes callbacks by POST', { allow: 'POST' });
+  if (request.method !== 'POST') return answer(response, 405, 'Send callbacks with POST', { allow: 'POST' });
   const body = await bytesOf(request);
   if (body === null) return answer(response, 413, 'The callback is too large', { connection: 'close' });
   const content = parsed(body);
@@ -114,16 +113,16 @@ async function verdictOn(
   { secrets = [], secretFor }: ReceiverOptions,
 ): Promise<string | null> {
   const fits = (secret: string) => signatures.some((signature) => isSignedWith(secret, signature, body));
-  if (signatures.length === 0) return 'there is no X-Service-Signature';
+  if (signatures.length === 0) return 'X-Service-Signature is missing';
   if (secrets.some(fits)) return null;
   const own = executionId === null ? undefined : await secretFor?.(executionId);
   if (own !== undefined && fits(own)) return null;
   if (own === undefined && secrets.length === 0) {
     return executionId === null
-      ? 'the secret of this webhook is not known here'
-      : 'the callback_secret of this run is not known here';
+      ? 'the secret of this webhook is unknown'
+      : 'the callback_secret of this run is unknown';
   }
-  return 'the signature does not fit the body and the secret';
+  return 'the signature does not match the body and the secret';
 }
 
 /** Compares in constant time. The key is the UTF-8 bytes of the secret as it was returned. */
@@ -181,13 +180,13 @@ export function describeCallback(callback: ReceivedCallback): string {
   const { receivedAt, verified, reason, answered, bytes, body } = callback;
   const verdict = verified ? 'signature verified' : `REFUSED: ${reason}`;
   const what = printable(nameOf(callback));
-  const line = `${receivedAt.toISOString()}  ${what}  ${verdict}  (${bytes} bytes, answered ${answered})`;
+  const line = `${receivedAt.toISOString()}  ${what}  ${verdict}  (${bytes} bytes, returned ${answered})`;
   // As JSON even where it is mere text, so that nothing in it can steer a terminal.
   const text = JSON.stringify(body, null, 2);
   return `${line}\n${text.replaceAll(/^/gm, '    ')}`;
 }
 
 function nameOf({ executionId, status, eventId, event, delivery }: ReceivedCallback): string {
-  if (eventId !== null) return `${event ?? 'no event'} ${eventId} in delivery ${delivery ?? 'without id'}`;
+  if (eventId !== null) return `${event ?? 'no event'} ${eventId} delivery ${delivery ?? 'without id'}`;
   return `${executionId ?? 'no execution_id'} ${status ?? 'no status'}`;
 }

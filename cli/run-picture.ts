@@ -118,7 +118,7 @@ export function noteOf(event: FeedEvent): string {
     case 'step.started':
       return `step ${step} started${(data.step?.attempt ?? 1) > 1 ? `, attempt ${data.step?.attempt}` : ''}`;
     case 'step.progress':
-      return `step ${step} ${data.percent === undefined ? 'goes on' : `${data.percent} %`}${data.text ? `: ${data.text}` : ''}`;
+      return `step ${step} ${data.percent === undefined ? 'progress' : `${data.percent} %`}${data.text ? `: ${data.text}` : ''}`;
     case 'step.completed':
       return `step ${step} completed in ${data.duration_ms ?? 0} ms: ${data.summary ?? ''}`;
     case 'step.failed':
@@ -126,7 +126,7 @@ export function noteOf(event: FeedEvent): string {
     case 'agent.message':
       return `${step} says: ${data.text ?? ''}`;
     case 'escalation.requested':
-      return `${step || 'the run'} asks for a human: ${data.reason ?? ''}`;
+      return `${step || 'the run'} escalated: ${data.reason ?? ''}`;
     case 'callback.attempted':
       return callbackNote(data);
     case 'run.ended':
@@ -135,7 +135,7 @@ export function noteOf(event: FeedEvent): string {
 }
 
 function retryNote(waitMs: number | null | undefined): string {
-  return typeof waitMs === 'number' ? `; tried again in ${waitMs} ms` : '';
+  return typeof waitMs === 'number' ? `; retry in ${waitMs} ms` : '';
 }
 
 function callbackNote({ attempt, outcome, response_status, message, next_attempt_at }: EventData): string {
@@ -170,7 +170,7 @@ function plannedStep({ id, name, agent, kept }: NonNullable<EventData['steps']>[
     percent: null,
     startedAt: null,
     durationMs: null,
-    text: kept ? 'kept from the run before' : null,
+    text: kept ? 'kept from the previous run' : null,
   };
 }
 

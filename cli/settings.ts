@@ -67,7 +67,7 @@ export function keptSession(path: string, baseUrl: string): { cookie: string; em
 function cleanUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw usageError(`"${text}" is no http or https address (BATON_URL or --url)`);
+    throw usageError(`"${text}" is not an http or https address (BATON_URL or --url)`);
   }
   return url.origin + url.pathname.replace(/\/+$/, '');
 }

@@ -8,6 +8,6 @@ export async function signIn(baseUrl: string, email: string, password: string): 
   const [cookie] = response.headers.getSetCookie();
   await response.body?.cancel();
   if (cookie === undefined)
-    throw new CliError(EXIT.unavailable, `What answers at ${baseUrl} gave no session`);
+    throw new CliError(EXIT.unavailable, `${baseUrl} did not return a session. Check BATON_URL`);
   return cookie.split(';')[0] ?? '';
 }

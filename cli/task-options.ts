@@ -24,7 +24,7 @@ export async function submissionOf(
   io: Io,
 ): Promise<Record<string, unknown>> {
   if (options.description !== undefined && options.descriptionFile !== undefined) {
-    throw usageError('Give either --description or --description-file');
+    throw usageError('Use either --description or --description-file');
   }
   const metadata = options.metadata === undefined ? undefined : parsed(options.metadata);
   const description =
@@ -45,7 +45,7 @@ function parsed(metadata: string): unknown {
   try {
     return JSON.parse(metadata);
   } catch {
-    throw usageError('--metadata is no JSON');
+    throw usageError('--metadata is not valid JSON');
   }
 }
 
@@ -57,5 +57,5 @@ export async function ownProject(api: Api): Promise<string> {
   const [only] = data;
   if (only !== undefined && data.length === 1) return only.id;
   const choice = data.map(({ id, name }) => `\n  ${id}  ${name}`).join('');
-  throw usageError(`Say which project, with --project${choice === '' ? '' : `:${choice}`}`);
+  throw usageError(`Choose a project with --project${choice === '' ? '' : `:${choice}`}`);
 }

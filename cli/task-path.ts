@@ -4,6 +4,6 @@ export const TASKS = '/api/v1/tasks';
 
 /** Where a run is; refuses what would become another path. */
 export function taskPath(id: string): string {
-  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is no execution id`);
+  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid execution id`);
   return `${TASKS}/${id}`;
 }

@@ -14,5 +14,5 @@ export function timeOf(option: string, text: string, direction: 'ago' | 'ahead',
   }
   const time = /^\d{4}-\d\d-\d\d(T.*)?$/.test(text) ? new Date(text) : null;
   if (time !== null && !Number.isNaN(time.getTime())) return time.toISOString();
-  throw usageError(`${option} takes a time (ISO 8601) or a span such as 30m, 12h or 7d`);
+  throw usageError(`${option} must be an ISO 8601 time or a duration such as 30m, 12h or 7d`);
 }

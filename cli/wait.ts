@@ -27,7 +27,7 @@ export async function waitForEnd(
     } catch (error) {
       if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
       if (Date.now() - lastHeard >= patienceMs) throw error;
-      output.note(`${error.message}; trying again`);
+      output.note(`${error.message}; retrying`);
       await sleep(1_000);
     }
   }

@@ -26,7 +26,7 @@ export async function watchRun(
   let picture: RunPicture = emptyPicture;
   let lost = false;
   const onLost = (reason: string) => {
-    if (!lost) show.note(`${reason}; trying again`);
+    if (!lost) show.note(`${reason}; retrying`);
     lost = true;
   };
   const onOtherWay = (reason: string, way: string) => {

@@ -15,17 +15,17 @@ type GivenSubscription = { event: string; filters: GivenFilter[] };
 const FILTER_HELP = `
 Filters:
   --filter priority=High,Critical                the priority is one of these
-  --filter 'status->Done'                        the status has changed to this
-  --filter 'issue.updated:status->Done'          the same for one of several kinds
-  A value in double quotes is read as JSON, so that it may hold a comma.
-  All filters of a kind must fit. Fields: status, priority, type, assignee, project, environment.`;
+  --filter 'status->Done'                        the status changed to this
+  --filter 'issue.updated:status->Done'          the same, for one of several kinds
+  A value in double quotes is read as JSON, so that it can contain a comma.
+  All filters of a kind must match. Fields: status, priority, type, assignee, project, environment.`;
 
 /** Adds the options, and a word on how filters are written. */
 export function addEventOptions(command: Command): Command {
   return command
-    .option('--event <kind...>', 'what to send, for example issue.created; issue.* or all for several')
+    .option('--event <kind...>', 'event kinds to send, for example issue.created, issue.* or all')
     .option('--filter <filter...>', '[KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE, see below')
-    .option('--events <json>', 'both as the JSON of the API; @PATH reads a file, - reads stdin')
+    .option('--events <json>', 'kinds and filters as JSON of the API; @PATH reads a file, - reads stdin')
     .addHelpText('after', FILTER_HELP);
 }
 
@@ -35,14 +35,15 @@ export async function subscriptionsOf(
   io: Io,
 ): Promise<unknown> {
   if (events !== undefined) {
-    if (event !== undefined || filter.length > 0) throw usageError('Give --events, or --event and --filter');
+    if (event !== undefined || filter.length > 0)
+      throw usageError('Use either --events, or --event and --filter');
     return parsedJson(
       '--events',
       /^(@|-$)/.test(events) ? await contentOf(events.replace(/^@/, ''), io) : events,
     );
   }
   if (event === undefined) {
-    if (filter.length > 0) throw usageError('A --filter needs the --event that it is for');
+    if (filter.length > 0) throw usageError('--filter requires --event');
     return undefined;
   }
   const subscriptions = [...new Set(event.flatMap((one) => one.split(',').flatMap(kindsOf)))].map(
@@ -62,14 +63,14 @@ function kindsOf(word: string): string[] {
   if (word === 'all') return [...EVENT_KINDS];
   if (!word.endsWith('.*')) return [word];
   const kinds = EVENT_KINDS.filter((kind) => kind.startsWith(word.slice(0, -1)));
-  if (kinds.length === 0) throw usageError(`No kind of event begins with "${word.slice(0, -1)}"`);
+  if (kinds.length === 0) throw usageError(`No event kind starts with "${word.slice(0, -1)}"`);
   return kinds;
 }
 
 function filterOf(text: string): { kind: string | undefined; filter: GivenFilter } {
   const match = /^(?:([a-z]+\.[a-z]+):)?\s*([a-z_]+)\s*(=|->)\s*(.*)$/s.exec(text);
   const [, kind, field = '', operator, value = ''] = match ?? [];
-  if (match === null) throw usageError(`--filter "${text}" is neither FIELD=VALUE nor FIELD->VALUE`);
+  if (match === null) throw usageError(`--filter "${text}" must be FIELD=VALUE or FIELD->VALUE`);
   if (operator === '->') return { kind, filter: { field, changed_to: valueOf(value) } };
   // Commas part values, apart from those between quotes.
   const values = value.match(/"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [''];
@@ -84,7 +85,7 @@ function parsedJson(option: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw usageError(`${option}: ${text.length > 60 ? 'this' : text} is no JSON`);
+    throw usageError(`${option}: ${text.length > 60 ? 'this' : text} is not valid JSON`);
   }
 }
 
@@ -98,7 +99,7 @@ export async function newSecret(
   io: Io,
 ): Promise<{ secret: string | undefined; madeHere: boolean }> {
   const { secret, secretFile } = options;
-  if (!secret && secretFile !== undefined) throw usageError('Give either --secret-file or --no-secret');
+  if (!secret && secretFile !== undefined) throw usageError('Use either --secret-file or --no-secret');
   if (secretFile !== undefined) return { secret: await readSecret(secretFile, io), madeHere: false };
   return secret
     ? { secret: randomBytes(32).toString('hex'), madeHere: true }

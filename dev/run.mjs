@@ -56,12 +56,12 @@ function sameVersions() {
 
 function sayWhy(output) {
   if (/ENOSPC|no space left/i.test(output))
-    return 'The disk is full (no space left on device). Free some, then start again.';
-  if (/EACCES|EPERM|EROFS/.test(output)) return `This user may not write to ${checkout}/node_modules.`;
+    return 'The disk is full (no space left on device). Free some space, then start again.';
+  if (/EACCES|EPERM|EROFS/.test(output)) return `This user cannot write to ${checkout}/node_modules.`;
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|network/i.test(output)) {
-    return "The package registry is out of reach. Connect this machine to the internet (or set npm's registry), then start again.";
+    return "The package registry is unreachable. Connect this machine to the internet (or set npm's registry), then start again.";
   }
-  return 'npm ci failed; what it said stands above.';
+  return 'npm ci failed. See its output above.';
 }
 
 /**
@@ -82,7 +82,7 @@ async function installAlone() {
         tryTo(() => rmSync(lock, { force: true }));
         continue;
       }
-      if (waited === 0) console.log('  … another command is installing the dependencies; waiting for it');
+      if (waited === 0) console.log('  … waiting for another command that installs the dependencies');
       await new Promise((done) => setTimeout(done, 500));
     }
   }
@@ -168,7 +168,7 @@ function handOver(words) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => node.kill(signal));
   if (process.env.npm_lifecycle_event !== undefined) endWithShell(() => node.kill('SIGTERM'));
   node.once('error', (error) =>
-    giveUp(`${modernNode} does not run: ${error.message}. Remove node_modules, then start again.`),
+    giveUp(`${modernNode} does not work: ${error.message}. Remove node_modules, then start again.`),
   );
   node.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 }
@@ -185,9 +185,10 @@ function endWithShell(end) {
 
 const [word, ...words] = process.argv.slice(2);
 if (Number(process.versions.node.split('.')[0]) < 20) {
-  giveUp(`This is Node.js ${process.versions.node}; version 20 or newer is needed (https://nodejs.org).`);
+  giveUp(`Node.js 20 or newer is required (https://nodejs.org). This is ${process.versions.node}.`);
 }
-if (!Object.hasOwn(PROGRAMS, word ?? '')) giveUp(`Say which: ${Object.keys(PROGRAMS).join(', ')}.`);
+if (!Object.hasOwn(PROGRAMS, word ?? ''))
+  giveUp(`Usage: node dev/run.mjs <command>. Commands: ${Object.keys(PROGRAMS).join(', ')}.`);
 if (wantsInstall()) await installAlone();
 const [program, ...before] = PROGRAMS[word];
 handOver([join(checkout, program), ...before, ...words]);

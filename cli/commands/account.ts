@@ -21,7 +21,7 @@ type Me = {
 export function addAccountCommands(program: Command): void {
   program
     .command('login')
-    .description('Sign in with e-mail and password; the session is kept for later commands')
+    .description('Sign in with e-mail and password and store the session for later commands')
     .option('--email <address>')
     .option('--password-stdin', 'read the password from stdin')
     .action(async (options: { email?: string; passwordStdin?: true }, command: Command) => {
@@ -32,7 +32,7 @@ export function addAccountCommands(program: Command): void {
       keepSession(sessionsPath(env), baseUrl, { cookie, email });
       output.document({ base_url: baseUrl, email });
       output.line(`Signed in at ${baseUrl} as ${email}`);
-      if (env.BATON_API_KEY) output.note('BATON_API_KEY is set and goes before this session');
+      if (env.BATON_API_KEY) output.note('BATON_API_KEY is set and takes precedence over this session');
     });
   program
     .command('logout')
@@ -43,11 +43,11 @@ export function addAccountCommands(program: Command): void {
       if (kept !== null) await endSession(baseUrl, kept.cookie);
       keepSession(sessionsPath(env), baseUrl, null);
       output.document({ base_url: baseUrl, signed_in: false });
-      output.line(kept === null ? `Nobody was signed in at ${baseUrl}` : `Signed out of ${baseUrl}`);
+      output.line(kept === null ? `Not signed in at ${baseUrl}` : `Signed out of ${baseUrl}`);
     });
   program
     .command('whoami')
-    .description('Show what the service takes you for')
+    .description('Show the user or key that commands run as')
     .action(async (_options: object, command: Command) => {
       const { api, output, baseUrl } = contextOf(command);
       const me = await api().call<Me>('GET', '/api/v1/me');
@@ -55,7 +55,7 @@ export function addAccountCommands(program: Command): void {
       output.line(
         fields([
           ['Server', baseUrl],
-          ['You are', me.label],
+          ['Caller', me.label],
           ['Role', me.role],
           ['Workspace', me.workspace.name],
           ['Project', me.project && `${me.project.name} (${me.project.id})`],

@@ -11,7 +11,7 @@ const WAIT_SECONDS = 60;
 export function addVersionCommands(admin: Command): void {
   admin
     .command('versions')
-    .description("List the workers' versions that Temporal knows, and how much of each has not ended")
+    .description('List worker versions known to Temporal, with their share of new work and their open runs')
     .action(async (_options: object, command: Command) => {
       const versions = await withVersions(command, (control) => control.list());
       const output = outputOf(command);
@@ -21,9 +21,9 @@ export function addVersionCommands(admin: Command): void {
   admin
     .command('use-version')
     .argument('<build>', 'BATON_BUILD_ID of the workers')
-    .description('Give a version of the workers all new work, or a part of it')
-    .option('--percent <number>', 'a part of the new work only, 0 to 99')
-    .option('--wait <seconds>', 'how long its workers may take to come', String(WAIT_SECONDS))
+    .description('Route all new work, or a part of it, to a worker version')
+    .option('--percent <number>', 'only this share of new work, 0 to 99')
+    .option('--wait <seconds>', 'how long to wait for its workers', String(WAIT_SECONDS))
     .action(async (build: string, options: { percent?: string; wait: string }, command: Command) => {
       const percent = options.percent === undefined ? 100 : numberOf('--percent', options.percent, 99);
       const waitMs = numberOf('--wait', options.wait, 3_600) * 1_000;
@@ -80,7 +80,7 @@ function refusal(error: unknown, address: string): CliError {
     error instanceof Error && 'details' in error && typeof error.details === 'string' ? error.details : '';
   const isAway = !(error instanceof Error && 'code' in error) || [4, 14].includes(error.code as number);
   return isAway
-    ? new CliError(EXIT.unavailable, `Temporal at ${address} can not be used (${(error as Error).message})`)
+    ? new CliError(EXIT.unavailable, `Cannot use Temporal at ${address} (${(error as Error).message})`)
     : new CliError(EXIT.refused, `Temporal refused: ${details}`);
 }
 

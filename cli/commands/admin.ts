@@ -19,60 +19,63 @@ type SetupOptions = {
 export function addAdminCommands(program: Command): void {
   const admin = program
     .command('admin')
-    .description('Set-up and care of an installation (opens DATABASE_URL, or Temporal)');
+    .description('Set up and maintain an installation (connects to DATABASE_URL or Temporal)');
   addVersionCommands(admin);
   admin
     .command('migrate')
-    .description('Bring the database to the newest schema')
+    .description('Migrate the database to the latest schema')
     .action(async (_options: object, command: Command) => {
       const { migrate } = await import('../../src/database/migrate.ts');
       const url = databaseUrl(command);
       await inDatabase(() => migrate(url));
       const output = outputOf(command);
       output.document({ migrated: true });
-      output.line('The database has the newest schema');
+      output.line('The database has the latest schema');
     });
   admin
     .command('reseal')
-    .description('Seal all that is sealed in the database with the first of BATON_SEALING_KEYS')
-    .addHelpText('after', '\nSafe while the service runs; begin it again where it was broken off.')
+    .description('Re-encrypt all secrets in the database with the first key of BATON_SEALING_KEYS')
+    .addHelpText('after', '\nSafe while the service runs. If interrupted, run it again.')
     .action(async (_options: object, command: Command) => {
       const { resealDatabase } = await import('../admin/reseal.ts');
       const done = await inDatabase(() => resealDatabase(ioOf(command).env));
       const output = outputOf(command);
       output.document({ data: done });
       const rows = done.map(({ column, resealed, unopened }) => [column, resealed, unopened]);
-      output.line(table(['WHAT', 'RESEALED', 'NOT OPENED'], rows));
+      output.line(table(['SECRETS', 'RE-ENCRYPTED', 'NOT DECRYPTED'], rows));
       const missing = new Set(done.flatMap(({ missingKeys }) => missingKeys));
       if (missing.size === 0) return;
       const names = [...missing].map((name) => `"${name}"`).join(', ');
-      throw new CliError(EXIT.failed, `Some does not open: give the keys ${names} as they were, too`);
+      throw new CliError(
+        EXIT.failed,
+        `Some secrets cannot be decrypted. Add the old keys ${names} to BATON_SEALING_KEYS`,
+      );
     });
   admin
     .command('after-restore')
-    .description('Bring database and Temporal together after one of them was restored or lost')
-    .option('--end-orphans', 'end runs that Temporal knows and the database does not')
+    .description('Reconcile the database and Temporal after one of them was restored or lost')
+    .option('--end-orphans', 'end runs that exist in Temporal but not in the database')
     .action(async (options: { endOrphans?: true }, command: Command) => {
       const endOrphans = options.endOrphans === true;
       const { afterRestore } = await import('../admin/after-restore.ts');
       const done = await inDatabase(() => afterRestore(ioOf(command).env, { endOrphans }));
       const output = outputOf(command);
       output.document(done);
-      output.line(`Groups of events taken up again: ${done.groups}`);
-      output.line(`Retries taken up again: ${done.retries}`);
-      const how = endOrphans ? 'ended' : 'left as they are';
-      output.line(`Runs that only Temporal knows, ${how}: ${done.orphans.length}`);
+      output.line(`Event groups resumed: ${done.groups}`);
+      output.line(`Retries resumed: ${done.retries}`);
+      const how = endOrphans ? 'ended' : 'not ended';
+      output.line(`Runs only in Temporal, ${how}: ${done.orphans.length}`);
       for (const id of done.orphans) output.line(`  ${id}`);
     });
   admin
     .command('setup')
-    .description('Make the first workspace, its project, its owner and an API key')
+    .description('Create the first workspace with a project, an owner and an API key')
     .requiredOption('--workspace <name>')
     .requiredOption('--project <name>')
-    .option('--project-key <KEY>', 'made from the name unless given')
-    .requiredOption('--email <address>', 'of the owner')
-    .option('--name <text>', 'of the owner')
-    .option('--password-stdin', "read the owner's password from stdin; one is made unless given")
+    .option('--project-key <KEY>', 'default: derived from the name')
+    .requiredOption('--email <address>', 'e-mail address of the owner')
+    .option('--name <text>', 'name of the owner')
+    .option('--password-stdin', "read the owner's password from stdin; default: generated")
     .action(async (options: SetupOptions, command: Command) => {
       const url = databaseUrl(command);
       const password = options.passwordStdin ? await readPassword(true, '', ioOf(command)) : undefined;
@@ -88,7 +91,7 @@ export function addAdminCommands(program: Command): void {
           ['Password', password === undefined ? made.admin_password : null],
         ]),
       );
-      output.line('\nKey and password are not shown again.');
+      output.line('\nThe key and the password are not shown again.');
     });
 }
 
@@ -121,12 +124,12 @@ async function inDatabase<T>(work: () => Promise<T>): Promise<T> {
     if (error.name === 'ConfigurationError') throw usageError(error.message);
     if (error.name === 'AlreadyInstalled') throw new CliError(EXIT.refused, error.message);
     const why = [codeOf(error), firstLineOf(error)].filter((part) => part !== '').join(': ');
-    throw new CliError(EXIT.unavailable, `${whatOf(error)} cannot be used (${why})`);
+    throw new CliError(EXIT.unavailable, `Cannot use ${whatOf(error)} (${why})`);
   }
 }
 
 function whatOf(error: Error): string {
-  return error.message.startsWith('Failed to connect before') ? 'Temporal' : 'The database of DATABASE_URL';
+  return error.message.startsWith('Failed to connect before') ? 'Temporal' : 'the database at DATABASE_URL';
 }
 
 function codeOf(error: Error): string {

@@ -36,10 +36,13 @@ export function addAgentCommands(program: Command): void {
   agents
     .command('check')
     .description(
-      "Try every agent of AGENTS_FILE from here: does its model answer, do its tools' servers start",
+      'Check that the model of every agent in AGENTS_FILE responds and that its tool servers start',
     )
-    .option('--file <path>', 'another catalogue than AGENTS_FILE says')
-    .addHelpText('after', '\nReads the same environment as a task worker. Each model is asked for one word.')
+    .option('--file <path>', 'use this file instead of AGENTS_FILE')
+    .addHelpText(
+      'after',
+      '\nReads the same environment as a task worker. Sends each model a one-word prompt.',
+    )
     .action(async ({ file }: { file?: string }, command: Command) => {
       const output = outputOf(command);
       const checks = await check({
@@ -50,7 +53,8 @@ export function addAgentCommands(program: Command): void {
       output.line(table(['AGENT', 'BACKEND', 'BY', 'ANSWERS', 'TOOLS'], checks.map(rowOf)));
       for (const line of checks.flatMap(faultsOf)) output.line(`\n${line}`);
       const failed = checks.filter(({ ok }) => !ok).length;
-      if (failed > 0) throw new CliError(EXIT.failed, `${failed} of ${checks.length} agents can not work`);
+      if (failed > 0)
+        throw new CliError(EXIT.failed, `${failed} of ${checks.length} agents failed the check`);
     });
 }
 

@@ -20,43 +20,43 @@ type ListOptions = Paging & {
 
 /** `baton delivery …` */
 export function addDeliveryCommands(program: Command): void {
-  const delivery = program.command('delivery').description('What webhooks were sent, and what came back');
+  const delivery = program.command('delivery').description('Show and retry webhook deliveries');
   addList(delivery);
   delivery
     .command('show <delivery-id>')
-    .description('Show a delivery with all its attempts, the last one in full')
-    .option('--attempt <n>', 'this one in full')
+    .description('Show a delivery, its attempts, and the last attempt in full')
+    .option('--attempt <n>', 'show this attempt in full')
     .action(async (id: string, { attempt }: { attempt?: string }, command: Command) => {
       const { api, output } = contextOf(command);
       const found = await api().call<DeliveryDetail>('GET', `/api/v1/deliveries/${idOf('delivery', id)}`);
       if (attempt !== undefined && !found.attempts.some(({ number }) => String(number) === attempt))
-        throw usageError(`There is no attempt ${attempt}`);
+        throw usageError(`No attempt ${attempt}`);
       output.document(found);
       output.line(describeDelivery(found, attempt === undefined ? undefined : Number(attempt)));
     });
   delivery
     .command('retry <delivery-id>')
-    .description('Make one more attempt, now or at a time')
-    .option('--at <time>', 'when: ISO 8601, or a span such as 30m or 2h; now unless given')
+    .description('Retry a delivery once, now or at a given time')
+    .option('--at <time>', 'ISO 8601 time or a duration such as 30m or 2h; default: now')
     .action(async (id: string, { at }: { at?: string }, command: Command) => {
       const when = at === undefined ? undefined : timeOf('--at', at, 'ahead');
       const { api, output } = contextOf(command);
       const path = `/api/v1/deliveries/${idOf('delivery', id)}/retry`;
       const answer = await api().call<Delivery>('POST', path, { body: { at: when } });
       output.document(answer);
-      output.line(`${id} is tried ${when === undefined ? 'now' : `at ${when}`}`);
+      output.line(`${id} will be retried ${when === undefined ? 'now' : `at ${when}`}`);
     });
   addRecover(delivery);
 }
 
 function addList(delivery: Command): void {
-  addPaging(delivery.command('list').description("List a webhook's deliveries, the newest first"))
-    .requiredOption('--webhook <id>', 'whose')
-    .option('--status <status...>', `only these: ${DELIVERY_STATUSES.join(', ')}`)
-    .option('--event <kind...>', 'only these')
-    .option('--text <words>', 'only those whose event holds these words')
-    .option('--since <time>', 'made then or later: ISO 8601, or a span such as 12h')
-    .option('--until <time>', 'made earlier')
+  addPaging(delivery.command('list').description("List a webhook's deliveries, newest first"))
+    .requiredOption('--webhook <id>', 'the webhook')
+    .option('--status <status...>', `only these statuses: ${DELIVERY_STATUSES.join(', ')}`)
+    .option('--event <kind...>', 'only these kinds')
+    .option('--text <words>', 'only events that contain these words')
+    .option('--since <time>', 'created at or after this time: ISO 8601 or a duration such as 12h')
+    .option('--until <time>', 'created before this time')
     .action(async (options: ListOptions, command: Command) => {
       const { webhook, status, event, text, since, until, limit, cursor } = options;
       const query = {
@@ -79,14 +79,14 @@ function addList(delivery: Command): void {
 function addRecover(delivery: Command): void {
   delivery
     .command('recover <webhook-id>')
-    .description('Send what was held or failed since a time, each from the start of its schedule')
+    .description('Resend held and failed deliveries since a time, each with a new retry schedule')
     .addOption(
       new Option(
         '--since <time>',
-        'made then or later: ISO 8601, or a span such as 12h',
+        'created at or after this time: ISO 8601 or a duration such as 12h',
       ).makeOptionMandatory(),
     )
-    .option('--status <status...>', `which: ${RECOVERABLE.join(', ')}; held and failed unless given`)
+    .option('--status <status...>', `${RECOVERABLE.join(', ')}; default: held and failed`)
     .action(async (id: string, options: { since: string; status?: string[] }, command: Command) => {
       const statuses = options.status?.flatMap((one) => one.split(','));
       const body = { since: timeOf('--since', options.since, 'ago'), statuses };
@@ -94,12 +94,12 @@ function addRecover(delivery: Command): void {
       const path = `/api/v1/webhooks/${idOf('webhook', id)}/recover`;
       const answer = await api().call<{ count: number }>('POST', path, { body });
       output.document(answer);
-      output.line(`${answer.count} ${answer.count === 1 ? 'delivery begins' : 'deliveries begin'} anew`);
+      output.line(`${answer.count} ${answer.count === 1 ? 'delivery' : 'deliveries'} queued`);
     });
 }
 
 /** Refuses what would become another path. */
 function idOf(what: string, id: string): string {
-  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is no ${what} id`);
+  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid ${what} id`);
   return id;
 }

@@ -5,20 +5,20 @@ import { ioOf } from '../io.ts';
 import { styled, table } from '../output.ts';
 import type { Accepted, Whole } from '../shapes.ts';
 
-const FILE_HELP = 'events from a file, `-` for stdin: a JSON array, or one event a line';
+const FILE_HELP = 'file with events, `-` for stdin: a JSON array or one event per line';
 
 /** `baton event send`, `baton event-types` */
 export function addEventCommands(program: Command): void {
   program
     .command('event')
-    .description('Tell of what happened in the workspace')
+    .description('Send workspace events and list their kinds')
     .command('send')
     .description('Send one event, or many from a file')
-    .option('--event <kind>', 'what happened, for example issue.created')
-    .option('--data <json>', 'its data; @PATH reads a file, - reads stdin')
-    .option('--sample', "the kind's sample as its data")
-    .option('--id <id>', 'makes a repeat harmless; made by the service unless given')
-    .option('--timestamp <time>', 'when it happened (ISO 8601); now unless given')
+    .option('--event <kind>', 'event kind, for example issue.created')
+    .option('--data <json>', 'event data; @PATH reads a file, - reads stdin')
+    .option('--sample', "use the kind's sample data")
+    .option('--id <id>', 'event id, makes a repeat safe; default: generated')
+    .option('--timestamp <time>', 'when it happened (ISO 8601); default: now')
     .option('--file <path>', FILE_HELP)
     .action(async (options: SendOptions, command: Command) => {
       const { api, output } = contextOf(command);
@@ -26,12 +26,12 @@ export function addEventCommands(program: Command): void {
       const answer = await api().call<Accepted | Whole<Accepted>>('POST', '/api/v1/events', { text });
       output.document(answer);
       for (const { id, duplicate } of 'data' in answer ? answer.data : [answer]) {
-        output.line(`${id} ${duplicate ? 'was sent before' : 'accepted'}`);
+        output.line(`${id} ${duplicate ? 'already sent' : 'accepted'}`);
       }
     });
   program
     .command('event-types')
-    .description('List the kinds of events, or show one with its schema and a sample')
+    .description('List event kinds, or show one with its schema and a sample')
     .argument('[kind]', 'for example issue.created')
     .action(async (kind: string | undefined, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
@@ -44,7 +44,7 @@ export function addEventCommands(program: Command): void {
       const type = await eventTypeOf(api(), kind);
       output.document(type);
       output.line(`${styled('bold', type.event)}  ${type.description}`);
-      output.line(`\nA sample of what a webhook receives\n${JSON.stringify(type.sample, null, 2)}`);
-      output.line(`\nIts schema\n${JSON.stringify(type.schema, null, 2)}`);
+      output.line(`\nSample payload\n${JSON.stringify(type.sample, null, 2)}`);
+      output.line(`\nSchema\n${JSON.stringify(type.schema, null, 2)}`);
     });
 }

@@ -12,19 +12,19 @@ type Invitation = { id: string; email: string; role: string; status: string; exp
 type NewInvitation = Invitation & { url: string; mail: 'sent' | 'failed' | 'pending' | 'off' };
 
 const MAIL_WORDS: Record<NewInvitation['mail'], string> = {
-  sent: 'is on its way',
-  failed: 'could not be sent: pass the link on yourself',
-  pending: 'takes its time: pass the link on yourself',
-  off: 'is not set up: pass the link on yourself',
+  sent: 'sent',
+  failed: 'failed: send the link yourself',
+  pending: 'pending: send the link yourself',
+  off: 'not configured: send the link yourself',
 };
 
 /** `baton member invite`, `invitations` and `uninvite`. */
 export function addInvitationCommands(member: Command): void {
   member
     .command('invite')
-    .description('Invite somebody by a link that works once (admins)')
+    .description('Invite a person with a link that works once (admins)')
     .requiredOption('--email <address>')
-    .addOption(new Option('--role <role>', 'your own at most').choices(ROLES).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'up to your own role').choices(ROLES).makeOptionMandatory())
     .action(async ({ email, role }: { email: string; role: string }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const api = await apiForPeople();
@@ -41,8 +41,8 @@ export function addInvitationCommands(member: Command): void {
         ]),
       );
     });
-  addPaging(member.command('invitations').description('List invitations, the newest first (admins)'))
-    .addOption(new Option('--status <status...>', 'only these').choices(INVITATION_STATUSES))
+  addPaging(member.command('invitations').description('List invitations, newest first (admins)'))
+    .addOption(new Option('--status <status...>', 'only these statuses').choices(INVITATION_STATUSES))
     .action(async (options: Paging & { status?: string[] }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const api = await apiForPeople();
@@ -59,11 +59,11 @@ export function addInvitationCommands(member: Command): void {
     });
   member
     .command('uninvite <invitation-id>')
-    .description('Take an invitation back (admins)')
+    .description('Revoke an invitation (admins)')
     .action(async (id: string, _options: object, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       await (await apiForPeople()).call('DELETE', `${INVITATIONS}/${encodeURIComponent(id)}`);
       output.document({ id, revoked: true });
-      output.line(`${id} is revoked`);
+      output.line(`${id} revoked`);
     });
 }

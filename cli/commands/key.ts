@@ -24,14 +24,14 @@ type NewKey = Key & { key: string };
 
 /** `baton key …`, for admins. */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('Make and revoke API keys (admins)');
+  const key = program.command('key').description('Create and revoke API keys (admins)');
   key
     .command('create')
-    .description('Make a key; it is shown this once')
-    .requiredOption('--name <text>', 'what it is for')
-    .option('--project <id>', 'the only one there is unless given')
-    .addOption(new Option('--scope <scope...>', 'what it may do').choices(SCOPES))
-    .option('--expires-at <time>', 'when it ends (ISO 8601); never unless given')
+    .description('Create a key and show it once')
+    .requiredOption('--name <text>', 'name of the key')
+    .option('--project <id>', 'project; default: the only project')
+    .addOption(new Option('--scope <scope...>', 'permissions of the key').choices(SCOPES))
+    .option('--expires-at <time>', 'expiration (ISO 8601); default: never')
     .action(
       async (options: { name: string; project?: string; scope?: string[]; expiresAt?: string }, command) => {
         const { apiForPeople, output } = contextOf(command);
@@ -43,8 +43,8 @@ export function addKeyCommands(program: Command): void {
         output.line(describeNew(made));
       },
     );
-  addPaging(key.command('list').description('List keys, the newest first'))
-    .option('--project <id>', 'only this one')
+  addPaging(key.command('list').description('List keys, newest first'))
+    .option('--project <id>', 'only keys of this project')
     .action(async (options: Paging & { project?: string }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const { limit, cursor, project: project_id } = options;
@@ -56,17 +56,17 @@ export function addKeyCommands(program: Command): void {
     });
   key
     .command('revoke <key-id>')
-    .description('Revoke a key at once')
+    .description('Revoke a key immediately')
     .action(async (id: string, _options: object, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       await (await apiForPeople()).call('DELETE', `${KEYS}/${encodeURIComponent(id)}`);
       output.document({ id, revoked: true });
-      output.line(`${id} is revoked`);
+      output.line(`${id} revoked`);
     });
   key
     .command('rotate <key-id>')
-    .description('Make a new key in the place of one')
-    .option('--overlap-hours <n>', 'how long the old one stays good, 24 unless given')
+    .description('Replace a key with a new one')
+    .option('--overlap-hours <n>', 'hours until the old key stops working; default: 24')
     .action(async (id: string, options: { overlapHours?: string }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const body = options.overlapHours === undefined ? {} : { overlap_hours: hoursOf(options.overlapHours) };
@@ -79,14 +79,14 @@ export function addKeyCommands(program: Command): void {
 
 function hoursOf(text: string): number {
   const hours = Number(text);
-  if (text.trim() === '' || !Number.isFinite(hours)) throw usageError('--overlap-hours takes a number');
+  if (text.trim() === '' || !Number.isFinite(hours)) throw usageError('--overlap-hours must be a number');
   return hours;
 }
 
 function describeNew(key: NewKey): string {
   return fields([
     ['Key', key.key],
-    ['', 'It is not shown again.'],
+    ['', 'The key is not shown again.'],
     ['Id', key.id],
     ['Name', key.name],
     ['Project', key.project_id],
@@ -106,5 +106,5 @@ function describeList(keys: readonly Key[]): string {
     key.revoked_at ?? key.expires_at,
     key.revoked_at === null ? '' : 'revoked',
   ]);
-  return table(['KEY', 'PREFIX', 'NAME', 'SCOPES', 'LAST USED', 'ENDS', ''], rows);
+  return table(['KEY', 'PREFIX', 'NAME', 'SCOPES', 'LAST USED', 'EXPIRES', ''], rows);
 }

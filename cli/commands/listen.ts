@@ -21,19 +21,19 @@ const LISTENERS = '/api/v1/listeners';
 const RECORDED_MS = 1_000;
 const LOOKS = 30;
 const HELP = `
-The address may be written as 4000, localhost:4000/hook or https://localhost:8443/.
-Filters are written as for \`baton webhook create\`.
-Ctrl-C ends the webhook, and so does a minute without this command.`;
+The address can be 4000, localhost:4000/hook or https://localhost:8443/.
+Filters are written as in \`baton webhook create\`.
+The webhook is deleted on Ctrl-C, or one minute after this command stops.`;
 
 /** `baton listen` */
 export function addListenCommand(program: Command): void {
   program
     .command('listen')
-    .description('Have events sent to an address of this machine, for as long as the command runs')
-    .requiredOption('--forward <address>', 'where they are posted; the service need not reach it')
-    .option('--events <kinds>', 'which kinds, parted by commas, for example issue.*,sprint.started', 'all')
+    .description('Forward events to a local address while the command runs')
+    .requiredOption('--forward <address>', 'where to forward events; the service does not need to reach it')
+    .option('--events <kinds>', 'event kinds separated by commas, for example issue.*,sprint.started', 'all')
     .addOption(new Option('--filter <filter...>', '[KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE'))
-    .option('--name <text>', 'how lists name the webhook')
+    .option('--name <text>', 'name of the webhook')
     .addHelpText('after', HELP)
     .action(async (options: Options, command: Command) => {
       const address = forwardAddress(options.forward);
@@ -85,15 +85,15 @@ async function forwardAll(api: Api, output: Output, forwarding: Forwarding): Pro
       signal,
       onListening() {
         if (!isLost) output.jsonLine({ type: 'ready', webhook, secret });
-        output.line(isLost ? 'Listening again' : `Ready: forwarding to ${address} (Ctrl-C ends)`);
+        output.line(isLost ? 'Listening again' : `Ready: forwarding to ${address} (Ctrl-C to stop)`);
         isLost = false;
       },
       onLost(reason) {
-        if (!isLost) output.note(`${reason}; trying again`);
+        if (!isLost) output.note(`${reason}; retrying`);
         isLost = true;
       },
       onRequest: forwarder.forward,
-      onLate: ({ delivery_id: id }) => output.note(`The answer to ${id} came too late`),
+      onLate: ({ delivery_id: id }) => output.note(`The response to ${id} came too late`),
     });
   } finally {
     await forwarder.close();
@@ -126,7 +126,7 @@ function createDisablingWatch(api: Api, output: Output, id: string): (succeeded:
     if (status !== 'disabled') return lookSoon(looksLeft - 1);
     failures = 0;
     output.note(
-      `${FAILURES_TO_DISABLE} failures in a row have disabled the webhook; \`baton webhook edit ${id} --active\` enables it`,
+      `${FAILURES_TO_DISABLE} failures in a row disabled the webhook. Enable it with \`baton webhook edit ${id} --active\``,
     );
   };
   /** Later, when the last answer has arrived and is recorded. */
@@ -143,10 +143,11 @@ function createDisablingWatch(api: Api, output: Output, id: string): (succeeded:
 async function remove(api: Api, output: Output, id: string): Promise<void> {
   try {
     await api.call('DELETE', `/api/v1/webhooks/${id}`);
-    output.line('The webhook is deleted');
+    output.line('Webhook deleted');
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     // Where it is refused, it was deleted by somebody else.
-    if (error.exitCode === EXIT.unavailable) output.note(`${error.message}; the webhook goes by itself soon`);
+    if (error.exitCode === EXIT.unavailable)
+      output.note(`${error.message}; the service will delete the webhook soon`);
   }
 }

@@ -15,14 +15,14 @@ type CreateOptions = { email: string; name?: string; role: string; passwordStdin
 
 /** `baton member …` */
 export function addMemberCommands(program: Command): void {
-  const member = program.command('member').description('People of the workspace and their roles');
+  const member = program.command('member').description('Manage members and their roles');
   member
     .command('create')
-    .description('Add a member (admins); a password is made and shown once unless one is given')
+    .description('Add a member (admins). Without --password-stdin, a password is generated and shown once')
     .requiredOption('--email <address>')
     .option('--name <text>')
     .addOption(new Option('--role <role>').choices(ROLES).makeOptionMandatory())
-    .option('--password-stdin', 'read the first password from stdin')
+    .option('--password-stdin', 'read the initial password from stdin')
     .action(async ({ email, name, role, passwordStdin }: CreateOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const password = passwordStdin ? await readPassword(true, '', ioOf(command)) : undefined;
@@ -35,11 +35,11 @@ export function addMemberCommands(program: Command): void {
           ['Member', made.id],
           ['E-mail', made.email],
           ['Role', made.role],
-          ['First password', made.initial_password],
+          ['Initial password', made.initial_password],
         ]),
       );
     });
-  addPaging(member.command('list').description('List members, the newest first')).action(
+  addPaging(member.command('list').description('List members, newest first')).action(
     async (options: Paging, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const page = await (await apiForPeople()).call<Page<Member>>('GET', MEMBERS, { query: { ...options } });
@@ -62,7 +62,7 @@ export function addMemberCommands(program: Command): void {
       const { apiForPeople, output } = contextOf(command);
       await (await apiForPeople()).call('DELETE', `${MEMBERS}/${encodeURIComponent(id)}`);
       output.document({ id, removed: true });
-      output.line(`${id} is removed`);
+      output.line(`${id} removed`);
     });
   member
     .command('set-role <member-id>')
@@ -73,6 +73,6 @@ export function addMemberCommands(program: Command): void {
       const path = `${MEMBERS}/${encodeURIComponent(id)}`;
       const changed = await (await apiForPeople()).call<Member>('PATCH', path, { body: { role } });
       output.document(changed);
-      output.line(`${changed.email} is ${changed.role}`);
+      output.line(`${changed.email} is now ${changed.role}`);
     });
 }

@@ -7,7 +7,7 @@ export type Paging = { limit?: string; cursor?: string };
 export function addPaging(command: Command): Command {
   return command
     .option('--limit <n>', 'rows, 1 to 200')
-    .option('--cursor <cursor>', 'next_cursor of the page before');
+    .option('--cursor <cursor>', 'next_cursor of the previous page');
 }
 
 /** How to get the next page, below a list; empty on the last one. */

@@ -10,12 +10,12 @@ type Project = { id: string; key: string; name: string; created_at: string };
 
 /** `baton project …` */
 export function addProjectCommands(program: Command): void {
-  const project = program.command('project').description('Make and list projects');
+  const project = program.command('project').description('Create and list projects');
   project
     .command('create')
-    .description('Make a project (admins)')
-    .requiredOption('--name <text>', 'its name')
-    .option('--key <KEY>', 'short key in capitals, made from the name unless given')
+    .description('Create a project (admins)')
+    .requiredOption('--name <text>', 'name of the project')
+    .option('--key <KEY>', 'short key in capitals; default: derived from the name')
     .action(async (options: { name: string; key?: string }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const made = await (await apiForPeople()).call<Project>('POST', PROJECTS, { body: options });
@@ -28,7 +28,7 @@ export function addProjectCommands(program: Command): void {
         ]),
       );
     });
-  addPaging(project.command('list').description('List projects, the newest first')).action(
+  addPaging(project.command('list').description('List projects, newest first')).action(
     async (options: Paging, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const page = await (await apiForPeople()).call<Page<Project>>('GET', PROJECTS, {
@@ -37,7 +37,7 @@ export function addProjectCommands(program: Command): void {
       output.document(page);
       const rows = page.data.map(({ id, key, name, created_at }) => [id, key, name, created_at]);
       output.line(
-        (rows.length === 0 ? 'No projects' : table(['PROJECT', 'KEY', 'NAME', 'SINCE'], rows)) +
+        (rows.length === 0 ? 'No projects' : table(['PROJECT', 'KEY', 'NAME', 'CREATED'], rows)) +
           moreLine(page),
       );
     },

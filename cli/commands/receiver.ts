@@ -20,17 +20,15 @@ const LOCAL_KEY = join(CHECKOUT, '.local', 'tls', 'localhost-key.pem');
 export function addReceiverCommand(program: Command): void {
   program
     .command('receiver')
-    .description(
-      'Receive task callbacks and webhook deliveries over HTTPS, check their signatures and print them',
-    )
-    .option('--port <n>', 'where to listen, 0 for a free one', '8443')
-    .option('--host <address>', 'where to listen', '127.0.0.1')
-    .option('--cert <path>', "certificate chain, PEM; this checkout's own for localhost unless given")
-    .option('--key <path>', 'its key, PEM')
-    .option('--http', 'speak plain HTTP, behind something that speaks HTTPS')
+    .description('Receive callbacks and deliveries over HTTPS, verify their signatures and print them')
+    .option('--port <n>', 'port to listen on, 0 for any free port', '8443')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--cert <path>', "certificate chain (PEM); default: this checkout's certificate for localhost")
+    .option('--key <path>', 'private key of the certificate (PEM)')
+    .option('--http', 'use plain HTTP, behind a proxy that terminates HTTPS')
     .option(
       '--secret <secret...>',
-      'secrets of webhooks (also BATON_WEBHOOK_SECRET) and callbacks; tasks submitted here with `baton` are known',
+      'secrets of webhooks (or BATON_WEBHOOK_SECRET) and callbacks; secrets of tasks submitted here with `baton` are known',
     )
     .action(async (options: Options, command: Command) => {
       const output = outputOf(command);
@@ -46,7 +44,7 @@ export function addReceiverCommand(program: Command): void {
           output.jsonLine(callback);
         },
       }).catch((error: unknown) => Promise.reject(cannotStart(error, options)));
-      output.note(`Receiving callbacks and deliveries at ${receiver.url}/ (Ctrl-C ends)`);
+      output.note(`Receiving callbacks and deliveries at ${receiver.url}/ (Ctrl-C to stop)`);
       const ended = io.abortedBy(['SIGTERM']);
       if (!ended.aborted) await once(ended, 'abort');
       await receiver.close();
@@ -63,10 +61,10 @@ async function secretFor(executionId: string, { env }: Io): Promise<string | und
 }
 
 function certificateOf({ cert, key }: Options): { cert: string; key: string } {
-  if ((cert === undefined) !== (key === undefined)) throw usageError('Give --cert and --key together');
+  if ((cert === undefined) !== (key === undefined)) throw usageError('Use --cert and --key together');
   const paths = { cert: cert ?? LOCAL_CERT, key: key ?? LOCAL_KEY };
   if (cert === undefined && !existsSync(paths.cert)) {
-    throw usageError('There is no certificate: give --cert and --key, or --http, or run `npm start` once');
+    throw usageError('No certificate. Use --cert and --key, or --http, or run `npm start` once');
   }
   return { cert: pemIn(paths.cert), key: pemIn(paths.key) };
 }
@@ -75,25 +73,25 @@ function pemIn(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw usageError(`${path} cannot be read`);
+    throw usageError(`Cannot read ${path}`);
   }
 }
 
 function portOf(text: string): number {
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw usageError('--port takes a number up to 65535');
+  if (!/^\d+$/.test(text) || port > 65_535) throw usageError('--port must be a number up to 65535');
   return port;
 }
 
 function cannotStart(error: unknown, { host, port }: Options): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE')
-    return new CliError(EXIT.usage, `Port ${port} is taken; choose another with --port`);
+    return new CliError(EXIT.usage, `Port ${port} is already in use. Choose another with --port`);
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return new CliError(EXIT.usage, `Cannot listen at ${host}:${port} (${code})`);
+    return new CliError(EXIT.usage, `Cannot listen on ${host}:${port} (${code})`);
   }
   if (typeof code === 'string' && code.startsWith('ERR_OSSL')) {
-    return new CliError(EXIT.usage, 'The certificate or its key cannot be used');
+    return new CliError(EXIT.usage, 'The certificate or its key is not valid');
   }
   return error;
 }

@@ -22,8 +22,8 @@ type Session = {
 
 /** `baton session …` and `baton password`, for who has signed in with `baton login`. */
 export function addSessionCommands(program: Command): void {
-  const session = program.command('session').description('Where you are signed in');
-  addPaging(session.command('list').description('List your sessions, the newest first')).action(
+  const session = program.command('session').description('List and end your sessions');
+  addPaging(session.command('list').description('List your sessions, newest first')).action(
     async (options: Paging, command: Command) => {
       const { output, api } = signedIn(command);
       const page = await api.call<Page<Session>>('GET', SESSIONS, { query: { ...options } });
@@ -44,21 +44,21 @@ export function addSessionCommands(program: Command): void {
       const { output, api } = signedIn(command);
       await api.call('DELETE', `${SESSIONS}/${encodeURIComponent(id)}`);
       output.document({ id, ended: true });
-      output.line(`${id} has ended`);
+      output.line(`${id} ended`);
     });
   session
     .command('end-others')
-    .description('End all your sessions but this one')
+    .description('End all your other sessions')
     .action(async (_options: object, command: Command) => {
       const { output, api } = signedIn(command);
       const { ended } = await api.call<{ ended: number }>('DELETE', SESSIONS);
       output.document({ ended });
-      output.line(ended === 1 ? '1 session has ended' : `${ended} sessions have ended`);
+      output.line(ended === 1 ? '1 session ended' : `${ended} sessions ended`);
     });
   program
     .command('password')
-    .description('Change your password; your other sessions end')
-    .option('--password-stdin', 'read the present and the new password from stdin, a line each')
+    .description('Change your password and end your other sessions')
+    .option('--password-stdin', 'read the current and the new password from stdin, one per line')
     .action(changePassword);
 }
 
@@ -71,7 +71,7 @@ async function changePassword(options: { passwordStdin?: true }, command: Comman
   const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
   keepSession(sessionsPath(env), baseUrl, { cookie, email });
   output.document({ email, changed: true });
-  output.line(`The password of ${email} is changed; all other sessions have ended`);
+  output.line(`Password of ${email} changed. All other sessions ended`);
 }
 
 async function passwords(fromStdin: boolean | undefined, io: Io): Promise<[string, string]> {
@@ -80,10 +80,10 @@ async function passwords(fromStdin: boolean | undefined, io: Io): Promise<[strin
     return [current, wanted];
   }
   const instead = '--password-stdin';
-  const current = await ask(io, 'Present password: ', { secret: true, instead });
+  const current = await ask(io, 'Current password: ', { secret: true, instead });
   const wanted = await ask(io, 'New password: ', { secret: true, instead });
   if ((await ask(io, 'New password again: ', { secret: true, instead })) === wanted) return [current, wanted];
-  throw usageError('The two new passwords differ');
+  throw usageError('The new passwords do not match');
 }
 
 /** The service as who has signed in here; keys and the admin of a checkout have no sessions to look after. */
@@ -92,7 +92,7 @@ function signedIn(
 ): Omit<Context, 'api'> & { api: ReturnType<typeof createApi>; email: string } {
   const context = contextOf(command, { quiet: true });
   const kept = keptSession(sessionsPath(context.env), context.baseUrl);
-  if (kept === null) throw usageError('Sign in with `baton login` first');
+  if (kept === null) throw usageError('Not signed in. Run `baton login` first');
   const api = createApi(context.baseUrl, { kind: 'session', cookie: kept.cookie });
   return { ...context, api, email: kept.email };
 }

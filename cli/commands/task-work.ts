@@ -13,9 +13,9 @@ type CallOptions = { kind?: string; limit?: string; cursor?: string };
 export function addWorkCommands(task: Command): void {
   task
     .command('artifacts <execution-id>')
-    .description('Show the documents that the agents have left behind, or download one')
-    .option('--download <name>', 'this one, into a file of the same name')
-    .option('--output <path>', 'where to write it, `-` for stdout')
+    .description('List the documents of a run, or download one')
+    .option('--download <name>', 'download this document into a file with the same name')
+    .option('--output <path>', 'write the document to this path, `-` for stdout')
     .action(async (id: string, options: { download?: string; output?: string }, command: Command) => {
       const { api, output } = contextOf(command);
       const path = `${taskPath(id)}/artifacts`;
@@ -40,10 +40,10 @@ export function addWorkCommands(task: Command): void {
     });
   task
     .command('calls <execution-id>')
-    .description('Show the calls of models and tools')
-    .option('--kind <kind>', 'only these: model or tool')
+    .description('List model and tool calls')
+    .option('--kind <kind>', 'only model or tool calls')
     .option('--limit <n>', 'rows, 1 to 200')
-    .option('--cursor <cursor>', 'next_cursor of the page before')
+    .option('--cursor <cursor>', 'next_cursor of the previous page')
     .action(async (id: string, { kind, limit, cursor }: CallOptions, command: Command) => {
       const { api, output } = contextOf(command);
       const query = { kind, limit, cursor };
@@ -60,7 +60,7 @@ async function write(path: string, bytes: Buffer): Promise<void> {
     await writeFile(path, bytes, { flag: 'wx' });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError(EXIT.usage, code === 'EEXIST' ? `${path} is there already` : message);
+    throw new CliError(EXIT.usage, code === 'EEXIST' ? `${path} already exists` : message);
   }
 }
 

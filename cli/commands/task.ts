@@ -31,16 +31,16 @@ function addSubmit(task: Command): void {
   task
     .command('submit')
     .description('Submit a task')
-    .requiredOption('--title <text>', 'short name')
-    .option('--project <id>', "the project; the credential's own unless given")
-    .addOption(new Option('--type <type>', 'selects the team of agents').choices(TASK_TYPES))
-    .option('--description <text>', 'the full prompt for the agents')
-    .option('--description-file <path>', 'the same from a file, `-` for stdin')
-    .option('--callback-url <url>', 'https address that the signed result is sent to')
-    .option('--metadata <json>', 'a JSON object that is passed through')
-    .option('--idempotency-key <key>', 'makes a repeat of this command harmless')
-    .addOption(new Option('--wait', 'wait until the run has ended, then show it').conflicts('watch'))
-    .option('--watch', 'show the run live until it has ended')
+    .requiredOption('--title <text>', 'short title')
+    .option('--project <id>', "project; default: the credential's project")
+    .addOption(new Option('--type <type>', 'type, selects the team of agents').choices(TASK_TYPES))
+    .option('--description <text>', 'full prompt for the agents')
+    .option('--description-file <path>', 'read the description from a file, `-` for stdin')
+    .option('--callback-url <url>', 'https address for the signed result')
+    .option('--metadata <json>', 'JSON object that is passed through')
+    .option('--idempotency-key <key>', 'makes repeating this command safe')
+    .addOption(new Option('--wait', 'wait until the run ends, then show it').conflicts('watch'))
+    .option('--watch', 'show the run live until it ends')
     .action(async (options: SubmitOptions, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
@@ -53,11 +53,11 @@ function addSubmit(task: Command): void {
 function addRerun(task: Command): void {
   task
     .command('rerun <execution-id>')
-    .description('Run an ended task again; what was finished before is kept')
-    .option('--from-step <name>', 'the first step to do again; the first not completed unless given')
-    .option('--idempotency-key <key>', 'makes a repeat of this command harmless')
-    .addOption(new Option('--wait', 'wait until the run has ended, then show it').conflicts('watch'))
-    .option('--watch', 'show the run live until it has ended')
+    .description('Rerun an ended task and keep its completed steps')
+    .option('--from-step <name>', 'first step to run again; default: the first incomplete step')
+    .option('--idempotency-key <key>', 'makes repeating this command safe')
+    .addOption(new Option('--wait', 'wait until the run ends, then show it').conflicts('watch'))
+    .option('--watch', 'show the run live until it ends')
     .action(async (id: string, options: RerunOptions, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
@@ -85,7 +85,7 @@ async function submit(api: Api, options: SubmitOptions, io: Io): Promise<Submitt
 
 function keepSecret({ env, output }: Context, { execution_id, callback_secret }: Submitted): void {
   keepCallbackSecret(env, execution_id, callback_secret);
-  output.note('The callback secret is kept, so that `baton receiver` can check the callback');
+  output.note('Stored the callback secret, so that `baton receiver` can verify the callback');
 }
 
 /** Returns the exit code. */
@@ -134,15 +134,15 @@ function addReading(task: Command): void {
     });
   task
     .command('list')
-    .description('List runs, the newest first')
-    .addOption(new Option('--state <state...>', 'only these').choices(TASK_STATES))
-    .addOption(new Option('--type <type...>', 'only these').choices(TASK_TYPES))
-    .option('--created-after <time>', 'submitted then or later (ISO 8601)')
-    .option('--created-before <time>', 'submitted earlier (ISO 8601)')
-    .option('--metadata <name=value...>', 'only runs with this in their metadata')
-    .option('--project <id>', 'only this one')
+    .description('List runs, newest first')
+    .addOption(new Option('--state <state...>', 'only these states').choices(TASK_STATES))
+    .addOption(new Option('--type <type...>', 'only these types').choices(TASK_TYPES))
+    .option('--created-after <time>', 'submitted at or after this time (ISO 8601)')
+    .option('--created-before <time>', 'submitted before this time (ISO 8601)')
+    .option('--metadata <name=value...>', 'only runs with this metadata')
+    .option('--project <id>', 'only runs of this project')
     .option('--limit <n>', 'rows, 1 to 200')
-    .option('--cursor <cursor>', 'next_cursor of the page before')
+    .option('--cursor <cursor>', 'next_cursor of the previous page')
     .action(async (options: ListOptions, command: Command) => {
       const { api, output } = contextOf(command);
       const page = await api().call<Page<Listed>>('GET', TASKS, { query: listQuery(options) });
@@ -153,7 +153,7 @@ function addReading(task: Command): void {
   task
     .command('watch <execution-id>')
     .description('Follow a run to its end')
-    .option('--after <seq>', 'leave out the events up to this one', '0')
+    .option('--after <seq>', 'only events after this seq', '0')
     .action(async (id: string, { after }: { after: string }, command: Command) => {
       const { api, output } = contextOf(command);
       taskPath(id);
@@ -161,8 +161,8 @@ function addReading(task: Command): void {
     });
   task
     .command('events <execution-id>')
-    .description('Show what has happened in a run so far')
-    .option('--after <seq>', 'leave out the events up to this one', '0')
+    .description('List the events of a run')
+    .option('--after <seq>', 'only events after this seq', '0')
     .action(async (id: string, { after }: { after: string }, command: Command) => {
       const { api, output } = contextOf(command);
       const query = { after: seqOf(after) };
@@ -174,7 +174,7 @@ function addReading(task: Command): void {
     });
   task
     .command('callbacks <execution-id>')
-    .description('Show every attempt to deliver the result')
+    .description('List the attempts to send the callback')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
       const list = await api().call<Whole<CallbackAttempt>>('GET', `${taskPath(id)}/callbacks`);
@@ -201,7 +201,8 @@ function describeCallbacks(attempts: readonly CallbackAttempt[]): string {
 function listQuery(options: ListOptions): Record<string, string | string[] | undefined> {
   const metadata = (options.metadata ?? []).map((pair): [string, string] => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
-    if (name === undefined || value === undefined) throw usageError(`--metadata "${pair}" is not name=value`);
+    if (name === undefined || value === undefined)
+      throw usageError(`--metadata "${pair}" must be name=value`);
     return [`metadata.${name}`, value];
   });
   return {
@@ -218,15 +219,15 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
 
 function addSteering(task: Command): void {
   const wishes = [
-    ['pause', 'Let nothing new start until it is continued'],
+    ['pause', 'Pause a run: no new step starts until it is continued'],
     ['continue', 'Continue a paused run'],
-    ['cancel', 'Stop a run'],
+    ['cancel', 'Cancel a run'],
   ] as const;
   for (const [wish, description] of wishes) {
     task
       .command(`${wish} <execution-id>`)
       .description(description)
-      .option('--reason <text>', 'for people to read')
+      .option('--reason <text>', 'reason, shown to people')
       .action(async (id: string, options: { reason?: string }, command: Command) => {
         const { api, output } = contextOf(command);
         const run = await api().call<Detail>('POST', `${taskPath(id)}/${wish}`, { body: options });
@@ -236,16 +237,16 @@ function addSteering(task: Command): void {
   }
   task
     .command('delete <execution-id>')
-    .description("Erase an ended run's data")
+    .description('Erase the data of an ended run')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
       await api().call('DELETE', taskPath(id));
       output.document({ execution_id: id, deleted: true });
-      output.line(`${id} is erased`);
+      output.line(`${id} erased`);
     });
 }
 
 function seqOf(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw usageError('--after takes a whole number');
+  if (!/^\d{1,9}$/.test(text)) throw usageError('--after must be a whole number');
   return Number(text);
 }

@@ -29,7 +29,7 @@ type SecretOptions = { secret: boolean; secretFile?: string };
 
 /** `baton webhook …` */
 export function addWebhookCommands(program: Command): void {
-  const webhook = program.command('webhook').description('Addresses that events are sent to');
+  const webhook = program.command('webhook').description('Manage webhooks');
   addCreate(webhook);
   addReading(webhook);
   addEdit(webhook);
@@ -38,29 +38,29 @@ export function addWebhookCommands(program: Command): void {
   addRotateSecret(webhook);
   webhook
     .command('delete <webhook-id>')
-    .description('Delete a webhook; what it has not sent yet is cancelled')
+    .description('Delete a webhook and cancel its pending deliveries')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
       await api().call('DELETE', pathOf(id));
       output.document({ id, deleted: true });
-      output.line(`${id} is deleted`);
+      output.line(`${id} deleted`);
     });
 }
 
 function addCreate(webhook: Command): void {
   const create = webhook
     .command('create')
-    .description('Make a webhook; unless told otherwise with a secret, which is shown this once')
-    .requiredOption('--name <text>', 'what it is for')
-    .requiredOption('--to <address>', 'https or http address that events are sent to')
-    .option('--secret-file <path>', 'a secret of your own, - for stdin')
-    .option('--no-secret', 'without a secret: deliveries are not signed')
+    .description('Create a webhook with a generated secret, which is shown once')
+    .requiredOption('--name <text>', 'name of the webhook')
+    .requiredOption('--to <address>', 'https or http address of the endpoint')
+    .option('--secret-file <path>', 'use the secret in this file, - for stdin')
+    .option('--no-secret', 'create without a secret: deliveries are not signed')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
-    .option('--standard-webhooks', 'send the headers of Standard Webhooks, too')
-    .option('--inactive', 'send nothing yet');
+    .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
+    .option('--inactive', 'create the webhook inactive');
   addEventOptions(create).action(async (options: ChangeOptions & SecretOptions, command: Command) => {
     const events = await subscriptionsOf(options, ioOf(command));
-    if (events === undefined) throw usageError('Say what is sent, with --event or --events');
+    if (events === undefined) throw usageError('Use --event or --events to choose what to send');
     const { secret, madeHere } = await newSecret(options, ioOf(command));
     const { api, output } = contextOf(command);
     const body = { ...membersOf(options), events, secret };
@@ -73,8 +73,10 @@ function addCreate(webhook: Command): void {
 }
 
 function addReading(webhook: Command): void {
-  addPaging(webhook.command('list').description('List webhooks with their last 24 hours, the newest first'))
-    .option('--no-stats', 'leave the figures out')
+  addPaging(
+    webhook.command('list').description('List webhooks with statistics of the last 24 hours, newest first'),
+  )
+    .option('--no-stats', 'omit the statistics')
     .action(async (options: Paging & { stats: boolean }, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
@@ -87,7 +89,7 @@ function addReading(webhook: Command): void {
     });
   webhook
     .command('show <webhook-id>')
-    .description('Show a webhook with its last 24 hours')
+    .description('Show a webhook with statistics of the last 24 hours')
     .action(async (id: string, _options: object, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
@@ -115,16 +117,16 @@ async function figuresOf(api: Api, webhooks: readonly Webhook[]): Promise<(Stats
 function addEdit(webhook: Command): void {
   const edit = webhook
     .command('edit <webhook-id>')
-    .description('Change a webhook; it holds from the next attempt on')
-    .option('--name <text>', 'what it is for')
-    .option('--to <address>', 'where events are sent')
+    .description('Change a webhook, effective from the next attempt')
+    .option('--name <text>', 'name of the webhook')
+    .option('--to <address>', 'address of the endpoint')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
     .option('--no-include-secret-header')
-    .option('--standard-webhooks', 'send the headers of Standard Webhooks, too')
+    .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
     .option('--no-standard-webhooks')
-    .option('--no-secret', 'remove the secret: deliveries are not signed any more')
-    .option('--active', 'switch it on; also after it was disabled by failures')
-    .option('--inactive', 'switch it off: events are skipped');
+    .option('--no-secret', 'remove the secret: deliveries are no longer signed')
+    .option('--active', 'activate the webhook, also after failures disabled it')
+    .option('--inactive', 'deactivate the webhook: events are skipped');
   addEventOptions(edit).action(
     async (id: string, options: ChangeOptions & SecretOptions, command: Command) => {
       const body = {
@@ -132,7 +134,8 @@ function addEdit(webhook: Command): void {
         events: await subscriptionsOf(options, ioOf(command)),
         ...(options.secret ? {} : { secret: null }),
       };
-      if (Object.values(body).every((value) => value === undefined)) throw usageError('Say what to change');
+      if (Object.values(body).every((value) => value === undefined))
+        throw usageError('Nothing to change. Use one of the options');
       const { api, output } = contextOf(command);
       const changed = await api().call<Webhook>('PATCH', pathOf(id), { body });
       output.document(changed);
@@ -142,7 +145,7 @@ function addEdit(webhook: Command): void {
 }
 
 function membersOf(options: ChangeOptions): Record<string, string | boolean | undefined> {
-  if (options.active && options.inactive) throw usageError('Give either --active or --inactive');
+  if (options.active && options.inactive) throw usageError('Use either --active or --inactive');
   return {
     name: options.name,
     url: options.to,
@@ -155,8 +158,8 @@ function membersOf(options: ChangeOptions): Record<string, string | boolean | un
 function addTest(webhook: Command): void {
   webhook
     .command('test <webhook-id>')
-    .description('Send a sample event now, and show what comes back; ends with 1 where it fails')
-    .option('--event <kind>', 'whose sample; the first that the webhook is for unless given')
+    .description('Send a sample event and show the response. Exits with 1 if the delivery fails')
+    .option('--event <kind>', "event kind of the sample; default: the webhook's first")
     .action(async (id: string, options: { event?: string }, command: Command) => {
       const context = contextOf(command);
       const api = context.api();
@@ -172,12 +175,12 @@ function addTest(webhook: Command): void {
 function addPreview(webhook: Command): void {
   const preview = webhook
     .command('preview [webhook-id]')
-    .description("Show which of the recent events a webhook's filters, or those given here, would send")
-    .option('--limit <n>', 'how many events, 1 to 100');
+    .description('Show which recent events match a webhook, or the given events and filters')
+    .option('--limit <n>', 'number of events, 1 to 100');
   addEventOptions(preview).action(
     async (id: string | undefined, options: EventOptions & { limit?: string }, command: Command) => {
       const events = await subscriptionsOf(options, ioOf(command));
-      if (id === undefined && events === undefined) throw usageError('Give a webhook, or --event');
+      if (id === undefined && events === undefined) throw usageError('Use a webhook id or --event');
       const path = id === undefined ? `${WEBHOOKS}/preview` : `${pathOf(id)}/preview`;
       const limit = options.limit === undefined ? undefined : Number(options.limit);
       const { api, output } = contextOf(command);
@@ -190,8 +193,8 @@ function addPreview(webhook: Command): void {
         one.timestamp,
         one.reason ?? '',
       ]);
-      const headings = ['WOULD', 'EVENT', 'ID', 'TIME', 'WHY'];
-      output.line(rows.length === 0 ? 'There are no events yet' : table(headings, rows));
+      const headings = ['VERDICT', 'EVENT', 'ID', 'TIME', 'REASON'];
+      output.line(rows.length === 0 ? 'No events yet' : table(headings, rows));
     },
   );
 }
@@ -199,9 +202,9 @@ function addPreview(webhook: Command): void {
 function addRotateSecret(webhook: Command): void {
   webhook
     .command('rotate-secret <webhook-id>')
-    .description('Give it another secret; for a while the old one signs, too')
-    .option('--secret-file <path>', 'the new one, - for stdin; made by the service unless given')
-    .option('--overlap-hours <n>', 'how long the old one signs, too; 24 unless given')
+    .description('Replace the secret. The old one also signs during the overlap')
+    .option('--secret-file <path>', 'file with the new secret, - for stdin; default: generated')
+    .option('--overlap-hours <n>', 'hours during which the old secret also signs; default: 24')
     .action(async (id: string, options: { secretFile?: string; overlapHours?: string }, command: Command) => {
       const secret =
         options.secretFile === undefined ? undefined : await readSecret(options.secretFile, ioOf(command));
@@ -210,26 +213,26 @@ function addRotateSecret(webhook: Command): void {
       const path = `${pathOf(id)}/rotate-secret`;
       const rotated = await api().call<Webhook & { secret?: string }>('POST', path, { body });
       output.document(rotated);
-      output.line(rotated.secret === undefined ? `${id} has its new secret` : secretLines(rotated.secret));
+      output.line(rotated.secret === undefined ? `Secret of ${id} replaced` : secretLines(rotated.secret));
     });
 }
 
 function secretLines(secret: string): string {
   return fields([
     ['Secret', secret],
-    ['', 'It is not shown again.'],
+    ['', 'The secret is not shown again.'],
   ]);
 }
 
 function hoursOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const hours = Number(text);
-  if (text.trim() === '' || !Number.isFinite(hours)) throw usageError('--overlap-hours takes a number');
+  if (text.trim() === '' || !Number.isFinite(hours)) throw usageError('--overlap-hours must be a number');
   return hours;
 }
 
 /** Refuses what would become another path. */
 function pathOf(id: string): string {
-  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is no webhook id`);
+  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid webhook id`);
   return `${WEBHOOKS}/${id}`;
 }

@@ -37,7 +37,7 @@ export async function untilFree(port: number, limitMs: number, host = '127.0.0.1
   const limit = Date.now() + limitMs;
   while (!(await isFree(port, host))) {
     if (Date.now() > limit)
-      throw new Error(`port ${port} on ${host} is still taken after ${limitMs / 1000} s`);
+      throw new Error(`port ${port} on ${host} is still in use after ${limitMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

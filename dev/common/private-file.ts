@@ -13,7 +13,7 @@ export function readPrivate<T>(path: string, check: (content: unknown) => T): T 
   try {
     return check(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
-    throw new Error(`${path} can't be read: ${error instanceof Error ? error.message : ''}`, {
+    throw new Error(`cannot read ${path}: ${error instanceof Error ? error.message : ''}`, {
       cause: error,
     });
   }

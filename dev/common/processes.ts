@@ -136,7 +136,7 @@ export async function endLeftover(
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-  throw new Error(`process ${pid} (${mark}) is left from an earlier start and can't be ended`);
+  throw new Error(`process ${pid} (${mark}) is left over from an earlier start and cannot be stopped`);
 }
 
 /** The last lines of a log file, for the sentence that reports an unexpected end. */

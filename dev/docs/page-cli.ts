@@ -75,8 +75,8 @@ function meaning(option: Option): string {
   const choices =
     option.argChoices === undefined ? [] : [option.argChoices.map((one) => `\`${one}\``).join(', ')];
   const given = option.defaultValue === undefined || typeof option.defaultValue === 'boolean';
-  const fallback = given ? [] : [`\`${String(option.defaultValue)}\` unless given`];
-  const needed = option.mandatory ? ['needed'] : [];
+  const fallback = given ? [] : [`default: \`${String(option.defaultValue)}\``];
+  const needed = option.mandatory ? ['required'] : [];
   return [option.description, ...choices, ...fallback, ...needed].filter((part) => part !== '').join('; ');
 }
 

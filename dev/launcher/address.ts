@@ -11,7 +11,7 @@ export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Add
   const host = environment['HOST'] || '127.0.0.1';
   const wished = environment['PORT'] || String(DEFAULT_PORT);
   if (!/^\d{1,5}$/.test(wished) || Number(wished) > 65_535) {
-    throw new Error(`PORT is ${wished}; it must be a whole number from 0 to 65535.`);
+    throw new Error(`PORT must be a whole number from 0 to 65535, not ${wished}.`);
   }
   const port = Number(wished) === 0 ? await freePort(0, host) : Number(wished);
   // `localhost` may mean either address, and whoever holds the other one would get half of our callers.
@@ -19,7 +19,7 @@ export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Add
   for (const one of hosts) {
     if (await isFree(port, one)) continue;
     throw new Error(
-      `Port ${port} is taken by another program (on ${one}). Stop that program, or choose another port: ` +
+      `Port ${port} on ${one} is already in use. Stop the program that uses it, or choose another port: ` +
         `PORT=${port === DEFAULT_PORT ? DEFAULT_PORT + 1 : DEFAULT_PORT} npm start`,
     );
   }

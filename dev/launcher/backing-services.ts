@@ -144,7 +144,7 @@ async function givenPostgres(url: string): Promise<Backing> {
     await withClient(url, (client) => client.query('select 1'));
   } catch (error) {
     const reason = error instanceof Error ? error.message || 'no connection' : '';
-    throw new Error(`DATABASE_URL (${shown}) can't be used: ${reason}`, { cause: error });
+    throw new Error(`DATABASE_URL (${shown}) cannot be used: ${reason}`, { cause: error });
   }
   return { environment: {}, shown: `DATABASE_URL, ${shown}`, stop: () => Promise.resolve() };
 }

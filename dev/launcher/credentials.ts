@@ -55,8 +55,8 @@ export function banner(credentials: Credentials, environment: NodeJS.ProcessEnv)
     ...table,
     ...firstTask(credentials),
     '',
-    `  Callbacks and webhooks may reach ${environment['OUTBOUND_ALLOW']} (OUTBOUND_ALLOW) beside public addresses.`,
-    '  All of this stands in .local/credentials.json; logs are in .local/logs/. Ctrl-C stops everything.',
+    `  Callbacks and webhooks may reach ${environment['OUTBOUND_ALLOW']} (OUTBOUND_ALLOW)in addition to public addresses.`,
+    '  These credentials are in .local/credentials.json, logs in .local/logs/. Ctrl-C stops everything.',
     '',
   ].join('\n');
 }

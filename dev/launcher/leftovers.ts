@@ -19,7 +19,8 @@ export async function beginChildrenRecord(
   for (const [name, { pid, mark }] of Object.entries(
     readPrivate(file, (json) => childrenSchema.parse(json)) ?? {},
   )) {
-    if (await endLeftover(pid, mark)) say(`ended ${name} (process ${pid}), left behind by an earlier start`);
+    if (await endLeftover(pid, mark))
+      say(`stopped ${name} (process ${pid}), left over from an earlier start`);
   }
   const children: z.infer<typeof childrenSchema> = {};
   return {

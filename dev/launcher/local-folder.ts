@@ -14,11 +14,8 @@ export function makeLocalFolder(folder: string): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOSPC') throw error;
-    throw new Error(
-      `${folder} can't be written to (${message}). Start as the user that owns this checkout.`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`Cannot write to ${folder} (${message}). Start as the user that owns this checkout.`, {
+      cause: error,
+    });
   }
 }

@@ -17,10 +17,10 @@ export function takeLock(file: string, mark: string): () => void {
     if (holder !== process.pid && commandLine(holder)?.includes(mark)) {
       throw new Error(
         `Baton is already running from this checkout (process ${holder}). ` +
-          `Stop that one first: Ctrl-C in its terminal, or kill ${holder}.`,
+          `Stop it first: press Ctrl-C in its terminal, or run kill ${holder}.`,
       );
     }
     rmSync(file, { force: true }); // its launcher is gone
   }
-  throw new Error(`${file} can't be taken`);
+  throw new Error(`cannot lock ${file}`);
 }

@@ -42,5 +42,7 @@ export async function startNodeService(plan: {
   if (first === 'ready') return { pid: running.pid, ended: running.ended, stop: () => running.stop(25_000) };
   await running.kill();
   const how = first === 'late' ? 'it was not ready within 90 s' : `it ended ${inWords(first)}`;
-  throw new Error(`${plan.name} did not start: ${how}. The end of ${plan.logFile}:\n${tailOf(plan.logFile)}`);
+  throw new Error(
+    `${plan.name} did not start: ${how}. Last lines of ${plan.logFile}:\n${tailOf(plan.logFile)}`,
+  );
 }

@@ -25,8 +25,7 @@ const CREDENTIALS = local('credentials.json');
 
 async function main(words: string[]): Promise<number> {
   const unknown = words.find((word) => word !== '--no-tour');
-  if (unknown !== undefined)
-    throw new Error(`${unknown} is not known here. There is: npm start -- --no-tour`);
+  if (unknown !== undefined) throw new Error(`Unknown argument: ${unknown}. Usage: npm start [-- --no-tour]`);
   const shutdown = listenForShutdown(() => process.exit(130));
   const stops: Launch['stops'] = [];
   try {
@@ -54,7 +53,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   const address = await chooseAddress(process.env);
   const secrets = ensureSecrets(local('secrets.json'));
   const backing = await startBackings(secrets.database_password, launch);
-  await progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'there'));
+  await progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'up to date'));
   const tls = await progress.step('local certificates', () => ensureLocalTls(local('tls')));
   const environment = serviceEnvironment(process.env, backing, { address, secrets, tls });
   const workspace = await prepareDatabase(environment, launch);
@@ -70,9 +69,9 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
     const { api_key: apiKey, project_id: projectId } = workspace.installation;
     const say = (line: string) => console.log(`  ${line}`);
     const tour = takeTour({ baseUrl: address.baseUrl, apiKey, projectId, tls, say });
-    const failed = (error: Error) => say(`The tour broke off: ${error.message}`);
+    const failed = (error: Error) => say(`The tour failed: ${error.message}`);
     await Promise.race([tour.catch(failed), shutdown.wished]);
-    say('\n  Ctrl-C stops everything; npm start goes on where it was.');
+    say('\n  Ctrl-C stops everything. npm start continues with the same data.');
   }
 }
 
@@ -87,7 +86,11 @@ async function prepareDatabase(
     'first workspace',
     () => ensureFirstWorkspace(url, installationFile(local(), process.env['DATABASE_URL'] || null)),
     (made) =>
-      made === null ? 'made elsewhere: this checkout has no key of it' : made.isNew ? 'made' : 'there',
+      made === null
+        ? 'created elsewhere: this checkout has no key for it'
+        : made.isNew
+          ? 'created'
+          : 'exists',
   );
   shutdown.check();
   return workspace;
@@ -100,7 +103,7 @@ try {
   const { message, code } = error as NodeJS.ErrnoException;
   const full = code === 'ENOSPC' || /No space left on device|ENOSPC/.test(message);
   console.error(
-    `\n${full ? 'The disk is full (no space left on device). Free some, then start again.' : message}`,
+    `\n${full ? 'The disk is full (no space left on device). Free some space, then start again.' : message}`,
   );
   process.exitCode = 1;
 }

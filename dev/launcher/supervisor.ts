@@ -38,17 +38,17 @@ export async function keepRunning<T extends Child>(
       const ending = await Promise.race([child.ended, stopping.promise]);
       if (ending === 'stopping') return;
       if (Date.now() - began > STEADY_MS) pause = FIRST_PAUSE_MS;
-      say(`${charge.name} ended unexpectedly, ${inWords(ending)}. ${lastWords(charge.logFile)}`);
+      say(`${charge.name} ended unexpectedly ${inWords(ending)}. ${lastWords(charge.logFile)}`);
       for (let again: T | null = null; again === null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         if ((await Promise.race([delay(pause), stopping.promise])) === 'stopping') return;
         again = await charge.start(child).catch((error: Error) => {
-          say(`${charge.name} does not start again: ${error.message}. Trying again …`);
+          say(`${charge.name} could not be restarted: ${error.message}. Retrying …`);
           return null;
         });
         if (again !== null) child = again;
       }
       charge.onStarted(child);
-      say(`${charge.name} is up again.`);
+      say(`${charge.name} was restarted.`);
     }
   })();
 
@@ -66,7 +66,7 @@ function lastWords(logFile: string): string {
   const tail = tailOf(logFile, 5);
   return tail === ''
     ? `Its log, ${logFile}, is empty.`
-    : `The end of ${logFile}:\n${tail.replaceAll(/^/gm, '      ')}`;
+    : `Last lines of ${logFile}:\n${tail.replaceAll(/^/gm, '      ')}`;
 }
 
 function delay(ms: number): Promise<'waited'> {

@@ -41,11 +41,11 @@ export async function takeTour(plan: TourPlan): Promise<void> {
   const late = Promise.withResolvers<never>();
   late.promise.catch(() => {}); // awaited below, unless something fails before
   const limit = setTimeout(
-    () => late.reject(new Error('the task did not end with its callback within a minute')),
+    () => late.reject(new Error('the task and its callback did not finish within a minute')),
     LIMIT_MS,
   );
   try {
-    plan.say(`A short tour: a rehearsal task (no model is asked), with a callback to ${receiver.url}`);
+    plan.say(`A short tour: a simulated task without a model, with a callback to ${receiver.url}`);
     const { execution_id: id, callback_secret: secret } = submittedSchema.parse(
       await call(plan, '/api/v1/tasks', {
         title: 'Tour: greet a new user by name',
@@ -59,7 +59,7 @@ export async function takeTour(plan: TourPlan): Promise<void> {
     plan.say(`submitted: ${id}`);
     await Promise.race([followSteps(plan, id), late.promise]);
     const received = await Promise.race([callback.promise, late.promise]);
-    if (!received.verified) throw new Error(`the callback was refused: ${received.reason}`);
+    if (!received.verified) throw new Error(`the callback was rejected: ${received.reason}`);
     plan.say(`callback received over HTTPS: ${received.status}, ${received.bytes} bytes, signature verified`);
   } finally {
     clearTimeout(limit);
@@ -85,9 +85,9 @@ function inWords({ type, data }: FeedEvent): string | null {
     case 'state.changed':
       return `→ ${to}`;
     case 'step.started':
-      return `    ${step?.name} begins (${step?.agent})`;
+      return `    ${step?.name} started (${step?.agent})`;
     case 'step.completed':
-      return `    ${step?.name} is done, ${took} ms`;
+      return `    ${step?.name} completed in ${took} ms`;
     case 'step.failed':
       return `    ${step?.name} failed`;
     default:
@@ -106,6 +106,6 @@ async function call(plan: TourPlan, path: string, body?: unknown): Promise<unkno
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(10_000),
   });
-  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${path} returned ${answer.status}: ${await answer.text()}`);
   return await answer.json();
 }

@@ -28,7 +28,9 @@ export async function givenTemporal(say: Say): Promise<Backing> {
     try {
       const described = await connection.workflowService.describeNamespace({ namespace });
       if (!described.namespaceInfo?.capabilities?.workflowPause) {
-        say('this Temporal service has no workflow pause: its Web UI can not pause a run, the API still can');
+        say(
+          'this Temporal service does not support workflow pause: its Web UI cannot pause a run, the API can',
+        );
       }
       await registerSearchAttributes(connection, namespace, say);
     } finally {
@@ -36,7 +38,7 @@ export async function givenTemporal(say: Say): Promise<Backing> {
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
-    throw new Error(`TEMPORAL_ADDRESS (${shown}) can't be used: ${reason}`, { cause: error });
+    throw new Error(`TEMPORAL_ADDRESS (${shown}) cannot be used: ${reason}`, { cause: error });
   }
   return { environment: {}, shown: `TEMPORAL_ADDRESS, ${shown}`, stop: () => Promise.resolve() };
 }
@@ -54,8 +56,6 @@ async function registerSearchAttributes(connection: Connection, namespace: strin
     say(`registered the search attributes ${missing.map(([name]) => name).join(', ')}`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
-    say(
-      `search attributes can't be registered there (${reason}): runs are not to be found by them in the Web UI`,
-    );
+    say(`cannot register search attributes (${reason}): the Web UI cannot find runs by them`);
   }
 }

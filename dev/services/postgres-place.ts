@@ -32,21 +32,21 @@ export function placeFor(wished: string, shelter = '/var/lib'): PostgresPlace {
   const chosen = remembered ?? join(shelter, `baton-${basename(wished)}-${randomBytes(4).toString('hex')}`);
   try {
     const home = ownFolder(chosen, user);
-    if (!canEnter(user, home)) throw new Error(`${home} is out of reach too`);
+    if (!canEnter(user, home)) throw new Error(`${home} is not accessible either`);
     writeFileSync(memory, `${chosen}\n`);
     return { user, home, binaries: reachableBinaries(user, home), notice: elsewhere(wished, chosen) };
   } catch (error) {
     throw new Error(
-      `The user that PostgreSQL runs as can't get into ${dirname(wished)}, since a folder above is private, and ` +
-        `${chosen} can't be used instead (${(error as Error).message}). Move the checkout, make the folders ` +
-        'above it enterable (chmod o+x), start as another user than root, or set DATABASE_URL.',
+      `The user that runs PostgreSQL cannot access ${dirname(wished)} because a parent folder is private, and ` +
+        `${chosen} cannot be used instead (${(error as Error).message}). Move the checkout, make the parent ` +
+        'folders accessible (chmod o+x), start as a user other than root, or set DATABASE_URL.',
       { cause: error },
     );
   }
 }
 
 function elsewhere(wished: string, chosen: string): string {
-  return `${dirname(wished)} is out of reach of the user that PostgreSQL runs as; its data is in ${chosen}`;
+  return `The user that runs PostgreSQL cannot access ${dirname(wished)}; its data is in ${chosen}`;
 }
 
 /** A folder that belongs to the database's user, made when missing; those above stay as they are. */

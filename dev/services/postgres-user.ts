@@ -22,8 +22,8 @@ export function postgresUser(): RunAs | undefined {
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error(
-    `PostgreSQL refuses to run as root, and this machine has neither of the users ${STAND_INS.join(', ')}. ` +
-      'Start as another user, add one of these, or set DATABASE_URL to a PostgreSQL of your own.',
+    `PostgreSQL does not run as root, and this machine has none of the users ${STAND_INS.join(', ')}. ` +
+      'Start as another user, add one of these users, or set DATABASE_URL to your own PostgreSQL.',
   );
 }
 
@@ -44,7 +44,7 @@ export function installedBinaries(): string {
     }
   }
   throw new Error(
-    `There is no embedded PostgreSQL for ${process.platform} on ${process.arch} in ${dirname(library)}. ` +
-      'Set DATABASE_URL to a PostgreSQL of your own.',
+    `No embedded PostgreSQL for ${process.platform} on ${process.arch} in ${dirname(library)}. ` +
+      'Set DATABASE_URL to your own PostgreSQL.',
   );
 }

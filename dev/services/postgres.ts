@@ -125,7 +125,7 @@ function createCluster(place: PostgresPlace, data: string, password: string): vo
   rmSync(passwordFile, { force: true });
   if (made.status !== 0) {
     const said = made.error?.message ?? made.stderr.trim();
-    throw new Error(`PostgreSQL's data could not be made in ${data}: ${explained(said, said)}`);
+    throw new Error(`Cannot initialize PostgreSQL's data in ${data}: ${explained(said, said)}`);
   }
   writeFileSync(join(data, 'initialised'), '');
 }
@@ -133,7 +133,7 @@ function createCluster(place: PostgresPlace, data: string, password: string): vo
 /** The best sentence for a failure: a full disk stands somewhere in the log, not in the error. */
 function explained(failure: string, log: string): string {
   return /No space left on device|ENOSPC/.test(log)
-    ? 'the disk is full (no space left on device); free some and start again'
+    ? 'the disk is full (no space left on device); free some space and start again'
     : failure;
 }
 
@@ -142,7 +142,7 @@ async function endOrphan(data: string, say?: (sentence: string) => void): Promis
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
   if (await endLeftover(pid, data, 'SIGINT'))
-    say?.(`ended PostgreSQL (process ${pid}) left by an earlier start`);
+    say?.(`stopped PostgreSQL (process ${pid}), left over from an earlier start`);
   // Whoever has that process id now is not this cluster's server, but the same user's would block the start.
   rmSync(file, { force: true });
 }
@@ -159,7 +159,7 @@ async function untilReady(running: RunningProcess, url: string, limitMs = 60_000
     );
     if (failure === null) return null;
     if (ending !== null) return `it ended ${inWords(ending)}`;
-    if (Date.now() > limit) return `it takes no connections: ${failure}`;
+    if (Date.now() > limit) return `it does not accept connections: ${failure}`;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

@@ -52,7 +52,7 @@ async function make({ requirements, probe, say = tellConsole }: PythonEnvironmen
   const python = join(kept, 'bin', 'python');
   const isWhole = () => existsSync(python) && runs(python, ['-c', `import ${probe}`]);
   if (isWhole()) return python;
-  say(`making a Python environment with ${interpreter} (takes some seconds) …`);
+  say(`creating a Python environment with ${interpreter} (takes a few seconds) …`);
   const partial = mkdtempSync(join(cache, 'partial-'));
   try {
     await run(interpreter, ['-m', 'venv', partial]);
@@ -88,6 +88,6 @@ async function run(command: string, args: string[]): Promise<{ stdout: string }>
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string };
     const why = stderr.trim().split('\n').at(-1) || message;
-    throw new Error(`the Python environment could not be made: ${why}`, { cause: error });
+    throw new Error(`cannot create the Python environment: ${why}`, { cause: error });
   }
 }

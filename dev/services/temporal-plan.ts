@@ -24,7 +24,7 @@ export type TemporalPlan = z.infer<typeof temporalPlanSchema>;
 /** The Temporal service that this machine runs. @throws a sentence naming what is wrong in the file */
 export function readTemporalPlan(file = inCheckout('temporal-dev.yml')): TemporalPlan {
   const checked = temporalPlanSchema.safeParse(parse(readFileSync(file, 'utf8')));
-  if (!checked.success) throw new Error(`${file} is wrong: ${z.prettifyError(checked.error)}`);
+  if (!checked.success) throw new Error(`${file} is invalid: ${z.prettifyError(checked.error)}`);
   return checked.data;
 }
 

@@ -15,15 +15,15 @@ const DOWNLOAD_LIMIT_MS = 300_000;
 
 /** The archive that the project itself publishes. */
 export async function fromOfficialDownload(program: TemporalProgram, folder: string): Promise<string> {
-  if (program.archive === null) throw new Error('there is none for this platform');
+  if (program.archive === null) throw new Error('none for this platform');
   const archive = join(folder, 'archive.tar.gz');
   const limits = new AbortController();
-  const connecting = setTimeout(() => limits.abort(new Error('no answer in 3 s')), CONNECT_LIMIT_MS);
+  const connecting = setTimeout(() => limits.abort(new Error('no response within 3 s')), CONNECT_LIMIT_MS);
   const whole = setTimeout(() => limits.abort(new Error('took too long')), DOWNLOAD_LIMIT_MS);
   try {
     const answer = await fetch(program.archive, { signal: limits.signal });
     clearTimeout(connecting);
-    if (!answer.ok || answer.body === null) throw new Error(`answered ${answer.status}`);
+    if (!answer.ok || answer.body === null) throw new Error(`returned ${answer.status}`);
     await pipeline(Readable.fromWeb(answer.body), createWriteStream(archive));
   } catch (error) {
     const { message, cause } = error as Error; // fetch says "fetch failed" and means its cause
@@ -97,7 +97,7 @@ function executableIn(folder: string, name: string): string {
   const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find(
     (path) => (path === name || path.endsWith(`/${name}`)) && existsSync(join(folder, path)),
   );
-  if (found === undefined) throw new Error(`no ${name} was in what came`);
+  if (found === undefined) throw new Error(`the download has no ${name}`);
   const path = join(folder, found);
   chmodSync(path, 0o755);
   return path;

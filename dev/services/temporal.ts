@@ -68,7 +68,7 @@ export async function startTemporal(wish: TemporalWish): Promise<RunningTemporal
     // Somebody else may have taken a port in the moment between.
     if (tries < 3 && /address already in use|can't set frontend port/i.test(log)) continue;
     const full = /no space left|disk is full/i.test(log);
-    const reason = full ? 'the disk is full; free some and start again' : failure;
+    const reason = full ? 'the disk is full; free some space and start again' : failure;
     throw new Error(`Temporal did not start: ${reason}\n${log}`);
   }
 }

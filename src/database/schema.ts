@@ -27,7 +27,7 @@ export async function checkSchema(database: Database): Promise<void> {
   const tooNew = [...applied].find((name) => !known.has(name) && name.includes(CONTRACT));
   if (tooNew === undefined) return;
   throw new SchemaError(
-    `the database is too new for this version: ${tooNew} has taken away what it needs. Start a newer version`,
+    `the database is too new for this version: ${tooNew} removed what it needs. Start a newer version`,
   );
 }
 

@@ -21,7 +21,7 @@ export function createHealthAnswers({ database, notifications, control, channel 
     const { postgres, temporal } = await readinessOf(database, control.ready);
     const heard = notifications.isHearing()
       ? postgres
-      : { status: 'failing' as const, reason: 'PostgreSQL can not be listened to.' };
+      : { status: 'failing' as const, reason: 'Cannot listen to PostgreSQL.' };
     // Without Temporal the stored state is shown, so it does not count.
     const isReady = heard.status === 'ok';
     return { status: isReady ? 'ready' : 'not_ready', checks: { postgres: heard, temporal } };

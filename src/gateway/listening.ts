@@ -108,10 +108,11 @@ export function createListening({ database, notifications, log, signMs }: Depend
   };
 }
 
-const NO_RIGHT = 'Listening needs the scope webhooks:write.';
-const NO_WEBHOOK = 'There is no such webhook to listen to; make one with POST /api/v1/listeners.';
-const TOO_MANY = `A connection listens to ${MAX_LISTENED} webhooks at most.`;
-const UNKNOWN = 'answer: `request_id` is of no request that was sent over this connection and waits.';
+const NO_RIGHT = 'Listening requires the scope webhooks:write.';
+const NO_WEBHOOK =
+  'The webhook does not exist or cannot be listened to. Create one with POST /api/v1/listeners.';
+const TOO_MANY = `A connection can listen to at most ${MAX_LISTENED} webhooks.`;
+const UNKNOWN = 'answer: `request_id` does not match a pending request of this connection.';
 
 /** Nobody waits for an answer any more that comes so late. */
 const FORGOTTEN_MS = 2 * DELIVERY_TIMEOUT_MS;
@@ -142,5 +143,5 @@ function createHandedOver() {
 function sentenceOf(type: string, { issues }: z.ZodError): string {
   const [issue] = issues;
   const where = issue && issue.path.length > 0 ? `\`${issue.path.map(String).join('.')}\`: ` : '';
-  return `${type}: ${where}${issue?.message ?? 'not understood'}.`;
+  return `${type}: ${where}${issue?.message ?? 'is not valid'}.`;
 }

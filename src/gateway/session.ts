@@ -135,14 +135,17 @@ export class Session {
   async #handle(type: string, body: unknown): Promise<Answer> {
     try {
       if (type === '')
-        return refused('invalid_message', null, 'A message is a JSON object with a `type`, as text.');
+        return refused(
+          'invalid_message',
+          null,
+          'A message must be a JSON object with a `type`, sent as text.',
+        );
       if (type === 'join') return await this.#join(body);
       if (type === 'leave') return this.#leave(body);
       if (type === 'renew') return await this.#renew(body);
       const handler = Object.hasOwn(this.#deps.handlers, type) ? this.#deps.handlers[type] : undefined;
-      if (!handler)
-        return refused('invalid_message', null, `There is no message of the type ${quoted(type)}.`);
-      if (!isObject(body)) return refused('invalid_message', null, `${type} needs an object.`);
+      if (!handler) return refused('invalid_message', null, `Unknown message type: ${quoted(type)}.`);
+      if (!isObject(body)) return refused('invalid_message', null, `${type} requires an object.`);
       const handled = await handler.handle(this.#client, body);
       if (handler.isAsked && handled.reply.ok) this.#pace.giveBack('');
       return { answeredAs: handler.answeredAs, ...handled };
@@ -163,7 +166,7 @@ export class Session {
     if (!holder) return refused('token_invalid', name);
     const opened = await this.#deps.rooms[room.kind].open(holder, room.id, after);
     if (opened === 'invalid_message') {
-      return refused(opened, name, '`after` is further than the last event of the run.');
+      return refused(opened, name, '`after` is beyond the last event of the run.');
     }
     if (typeof opened === 'string') return refused(opened, name);
     const { snapshot, last_seq, follow } = opened;
@@ -194,7 +197,7 @@ export class Session {
     if (typeof checked === 'string') return refused(checked);
     const { holder } = this.#admitted;
     if (checked.holder.projectId !== holder.projectId || checked.holder.actor !== holder.actor) {
-      return refused('forbidden', null, 'The token is for another project, or of somebody else.');
+      return refused('forbidden', null, 'The token is for another project or another user.');
     }
     this.#claims = checked.claims;
     this.#waitForExpiry();
@@ -249,5 +252,5 @@ function sentenceOf(
 ): string {
   const [issue] = error.issues;
   const where = issue && issue.path.length > 0 ? `\`${issue.path.map(String).join('.')}\`: ` : '';
-  return `${type}: ${where}${issue?.message ?? 'not understood'}.`;
+  return `${type}: ${where}${issue?.message ?? 'is not valid'}.`;
 }

@@ -116,14 +116,14 @@ export class ConfigurationError extends Error {
 }
 
 const keyRing = z
-  .string({ error: 'is missing: give one key or more as id:base64of32bytes' })
+  .string({ error: 'is missing: set one or more keys as id:base64of32bytes' })
   .transform((text, context) => {
     try {
       return parseKeyRing(text);
     } catch (error) {
       context.addIssue({
         code: 'custom',
-        message: `is wrong: ${error instanceof Error ? error.message : ''}`,
+        message: `is invalid: ${error instanceof Error ? error.message : ''}`,
       });
       return z.NEVER;
     }
@@ -176,7 +176,7 @@ export const environmentSchema = z.object({
     .optional(),
   MAIL_FROM: z
     .string()
-    .regex(MAIL_ADDRESS, 'must be an address, like baton@example.com or Baton <baton@example.com>')
+    .regex(MAIL_ADDRESS, 'must be an address such as baton@example.com or Baton <baton@example.com>')
     .optional(),
   EAGER_START: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
@@ -207,12 +207,12 @@ export const environmentSchema = z.object({
   JWT_SCOPE_CLAIM: z.string().default('scope'),
   OIDC_ISSUER: url(['https:', 'http:'])
     .refine((text) => new URL(text).protocol === 'https:' || isLoopback(new URL(text).hostname), {
-      error: 'must begin with https://, except on this machine',
+      error: 'must start with https://, except on this machine',
     })
     .optional(),
   OIDC_CLIENT_ID: z.string().optional(),
   OIDC_CLIENT_SECRET: z.string().optional(),
-  OIDC_NAME: z.string().max(60, 'may have 60 characters at most').default('single sign-on'),
+  OIDC_NAME: z.string().max(60, 'must have at most 60 characters').default('single sign-on'),
   OIDC_ALLOWED_DOMAINS: domains().default([]),
   OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
 });
@@ -352,7 +352,7 @@ function deploymentOf({
   const deployment = given ?? queue;
   if (DEPLOYMENT_FORM.test(deployment)) return deployment;
   throw new ConfigurationError(
-    `BATON_DEPLOYMENT is missing: BATON_TASK_QUEUE, which names the deployment otherwise, is not ${DEPLOYMENT_WORDS}.`,
+    `BATON_DEPLOYMENT is missing: its default, BATON_TASK_QUEUE, is not ${DEPLOYMENT_WORDS}.`,
   );
 }
 
@@ -382,8 +382,8 @@ function modelsOf(values: z.infer<typeof agentEnvironmentSchema>): ModelSettings
 function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'] {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   if (smtpUrl === undefined && from === undefined) return null;
-  if (smtpUrl === undefined) throw new ConfigurationError('SMTP_URL is missing: MAIL_FROM is given.');
-  if (from === undefined) throw new ConfigurationError('MAIL_FROM is missing: SMTP_URL is given.');
+  if (smtpUrl === undefined) throw new ConfigurationError('SMTP_URL is missing: MAIL_FROM requires it.');
+  if (from === undefined) throw new ConfigurationError('MAIL_FROM is missing: SMTP_URL requires it.');
   return { smtpUrl, from };
 }
 
@@ -401,9 +401,10 @@ function identityProviderOf(values: z.infer<typeof environmentSchema>): Identity
 function openIdOf(values: z.infer<typeof environmentSchema>): OpenIdConfiguration | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ALLOWED_DOMAINS: allowed } = values;
   if (issuer === undefined && clientId === undefined) return null;
-  if (issuer === undefined) throw new ConfigurationError('OIDC_ISSUER is missing: OIDC_CLIENT_ID is given.');
+  if (issuer === undefined)
+    throw new ConfigurationError('OIDC_ISSUER is missing: OIDC_CLIENT_ID requires it.');
   if (clientId === undefined)
-    throw new ConfigurationError('OIDC_CLIENT_ID is missing: OIDC_ISSUER is given.');
+    throw new ConfigurationError('OIDC_CLIENT_ID is missing: OIDC_ISSUER requires it.');
   return {
     issuer,
     clientId,
@@ -418,7 +419,7 @@ function domains() {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((entry) => entry.trim().toLowerCase());
     if (given.every((domain) => /^([a-z0-9-]+\.)+[a-z0-9-]+$/.test(domain))) return given;
-    const message = 'must be domains, separated by commas, for example example.com';
+    const message = 'must be domains separated by commas, for example example.com';
     context.addIssue({ code: 'custom', message });
     return [];
   });
@@ -440,7 +441,7 @@ function addresses() {
     return given.flatMap((entry) => {
       const range = rangeOfOne(entry);
       if (range !== null) return [range];
-      const message = 'must be single addresses, separated by commas, for example 203.0.113.7';
+      const message = 'must be single addresses separated by commas, for example 203.0.113.7';
       context.addIssue({ code: 'custom', message });
       return [];
     });
@@ -465,8 +466,8 @@ function wholeNumber(least: number, most: number) {
 function url(protocols: readonly string[]) {
   const forms = protocols.map((protocol) => `${protocol}//`).join(' or ');
   return z
-    .string({ error: `is missing: give an address that begins with ${forms}` })
+    .string({ error: `is missing: set an address that starts with ${forms}` })
     .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-      error: `must be an address that begins with ${forms}`,
+      error: `must be an address that starts with ${forms}`,
     });
 }

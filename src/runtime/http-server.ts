@@ -68,10 +68,13 @@ async function closeServer(server: Server): Promise<void> {
 
 function sentenceFor(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === 'EADDRINUSE') {
-    return new Error(`port ${port} of ${host} is taken; end what listens there, or set PORT to another one`);
+    return new Error(
+      `port ${port} on ${host} is already in use; stop the program that listens there, or set PORT to another port`,
+    );
   }
   if (error.code === 'EACCES')
-    return new Error(`port ${port} needs rights that this process does not have; set PORT`);
-  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine; set HOST`);
+    return new Error(`this process has no permission to use port ${port}; set PORT to another port`);
+  if (error.code === 'EADDRNOTAVAIL')
+    return new Error(`${host} is not an address of this machine; set HOST to another address`);
   return error;
 }

@@ -50,7 +50,7 @@ export async function setUpInstallation(databaseUrl: string, plan: InstallationP
     return await database.em.fork().transactional(async (em) => {
       await em.execute("select pg_advisory_xact_lock(hashtext('baton installation'))");
       if ((await em.count(Workspace)) > 0) {
-        throw new AlreadyInstalled('this database has a workspace already: the first set-up is done');
+        throw new AlreadyInstalled('this database already has a workspace');
       }
       return await createWorkspace(em, plan);
     });

@@ -96,8 +96,10 @@ async function listenAt(server: Server, { host, port }: { host: string; port: nu
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
       const why =
-        code === 'EADDRINUSE' ? 'is taken; set METRICS_PORT to another one' : `can't be used: ${message}`;
-      reject(new Error(`port ${port} of ${host} ${why}`));
+        code === 'EADDRINUSE'
+          ? 'is already in use; set METRICS_PORT to another port'
+          : `cannot be used: ${message}`;
+      reject(new Error(`port ${port} on ${host} ${why}`));
     });
     server.listen(port, host, resolve);
   });

@@ -22,8 +22,8 @@ export async function checkSealedSecrets(database: Database, sealing: Sealing): 
       const whose = of === 'webhook' ? 'secrets of webhooks' : 'secrets of callbacks';
       const key = keyIdOf(sealed);
       throw new ConfigurationError(
-        `BATON_SEALING_KEYS does not open the ${whose} in this database: the key "${key}" that sealed them is missing, ` +
-          'or is not the one it was. Give the old key as well; the first one seals, all of them open.',
+        `BATON_SEALING_KEYS cannot decrypt the ${whose} in this database: the key "${key}" that encrypted them is ` +
+          'missing or has changed. Add the old key. The first key encrypts, all keys decrypt.',
       );
     }
   }

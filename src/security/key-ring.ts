@@ -20,7 +20,7 @@ function parseEntry(entry: string): RingKey {
   const [, id, encoded] = ENTRY_FORM.exec(entry) ?? [];
   const bytes = Buffer.from(encoded ?? '', 'base64');
   if (id === undefined || bytes.length !== 32) {
-    throw new Error('each key is an id of letters and digits, a colon, and 32 bytes in base64');
+    throw new Error('each key must be an id of letters and digits, a colon, and 32 bytes in base64');
   }
   return { id, bytes };
 }

@@ -23,7 +23,7 @@ export function newApiKey(): NewKey {
 export function keyOf(key: string): NewKey {
   const prefix = KEY_FORM.exec(key)?.[1];
   if (prefix === undefined)
-    throw new Error('an API key looks like bt_ + 8 letters or digits + _ + 43 base64url characters');
+    throw new Error('an API key must be bt_ + 8 letters or digits + _ + 43 base64url characters');
   return { key, prefix, hash: hashOfSecret(key) };
 }
 

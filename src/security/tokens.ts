@@ -94,7 +94,7 @@ export function createTokens(ring: KeyRing, provider: OutsideProvider | null, cl
       } catch (error) {
         throw asTokenError(error);
       }
-      throw new TokenError('token_invalid', 'the token is not signed with a key that is known here');
+      throw new TokenError('token_invalid', 'the token is signed with an unknown key');
     },
   };
 }
@@ -155,12 +155,12 @@ function scopesOf(claim: unknown): Scope[] {
 function textClaim(payload: JWTPayload, name: string): string {
   const value = payload[name];
   if (typeof value !== 'string')
-    throw new TokenError('token_invalid', `the claim ${name} of the token is no text`);
+    throw new TokenError('token_invalid', `the claim ${name} of the token must be a string`);
   return value;
 }
 
 function asTokenError(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return new TokenError('token_expired', 'the token has expired');
   if (!(error instanceof errors.JOSEError || error instanceof TypeError)) return error;
-  return new TokenError('token_invalid', 'the token is not valid here');
+  return new TokenError('token_invalid', 'the token is not valid');
 }

@@ -109,8 +109,8 @@ describe('what agents leave behind', function () {
     ['a long name', { name: 'a'.repeat(201) }, /200 characters/],
     ['a type with parameters', { media_type: 'text/html; x=1' }, /media type/],
     ['no type', { media_type: undefined }, /media type/],
-    ['content that is no text', { content: { a: 1 } }, /as a text/],
-    ['what is no base64', { content: 'a%%%', encoding: 'base64' }, /no base64/],
+    ['content that is no text', { content: { a: 1 } }, /must be a string/],
+    ['what is no base64', { content: 'a%%%', encoding: 'base64' }, /not valid base64/],
     ['another encoding', { encoding: 'hex' }, /text or base64/],
     ['too much', { content: 'x'.repeat(MAX_ARTIFACT_BYTES + 1) }, /1048577 bytes/],
   ];

@@ -103,9 +103,9 @@ describe("the command line's end of the live channel", () => {
       'token_expired',
       /has expired/,
     ],
-    [429, JSON.stringify({ code: 'too_many_connections' }), 'too_many_connections', /as many connections/],
-    [404, '<h1>Not here</h1>', 'unreachable', /answered 404/],
-    [502, '"text"', 'unreachable', /answered 502/],
+    [429, JSON.stringify({ code: 'too_many_connections' }), 'too_many_connections', /limit of connections/],
+    [404, '<h1>Not here</h1>', 'unreachable', /status 404/],
+    [502, '"text"', 'unreachable', /status 502/],
   ] as const;
   for (const [status, body, code, message] of refusals) {
     it(`tells an upgrade that is refused with ${status} as ${code}`, async () => {
@@ -165,6 +165,6 @@ describe("the command line's end of the live channel", () => {
   it('gives up on an answer that does not come', async () => {
     // The upgrade has the same limit, and a busy machine needs some time for it.
     const { ask } = await open({ answer: 1_500 });
-    await assert.rejects(ask('join', { room: ROOM }), fails('unreachable', /not answered/));
+    await assert.rejects(ask('join', { room: ROOM }), fails('unreachable', /no response/));
   });
 });

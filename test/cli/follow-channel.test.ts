@@ -109,7 +109,7 @@ describe('following the events of a run by the live channel', () => {
     server.refuses = { status: 404, body: '' };
     const { seqs, ways } = await follow();
     assert.deepEqual(seqs, upTo(1, LAST));
-    assert.deepEqual(ways, ['server-sent events: The live channel is out of reach (answered 404)']);
+    assert.deepEqual(ways, ['server-sent events: The live channel is unreachable (status 404)']);
     assert.equal(server.tokens.length, 2);
   });
 
@@ -117,7 +117,7 @@ describe('following the events of a run by the live channel', () => {
     server.tokenStatus = 403;
     const { seqs, ways } = await follow();
     assert.deepEqual(seqs, upTo(1, LAST));
-    assert.match(ways.join(), /^server-sent events: There is no token/);
+    assert.match(ways.join(), /^server-sent events: No token/);
   });
 
   it('goes on by server-sent events where the room is refused', async () => {

@@ -198,7 +198,7 @@ describe('baton listen', function () {
     await publish(world);
     await local.receives(1);
     way.cut();
-    await listening.says(/The live channel is out of reach.*; trying again/);
+    await listening.says(/The live channel is unreachable.*; retrying/);
     answerNow();
     await listening.says(/Listening again/);
     const { attempts } = await deliveryOf(world, listening.id, 'succeeded');
@@ -214,7 +214,7 @@ describe('baton listen', function () {
     local.answering(500);
     const listening = await begin();
     for (let count = 0; count < 10; count += 1) await publish(world);
-    const [, command = ''] = await listening.says(/have disabled the webhook; `baton (.*)` enables it/);
+    const [, command = ''] = await listening.says(/disabled the webhook\. Enable it with `baton (.*)`/);
     local.answering(204);
     assert.equal((await cli.run(command.split(' '))).code, 0);
     await publish(world);
@@ -227,14 +227,14 @@ describe('baton listen', function () {
     await world.send('DELETE', `/api/v1/webhooks/${listening.id}`);
     const { code, stderr } = await listening.ended;
     assert.equal(code, 5);
-    assert.match(stderr, /The webhook is gone/);
+    assert.match(stderr, /The webhook no longer exists/);
   });
 
   describe('refuses', () => {
     it('an address that is none', async () => {
       const { code, stderr } = await cli.run(['listen', '--forward', 'ftp://localhost/']);
       assert.equal(code, 2);
-      assert.match(stderr, /--forward: "ftp:\/\/localhost\/" is no http or https address/);
+      assert.match(stderr, /--forward: "ftp:\/\/localhost\/" is not an http or https address/);
     });
 
     it('a key without the right', async () => {

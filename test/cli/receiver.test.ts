@@ -65,22 +65,22 @@ describe('the sample receiver', () => {
   const refused: ReadonlyArray<
     readonly [what: string, headers: Record<string, string>, RegExp, Partial<ReceiverOptions>]
   > = [
-    ['no signature', {}, /no X-Service-Signature/, { secrets: [SECRET] }],
-    ['another secret', signed, /does not fit/, { secrets: ['other'] }],
+    ['no signature', {}, /X-Service-Signature is missing/, { secrets: [SECRET] }],
+    ['another secret', signed, /does not match/, { secrets: ['other'] }],
     [
       'another body',
       { 'x-service-signature': signature(SECRET, Buffer.from('{}')) },
-      /does not fit/,
+      /does not match/,
       { secrets: [SECRET] },
     ],
     [
       'a signature in capitals',
       { 'x-service-signature': signature(SECRET, BODY).toUpperCase() },
-      /does not fit/,
+      /does not match/,
       { secrets: [SECRET] },
     ],
-    ['a short signature', { 'x-service-signature': 'sha256=' }, /does not fit/, { secrets: [SECRET] }],
-    ['a secret that nobody knows', signed, /not known here/, {}],
+    ['a short signature', { 'x-service-signature': 'sha256=' }, /does not match/, { secrets: [SECRET] }],
+    ['a secret that nobody knows', signed, /is unknown/, {}],
   ];
   for (const [what, headers, reason, options] of refused) {
     it(`answers 401 to ${what}`, async () => {
@@ -110,7 +110,7 @@ describe('the sample receiver', () => {
     const [callback] = callbacks;
     assert.ok(callback);
     const [line, ...body] = describeCallback(callback).split('\n');
-    assert.match(line ?? '', /e-1 completed {2}signature verified {2}\(\d+ bytes, answered 204\)$/);
+    assert.match(line ?? '', /e-1 completed {2}signature verified {2}\(\d+ bytes, returned 204\)$/);
     assert.deepEqual(JSON.parse(body.join('')), callback.body);
   });
 
@@ -126,7 +126,7 @@ describe('the sample receiver', () => {
     assert.deepEqual([delivery.executionId, delivery.eventId, delivery.delivery], [null, 'evt_1', 'd-1']);
     assert.match(
       describeCallback(delivery),
-      / {2}issue\.created evt_1 in delivery d-1 {2}signature verified {2}/,
+      / {2}issue\.created evt_1 delivery d-1 {2}signature verified {2}/,
     );
   });
 
@@ -145,7 +145,7 @@ describe('the sample receiver', () => {
     await send(url, { ...eventHeaders, 'x-service-signature': signature(SECRET, EVENT) }, { body: EVENT });
     assert.deepEqual(
       [callbacks[0]?.verified, callbacks[0]?.reason],
-      [false, 'the secret of this webhook is not known here'],
+      [false, 'the secret of this webhook is unknown'],
     );
   });
 

@@ -134,8 +134,8 @@ describe('the picture of a run', () => {
       'state executing -> paused by user:ada@example.com (lunch)',
       'state paused -> executing by key:bt_1',
       'step design (designer) started, attempt 2',
-      'step design (designer) failed: no luck; tried again in 500 ms',
-      'design (designer) asks for a human: too hard',
+      'step design (designer) failed: no luck; retry in 500 ms',
+      'design (designer) escalated: too hard',
       'state executing -> escalated',
       'run ended escalated after 390 ms',
     ]);

@@ -81,6 +81,6 @@ describe('where the command line goes, and as whom', () => {
   it('says so where a file is broken', () => {
     mkdirSync(join(checkout, '.local'), { recursive: true });
     writeFileSync(join(checkout, '.local', 'credentials.json'), '{');
-    assert.throws(() => settings(), { exitCode: 2, message: /credentials\.json is broken/ });
+    assert.throws(() => settings(), { exitCode: 2, message: /credentials\.json is damaged/ });
   });
 });

@@ -195,7 +195,7 @@ describe('baton task', () => {
     await cli.run(['task', 'continue', rerun.execution_id]);
     const again = await rerunning.ended;
     assert.equal(again.code, 0, again.stderr);
-    assert.match(again.stdout, new RegExp(`Takes up +${id}, from step-1\n`));
+    assert.match(again.stdout, new RegExp(`Rerun of +${id}, from step-1\n`));
     const other = await cli.json([
       'task',
       'rerun',
@@ -207,7 +207,7 @@ describe('baton task', () => {
     await world.reaches(other.execution_id, 'completed');
     const { stdout } = await cli.run(['task', 'get', other.execution_id]);
     assert.match(stdout, /step-1 +\S+ +completed +kept/);
-    assert.match((await cli.run(['task', 'get', id])).stdout, /Run again as +\S+ \(completed\)/);
+    assert.match((await cli.run(['task', 'get', id])).stdout, /Reruns +\S+ \(completed\)/);
     const refused = await cli.run(['task', 'rerun', id, '--from-step', 'nope']);
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /\/from_step: .*step-1, step-2/);
@@ -224,7 +224,7 @@ describe('baton task', () => {
     assert.deepEqual((await cli.json([...download, target])).size, 9);
     assert.equal(readFileSync(target, 'utf8'), 'It works.');
     const again = await cli.run([...download, target]);
-    assert.deepEqual([again.code, /is there already/.test(again.stderr)], [2, true]);
+    assert.deepEqual([again.code, /already exists/.test(again.stderr)], [2, true]);
     assert.equal((await cli.run([...download, '-'])).stdout, 'It works.');
     assert.match((await cli.run(['task', 'calls', id])).stdout, /No calls/);
   });
@@ -262,7 +262,7 @@ describe('baton task', () => {
 
     const wrong: ReadonlyArray<readonly [what: string, args: readonly string[], code: number, RegExp]> = [
       ['an unknown run', ['task', 'get', '01980000-0000-7000-8000-000000000000'], 5, /not_found/],
-      ['what is no run', ['task', 'get', '../keys'], 2, /no execution id/],
+      ['what is no run', ['task', 'get', '../keys'], 2, /not a valid execution id/],
       [
         'a foreign project',
         ['task', 'submit', '--title', 'x', '--project', '01980000-0000-7000-8000-000000000000'],
@@ -270,11 +270,16 @@ describe('baton task', () => {
         /project_not_allowed/,
       ],
       ['a missing title', ['task', 'submit'], 2, /--title/],
-      ['metadata that is no JSON', ['task', 'submit', '--title', 'x', '--metadata', '{'], 2, /no JSON/],
+      [
+        'metadata that is no JSON',
+        ['task', 'submit', '--title', 'x', '--metadata', '{'],
+        2,
+        /not valid JSON/,
+      ],
       ['an unknown type', ['task', 'submit', '--title', 'x', '--type', 'y'], 2, /feature, bug/],
       ['an unknown command', ['task', 'frobnicate'], 2, /unknown command/],
-      ['a server that is not there', ['task', 'list', '--url', 'http://127.0.0.1:1'], 6, /out of reach/],
-      ['an address that is none', ['task', 'list', '--url', 'ftp://x'], 2, /no http or https address/],
+      ['a server that is not there', ['task', 'list', '--url', 'http://127.0.0.1:1'], 6, /unreachable/],
+      ['an address that is none', ['task', 'list', '--url', 'ftp://x'], 2, /not an http or https address/],
     ];
     for (const [what, args, code, message] of wrong) {
       it(`of ${what}, with ${code}`, async () => {
@@ -293,7 +298,7 @@ describe('baton task', () => {
       const none = await cli.run(['whoami'], { env: { BATON_API_KEY: '' } });
       assert.deepEqual(
         [none.code, none.stderr],
-        [2, 'baton: Set BATON_API_KEY, or sign in with `baton login`\n'],
+        [2, 'baton: Not signed in. Set BATON_API_KEY or run `baton login`\n'],
       );
     });
   });

@@ -78,13 +78,13 @@ describe('what a webhook is sent, on the command line', () => {
   }
 
   const wrong: ReadonlyArray<readonly [what: string, options: EventOptions, message: RegExp]> = [
-    ['a filter alone', { filter: ['a=b'] }, /needs the --event/],
+    ['a filter alone', { filter: ['a=b'] }, /requires --event/],
     ['a filter for another kind', { event: [created], filter: ['issue.updated:a=b'] }, /no --event names/],
-    ['a filter without an operator', { event: [created], filter: ['status'] }, /neither FIELD=VALUE nor/],
-    ['a beginning of no kind', { event: ['bug.*'] }, /begins with "bug\."/],
-    ['JSON that is none', { events: '[' }, /--events: \[ is no JSON/],
+    ['a filter without an operator', { event: [created], filter: ['status'] }, /must be FIELD=VALUE or/],
+    ['a beginning of no kind', { event: ['bug.*'] }, /starts with "bug\."/],
+    ['JSON that is none', { events: '[' }, /--events: \[ is not valid JSON/],
     ['both forms', { events: '[]', event: [created] }, /--events, or --event/],
-    ['a broken value in quotes', { event: [created], filter: ['status->"Done'] }, /is no JSON/],
+    ['a broken value in quotes', { event: [created], filter: ['status->"Done'] }, /is not valid JSON/],
   ];
   for (const [what, options, message] of wrong) {
     it(`can't be ${what}`, async () => {
@@ -151,14 +151,14 @@ describe('the body of an event, on the command line', () => {
   }
 
   const wrong: ReadonlyArray<readonly [what: string, options: () => SendOptions, message: RegExp]> = [
-    ['nothing at all', () => ({}), /--event, or --file/],
+    ['nothing at all', () => ({}), /--event or --file/],
     ['no data', () => ({ event: 'issue.created' }), /either --data or --sample/],
     ['data and a sample', () => ({ event: 'a', data: '{}', sample: true }), /either --data or --sample/],
-    ['data that is no JSON', () => ({ event: 'a', data: '{' }), /--data is no JSON/],
-    ['a file and more', () => ({ file: 'x', id: 'y' }), /nothing beside/],
-    ['a file that is not there', () => ({ file: join(folder, 'none') }), /cannot be read/],
-    ['a file that is no JSON', () => ({ file: fileWith('hello') }), /holds no JSON$/],
-    ['a broken line', () => ({ file: fileWith('{}\n\n{\n{}') }), /no JSON in line 2/],
+    ['data that is not valid JSON', () => ({ event: 'a', data: '{' }), /--data is not valid JSON/],
+    ['a file and more', () => ({ file: 'x', id: 'y' }), /without other options/],
+    ['a file that is not there', () => ({ file: join(folder, 'none') }), /Cannot read/],
+    ['a file that is not valid JSON', () => ({ file: fileWith('hello') }), /--file is not valid JSON$/],
+    ['a broken line', () => ({ file: fileWith('{}\n\n{\n{}') }), /line 2 is not valid JSON/],
   ];
   for (const [what, options, message] of wrong) {
     it(`can't be made of ${what}`, async () => {

@@ -66,7 +66,7 @@ describe('webhooks on the command line', function () {
       assert.match(stdout, /Name +Größe\n/);
       assert.match(stdout, /Status +active\n/);
       assert.match(stdout, /issue\.updated +status->Done\n/);
-      assert.match(stdout, /Secret +[0-9a-f]{64}\n +It is not shown again\.\n$/);
+      assert.match(stdout, /Secret +[0-9a-f]{64}\n +The secret is not shown again\.\n$/);
     });
 
     it('takes a secret from stdin and does not show it', async () => {
@@ -116,7 +116,7 @@ describe('webhooks on the command line', function () {
       assert.deepEqual([code, stdout], [0, 'e-1 accepted\n']);
       const [request] = await receiver.receives(1);
       assert.ok(request?.body.toString().endsWith(`"data":${data}}`));
-      assert.equal((await cli.run(args)).stdout, 'e-1 was sent before\n');
+      assert.equal((await cli.run(args)).stdout, 'e-1 already sent\n');
     });
 
     it('sends a file of lines as one request', async () => {
@@ -149,7 +149,7 @@ describe('webhooks on the command line', function () {
     assert.equal(one.sample.event, 'sprint.started');
     const unknown = await cli.run(['event-types', 'x.y']);
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /no kind of event. There are issue\.created, /);
+    assert.match(unknown.stderr, /is not an event kind. Kinds: issue\.created, /);
   });
 
   it('lists webhooks with a picture of their last 24 hours', async () => {
@@ -160,7 +160,7 @@ describe('webhooks on the command line', function () {
     await sendSample();
     await only(id, 'succeeded');
     assert.match((await cli.run(['webhook', 'list'])).stdout, / ·{23}█ +100 % +\S+Z +issue\.created +http/);
-    assert.match((await cli.run(['webhook', 'show', id])).stdout, /·{23}█ {2}1 attempt, 100 % went well\n/);
+    assert.match((await cli.run(['webhook', 'show', id])).stdout, /·{23}█ {2}1 attempt, 100 % succeeded\n/);
     assert.equal((await cli.json(['webhook', 'list'])).data[0].stats.total, 1);
   });
 
@@ -174,7 +174,7 @@ describe('webhooks on the command line', function () {
       receiver.answering((_request, response) => void response.writeHead(500).end('ouch\u001B[2J'));
       const badly = await cli.spawn(['webhook', 'test', id, '--event', 'issue.moved']).ended;
       assert.deepEqual([badly.code, receiver.requests[1]?.headers['x-service-event']], [1, 'issue.moved']);
-      assert.match(badly.stdout, /\nAnswer 500\n[^]*\n {2}ouch\uFFFD/);
+      assert.match(badly.stdout, /\nResponse 500\n[^]*\n {2}ouch\uFFFD/);
     });
   });
 
@@ -220,7 +220,7 @@ describe('webhooks on the command line', function () {
     const [verdict] = (await cli.json(['webhook', 'preview', id])).data;
     assert.deepEqual([verdict.verdict, verdict.event], ['skip', 'issue.updated']);
     const preview = await cli.run(['webhook', 'preview', '--event', 'issue.updated', '--limit', '1']);
-    assert.match(preview.stdout, /^WOULD +EVENT.*\nsend +issue\.updated/);
+    assert.match(preview.stdout, /^VERDICT +EVENT.*\nsend +issue\.updated/);
   });
 
   describe('deliveries', () => {
@@ -251,7 +251,7 @@ describe('webhooks on the command line', function () {
       const delivery = await only(id, 'retrying');
       receiver.answering(204);
       const { code, stdout } = await cli.run(['delivery', 'retry', delivery.id]);
-      assert.deepEqual([code, stdout], [0, `${delivery.id} is tried now\n`]);
+      assert.deepEqual([code, stdout], [0, `${delivery.id} will be retried now\n`]);
       await only(id, 'succeeded');
       const shown = await cli.run(['delivery', 'show', delivery.id]);
       assert.match(shown.stdout, /\n1 +automatic +\S+ +503 /);
@@ -264,7 +264,7 @@ describe('webhooks on the command line', function () {
         /Answer 503\n/,
       );
       const later = await cli.run(['delivery', 'retry', delivery.id, '--at', '2h']);
-      assert.match(later.stdout, /is tried at \d{4}-/);
+      assert.match(later.stdout, /will be retried at \d{4}-/);
     });
 
     it('are recovered since a time', async () => {
@@ -285,7 +285,7 @@ describe('webhooks on the command line', function () {
         '--status',
         'held,skipped',
       ]);
-      assert.equal(stdout, '1 delivery begins anew\n');
+      assert.equal(stdout, '1 delivery queued\n');
       await receiver.receives(1);
       await only(id, 'succeeded');
     });
@@ -307,22 +307,30 @@ describe('webhooks on the command line', function () {
     const args = ['webhook', 'create', '--name', 'Here', '--to', url, '--event', 'issue.created'];
     await cli.json([...args, '--secret-file', '-'], { input: secret });
     const { id } = await sendSample();
-    await listening.says(
-      new RegExp(`issue\\.created ${id} in delivery ${UUID.source} {2}signature verified`),
-    );
+    await listening.says(new RegExp(`issue\\.created ${id} delivery ${UUID.source} {2}signature verified`));
     listening.child.kill('SIGTERM');
     assert.equal((await listening.ended).code, 0);
   });
 
   const wrong: ReadonlyArray<readonly [what: string, args: readonly string[], code: number, RegExp]> = [
-    ['what is no webhook', ['webhook', 'show', '../keys'], 2, /no webhook id/],
+    ['what is no webhook', ['webhook', 'show', '../keys'], 2, /not a valid webhook id/],
     ['an unknown webhook', ['webhook', 'show', '01980000-0000-7000-8000-000000000000'], 5, /not_found/],
-    ['what is no delivery', ['delivery', 'show', 'x/y'], 2, /no delivery id/],
-    ['an empty change', ['webhook', 'edit', '01980000'], 2, /Say what to change/],
+    ['what is no delivery', ['delivery', 'show', 'x/y'], 2, /not a valid delivery id/],
+    ['an empty change', ['webhook', 'edit', '01980000'], 2, /Nothing to change/],
     ['both states', ['webhook', 'edit', '0198', '--active', '--inactive'], 2, /either --active/],
-    ['a webhook for nothing', ['webhook', 'create', '--name', 'x', '--to', 'http://x'], 2, /what is sent/],
+    [
+      'a webhook for nothing',
+      ['webhook', 'create', '--name', 'x', '--to', 'http://x'],
+      2,
+      /--event or --events/,
+    ],
     ['no time', ['delivery', 'recover', '0198'], 2, /--since/],
-    ['a time that is none', ['delivery', 'retry', '0198', '--at', 'noon'], 2, /--at takes a time/],
+    [
+      'a time that is none',
+      ['delivery', 'retry', '0198', '--at', 'noon'],
+      2,
+      /--at must be an ISO 8601 time/,
+    ],
   ];
   for (const [what, args, code, message] of wrong) {
     it(`says what is wrong with ${what}`, async () => {

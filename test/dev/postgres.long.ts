@@ -46,7 +46,7 @@ describe('the embedded PostgreSQL', function () {
     const left = await start(plan());
     const said: string[] = [];
     const next = await start({ ...plan(), say: (sentence) => said.push(sentence) });
-    assert.deepEqual(said, [`ended PostgreSQL (process ${left.pid}) left by an earlier start`]);
+    assert.deepEqual(said, [`stopped PostgreSQL (process ${left.pid}), left over from an earlier start`]);
     assert.deepEqual(await left.ended, { code: 0, signal: null });
     await next.stop();
   });
@@ -70,10 +70,7 @@ describe('the embedded PostgreSQL', function () {
     const { home } = placeFor(plan().dataDir);
     try {
       assert.match(home, /^\/var\/lib\/baton-postgres-[0-9a-f]{8}$/);
-      assert.match(
-        String(said[0]),
-        /is out of reach of the user that PostgreSQL runs as; its data is in \/var/,
-      );
+      assert.match(String(said[0]), /The user that runs PostgreSQL cannot access .*; its data is in \/var/);
     } finally {
       rmSync(home, { recursive: true, force: true });
     }

@@ -16,14 +16,14 @@ describe('npm start', function () {
     const first = npmStart(checkout.folder, { PORT: '0' });
     const credentials = await first.credentials();
     await first.says('signature verified');
-    await first.says('Ctrl-C stops everything; npm start goes on');
-    assert.match(first.output(), /first workspace .* made/);
+    await first.says('Ctrl-C stops everything. npm start continues');
+    assert.match(first.output(), /first workspace .* created/);
     await pressCtrlC(first);
 
     const second = npmStart(checkout.folder, { PORT: new URL(credentials.base_url).port });
     const again = await second.credentials();
-    assert.match(second.output(), /screens .* there/);
-    assert.match(second.output(), /first workspace .* there/);
+    assert.match(second.output(), /screens .* up to date/);
+    assert.match(second.output(), /first workspace .* exists/);
     assert.deepEqual({ ...again, pids: null }, { ...credentials, pids: null });
     const { api_key: key } = again;
     const list = await fetch(`${again.base_url}/api/v1/tasks`, { headers: { 'x-api-key': String(key) } });
@@ -47,7 +47,7 @@ describe('npm start', function () {
       process.kill(Number(before.pids[name]), 'SIGKILL');
     }
     for (const name of ['The task worker', 'The API', 'Temporal', 'PostgreSQL']) {
-      await launched.says(`${name} is up again`);
+      await launched.says(`${name} was restarted`);
     }
     const after = await launched.credentials();
     for (const name of ['task_worker', 'api', 'temporal', 'postgres']) {
@@ -69,7 +69,10 @@ describe('npm start', function () {
       const { port } = other.address() as AddressInfo;
       const launched = npmStart(checkout.folder, { PORT: String(port) });
       assert.equal(await launched.ended, 1);
-      assert.match(launched.output(), new RegExp(`Port ${port} is taken .*PORT=3000 npm start`));
+      assert.match(
+        launched.output(),
+        new RegExp(`Port ${port} on .* is already in use\\..*PORT=3000 npm start`),
+      );
       assert.deepEqual(processesOf(checkout.folder), []);
     } finally {
       other.close();

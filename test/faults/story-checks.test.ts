@@ -205,7 +205,7 @@ const PLANTED: readonly Planted[] = [
     'disabling: requests after it, at the receivers',
     (books) => (first(webhook(books, 'breaking').arrivals).at -= 20_000),
   ],
-  ['disabling: people told of it more than once', (books) => (first(books.notices).count = 2)],
+  ['disabling: people notified more than once', (books) => (first(books.notices).count = 2)],
   ['clock: refused while it was wrong', (books) => (first(webhook(books, 'clock').arrivals).at += 30_000)],
   ['clock: refused while it was right', (books) => (first(webhook(books, 'clock').arrivals).at += 30_000)],
   ['clock: taken while it was wrong', (books) => (first(webhook(books, 'clock').arrivals).answered = 204)],

@@ -291,7 +291,7 @@ describe('listening on the live channel', function () {
       });
       const client = await connect(await tokenOf(made.json.key));
       const { code, message } = await client.ask('listen', { webhook_id: await listener() });
-      assert.deepEqual([code, message], ['forbidden', 'Listening needs the scope webhooks:write.']);
+      assert.deepEqual([code, message], ['forbidden', 'Listening requires the scope webhooks:write.']);
     });
 
     const wrongListens: ReadonlyArray<readonly [string, object]> = [
@@ -326,7 +326,7 @@ describe('listening on the live channel', function () {
       [
         'a body of more than 64 KiB',
         { status: 200, duration_ms: 1, body: Buffer.alloc(65_537).toString('base64') },
-        /65536 bytes at most/,
+        /at most 65536 bytes/,
       ],
       ['a header that can be none', { status: 200, duration_ms: 1, headers: { 'a b': 'c' } }, /`headers/],
       ['a line end in a header', { status: 200, duration_ms: 1, headers: { a: 'b\r\nc: d' } }, /`headers/],

@@ -65,8 +65,8 @@ describe('the configuration', () => {
     }
     assert.equal(readConfiguration(NEEDED).mail, null);
     const wrong: [object, RegExp][] = [
-      [{ SMTP_URL }, /^MAIL_FROM is missing: SMTP_URL is given\.$/],
-      [{ MAIL_FROM: 'baton@example.com' }, /^SMTP_URL is missing: MAIL_FROM is given\.$/],
+      [{ SMTP_URL }, /^MAIL_FROM is missing: SMTP_URL requires it\.$/],
+      [{ MAIL_FROM: 'baton@example.com' }, /^SMTP_URL is missing: MAIL_FROM requires it\.$/],
       [{ SMTP_URL: 'mail.example.com:25', MAIL_FROM: 'b@example.com' }, /^SMTP_URL must be an address/],
       [{ SMTP_URL: 'smtp://', MAIL_FROM: 'b@example.com' }, /^SMTP_URL must name a host\.$/],
       [{ SMTP_URL, MAIL_FROM: 'baton' }, /^MAIL_FROM must be an address/],
@@ -98,7 +98,7 @@ describe('the configuration', () => {
     const wrong: [object, RegExp][] = [
       [{ OIDC_ISSUER: 'https://login.example.com' }, /^OIDC_CLIENT_ID is missing/],
       [{ OIDC_CLIENT_ID: 'baton' }, /^OIDC_ISSUER is missing/],
-      [{ ...provider, OIDC_ISSUER: 'http://login.example.com' }, /^OIDC_ISSUER must begin with https/],
+      [{ ...provider, OIDC_ISSUER: 'http://login.example.com' }, /^OIDC_ISSUER must start with https/],
       [{ ...provider, OIDC_ALLOWED_DOMAINS: '@example.com' }, /^OIDC_ALLOWED_DOMAINS must be domains/],
       [{ ...provider, OIDC_ALLOWED_DOMAINS: '*' }, /^OIDC_ALLOWED_DOMAINS must be domains/],
       [{ ...provider, ...domains, OIDC_JOIN_ROLE: 'admin' }, /^OIDC_JOIN_ROLE must be viewer or member/],

@@ -41,7 +41,7 @@ describe('the secrets in the database, at the start of a process', function () {
     it(`stop the start with a sentence where a key ${what}`, async () => {
       await assert.rejects(checkSealedSecrets(database, sealingOf(ring)), (error: Error) => {
         assert.ok(error instanceof ConfigurationError);
-        assert.match(error.message, /^BATON_SEALING_KEYS does not open the secrets of webhooks .*"second"/);
+        assert.match(error.message, /^BATON_SEALING_KEYS cannot decrypt the secrets of webhooks .*"second"/);
         return true;
       });
     });

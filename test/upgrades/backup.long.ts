@@ -74,7 +74,7 @@ describe('a backup', function () {
     await publish('after');
     await receiver.receives(1, 60_000);
     const { stdout } = await fleet.cli.run(['admin', 'after-restore']);
-    assert.match(stdout, /Runs that only Temporal knows, left as they are: 0/);
+    assert.match(stdout, /Runs only in Temporal, not ended: 0/);
   });
 
   it('of PostgreSQL from before what Temporal knows is brought together with it', async () => {

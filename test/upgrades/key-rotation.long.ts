@@ -81,11 +81,11 @@ describe('the rotation', function () {
     // The wrong order: the old key is taken away before all is sealed anew.
     const lonely = await fleet.cli.run(['admin', 'reseal'], { env: { BATON_SEALING_KEYS: fresh } });
     assert.equal(lonely.code, 1);
-    assert.match(lonely.stderr, /give the keys "old" as they were/);
+    assert.match(lonely.stderr, /Add the old keys "old" to BATON_SEALING_KEYS/);
     fleet.environment['BATON_SEALING_KEYS'] = fresh;
     await assert.rejects(
       fleet.start({ kind: 'deliveryWorker', build: null }),
-      /BATON_SEALING_KEYS does not open the secrets of webhooks .* \\?"old\\?"/,
+      /BATON_SEALING_KEYS cannot decrypt the secrets of webhooks .* \\?"old\\?"/,
     );
 
     fleet.environment['BATON_SEALING_KEYS'] = `${fresh},${old}`;

@@ -42,7 +42,7 @@ const SCREENS: readonly Screen[] = [
     what: 'an invitation that is none',
     address: '/invitation',
     path: () => '/invitation#nothing',
-    shows: text('There is no such invitation'),
+    shows: text('The invitation does not exist'),
     signedOut: true,
   },
   { what: 'all runs', address: '/orchestration', shows: text('Speed up the search'), picture: 'runs' },

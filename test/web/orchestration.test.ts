@@ -32,7 +32,7 @@ describe('the orchestration screens', () => {
     await dialog.getByLabel('Callback URL').fill('http://example.com');
     await dialog.getByLabel('Metadata').fill('{ "rehearsal": { "step_ms": 60000 } }');
     await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
-    await dialog.getByText('Must begin with https://').waitFor();
+    await dialog.getByText('Must start with https://').waitFor();
     await dialog.getByLabel('Callback URL').fill('');
     await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
     const run = page.getByRole('complementary', { name: 'Run' });

@@ -41,7 +41,7 @@ describe('signing in at the screens', () => {
 
   it('says what went wrong at the identity provider', async () => {
     await at.go('/sign-in?problem=not_invited');
-    await at.page.getByText('You are not a member here.').waitFor();
+    await at.page.getByText('You are not a member of this workspace.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a problem');
   });
 
@@ -121,9 +121,9 @@ describe('signing in by an OpenID provider at the screens', () => {
     provider.signsIn(null);
     await page.goto(`${base()}/sign-in`);
     await continueWithAcme();
-    await page.getByText('You were not signed in').waitFor();
+    await page.getByText('Sign-in was cancelled').waitFor();
     provider.signsIn('stranger', { email: 'stranger@example.com', email_verified: true });
     await continueWithAcme();
-    await page.getByText('You are not a member here.').waitFor();
+    await page.getByText('You are not a member of this workspace.').waitFor();
   });
 });

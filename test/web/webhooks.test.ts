@@ -177,7 +177,7 @@ describe('the webhook screens', function () {
     await publish('user.joined');
     await at.go(`${LIST}/new`);
     await page.getByLabel('URL').fill('ftp://example.com');
-    await page.getByText('Must begin with https:// or http://').waitFor();
+    await page.getByText('Must start with https:// or http://').waitFor();
     await page.getByLabel('URL').fill('http://example.com/hooks');
     await page.getByText('Not encrypted').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();

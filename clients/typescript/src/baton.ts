@@ -67,7 +67,7 @@ export function createBaton(options: BatonOptions) {
 function baseUrlOf(given: string): string {
   const url = new URL(given);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new TypeError('baseUrl must begin with https:// or http://.');
+    throw new TypeError('baseUrl must start with https:// or http://.');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

@@ -85,7 +85,7 @@ export async function joinRoom(
       end(message ?? code ?? 'The live channel refused.');
     }
   });
-  socket.addEventListener('error', () => end('The live channel is out of reach.'));
+  socket.addEventListener('error', () => end('The live channel is unreachable.'));
   socket.addEventListener('close', () => end('The connection to the live channel was lost.'));
   await joined.done;
   return { next: inbox.next, close };

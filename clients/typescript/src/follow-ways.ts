@@ -68,7 +68,7 @@ async function* byChannel(task: Followed, after: number): AsyncGenerator<FeedEve
       const event = await room.next(isLate ? LATE_MS : quietMs(hasEnded, wasLookedAt));
       if (event !== null) {
         if (event.seq <= seq) continue;
-        if (event.seq > seq + 1) throw new WayFailed('The live channel left out an event.');
+        if (event.seq > seq + 1) throw new WayFailed('The live channel skipped an event.');
         seq = event.seq;
         isLate = false;
         yield event;

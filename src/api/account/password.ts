@@ -29,20 +29,23 @@ export function passwordRoutes(deps: Dependencies): Route[] {
         if (oldHash === null) {
           throw new Problem(
             'invalid_state',
-            'You sign in without a password of this service; there is none to change.',
+            'Your account has no password. You sign in with your identity provider.',
           );
         }
         const isRight = await deps.passwordAttempts.judge(email, () => verifyPassword(current, oldHash));
         if (!isRight) throw wrong('/current_password', '`current_password` is wrong.');
         if (current.normalize('NFC') === wanted.normalize('NFC')) {
-          throw wrong('/new_password', '`new_password` is the one you have.');
+          throw wrong('/new_password', '`new_password` must differ from your current password.');
         }
         const { value, hash: tokenHash } = newSessionToken();
         const newHash = await hashPassword(wanted);
         const now = deps.clock();
         const plan = { userId, workspaceId, sessionId, oldHash, newHash, tokenHash, now };
         if (!(await changePassword(deps.database, plan))) {
-          throw new Problem('conflict', 'Your password was changed elsewhere in this moment; sign in again.');
+          throw new Problem(
+            'conflict',
+            'Your password was changed at the same time elsewhere. Sign in again.',
+          );
         }
         return { status: 204, headers: { 'Set-Cookie': sessionCookie(deps.baseUrl, value) } };
       },

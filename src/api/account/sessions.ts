@@ -47,7 +47,7 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/sessions',
       operationId: 'endOtherSessions',
       tag: 'session',
-      summary: 'End all your sessions but this one',
+      summary: 'End all your other sessions',
       access: { kind: 'person', least: 'viewer' },
       answers: {
         200: {

@@ -56,11 +56,11 @@ async function projectFor(deps: Dependencies, caller: Caller, wanted: string | u
     const project = await findProject(deps.database, wanted);
     if (project?.workspace_id === caller.workspaceId) return wanted;
   }
-  throw new Problem('project_not_allowed', 'The project is not one that this credential may use.');
+  throw new Problem('project_not_allowed', 'The credential has no access to this project.');
 }
 
 /** A token makes no token: it would live for ever. */
 function subjectOf(caller: Caller): TokenSubject {
-  if (caller.kind === 'token') throw new Problem('forbidden', 'A token can not make another one.');
+  if (caller.kind === 'token') throw new Problem('forbidden', 'A token cannot create another token.');
   return caller.kind === 'key' ? `key:${caller.keyId}` : `user:${caller.userId}`;
 }

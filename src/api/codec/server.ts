@@ -30,7 +30,7 @@ export function createCodecServer({ codec, ...deps }: CodecDependencies): Middle
       return;
     }
     if (context.method !== 'POST') {
-      throw new Problem('method_not_allowed', 'Allowed here: OPTIONS, POST.', {
+      throw new Problem('method_not_allowed', 'Allowed methods: OPTIONS, POST.', {
         headers: { Allow: 'OPTIONS, POST' },
       });
     }
@@ -75,12 +75,9 @@ async function checkCaller(
   const origin = context.get('Origin') || undefined;
   const isWebUi = temporalUi !== null && origin === new URL(temporalUi.url).origin;
   if (!isWebUi && !isOwnOrigin(baseUrl, origin)) {
-    throw new Problem(
-      'forbidden',
-      'This page may not use the session; is TEMPORAL_UI_URL the address of it?',
-    );
+    throw new Problem('forbidden', 'This page cannot use the session. Set TEMPORAL_UI_URL to its address.');
   }
-  if (!hasRole(session.role, 'admin')) throw new Problem('forbidden', 'This needs the role admin or more.');
+  if (!hasRole(session.role, 'admin')) throw new Problem('forbidden', 'Requires the role admin or higher.');
 }
 
 /** What can't be opened, for want of its key, is given back closed: the rest can be read nevertheless. */
@@ -95,7 +92,7 @@ async function opened(codec: PayloadCodec, payloads: Payload[]): Promise<Payload
 
 async function readPayloads(context: Context): Promise<Payload[]> {
   const text = await getRawBody(context.req, { limit: MAX_CODEC_BODY_BYTES, encoding: 'utf8' }).catch(() => {
-    throw new Problem('payload_too_large', `A body may have ${MAX_CODEC_BODY_BYTES} bytes at most.`, {
+    throw new Problem('payload_too_large', `The body must be at most ${MAX_CODEC_BODY_BYTES} bytes.`, {
       headers: { Connection: 'close' },
     });
   });
@@ -106,7 +103,10 @@ async function readPayloads(context: Context): Promise<Payload[]> {
     throw new Problem('malformed_json', 'The body is not valid JSON.');
   }
   if (isPayloadList(body?.payloads)) return body.payloads.map((one: JsonPayload) => toPayload(one));
-  throw new Problem('bad_request', 'The body is no { "payloads": [{ "metadata", "data" }] } in base64.');
+  throw new Problem(
+    'bad_request',
+    'The body must be { "payloads": [{ "metadata", "data" }] } with base64 values.',
+  );
 }
 
 function isSame(given: string, token: string): boolean {

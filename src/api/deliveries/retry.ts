@@ -36,7 +36,7 @@ export async function retryDelivery(
   checkOpen(webhook);
   checkStanding(delivery);
   if ((await bodyOf(deps.database, delivery)) === null) {
-    throw new Problem('invalid_state', 'The payload of this delivery is no longer kept.');
+    throw new Problem('invalid_state', 'The payload of this delivery has been deleted.');
   }
   await deps.control.ready();
   await startAttempt(
@@ -76,22 +76,22 @@ async function startAttempt(deps: Dependencies, wish: AttemptInput, delayMs: num
 export function checkOpen(webhook: WebhookRow | null): asserts webhook is WebhookRow {
   if (!webhook) throw new Problem('invalid_state', 'The webhook was deleted.');
   const status = webhookStatus({ active: webhook.active, disabled_at: webhook.disabled_at ?? null });
-  if (status === 'disabled') throw new Problem('invalid_state', 'The webhook is disabled; enable it first.');
+  if (status === 'disabled') throw new Problem('invalid_state', 'The webhook is disabled. Enable it first.');
   if (status === 'inactive')
-    throw new Problem('invalid_state', 'The webhook is switched off; switch it on first.');
+    throw new Problem('invalid_state', 'The webhook is inactive. Activate it first.');
 }
 
 function checkStanding({ status, test }: DeliveryRow): void {
-  if (test) throw new Problem('invalid_state', 'This was a test; send another one.');
+  if (test) throw new Problem('invalid_state', 'A test delivery cannot be retried. Send another test.');
   if (status === 'pending')
-    throw new Problem('invalid_state', 'The first attempt of this delivery is on its way.');
-  if (status === 'cancelled') throw new Problem('invalid_state', 'The delivery is cancelled.');
+    throw new Problem('invalid_state', 'The first attempt of this delivery is still pending.');
+  if (status === 'cancelled') throw new Problem('invalid_state', 'The delivery was cancelled.');
 }
 
 function delayOf(at: Date | undefined, now: Date): number {
   const delayMs = at ? Math.max(0, at.getTime() - now.getTime()) : 0;
   if (delayMs <= MAX_AHEAD_MS) return delayMs;
-  const message = '`at` may be 30 days ahead at most.';
+  const message = '`at` must be at most 30 days ahead.';
   throw new Problem('validation_failed', message, {
     errors: [{ pointer: '/at', code: 'not_allowed', message }],
   });

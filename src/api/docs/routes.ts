@@ -114,7 +114,6 @@ function problemText(code: string): string {
     const { title, status } = PROBLEMS[code as keyof typeof PROBLEMS];
     return `${code}\n\n${title}. HTTP status ${status}.\n`;
   }
-  if (!Object.hasOwn(CHANNEL_CODES, code))
-    throw new Problem('not_found', 'There is no problem with this code.');
+  if (!Object.hasOwn(CHANNEL_CODES, code)) throw new Problem('not_found', 'No problem has this code.');
   return `${code}\n\n${CHANNEL_CODES[code as keyof typeof CHANNEL_CODES]} A refusal of the live channel.\n`;
 }

@@ -38,7 +38,7 @@ const cloudEvent = z.looseObject({
     .unknown()
     .superRefine((value, context) => {
       if (value !== undefined)
-        context.addIssue(memberProblem('not_allowed', 'is not taken; send `data` as JSON'));
+        context.addIssue(memberProblem('not_allowed', 'is not supported; send `data` as JSON'));
     })
     .optional(),
 });

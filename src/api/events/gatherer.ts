@@ -139,7 +139,7 @@ function isFull(requests: readonly Request[]): boolean {
 }
 
 function tooMany(): Problem {
-  return new Problem('unavailable', 'More events come in than can be stored; nothing was accepted.', {
+  return new Problem('unavailable', 'Too many events to store. Nothing was accepted. Try again soon.', {
     headers: { 'Retry-After': '1' },
   });
 }

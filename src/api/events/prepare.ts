@@ -40,15 +40,16 @@ export function prepareRequest(
     hashes.set(made.id, earlier ?? made.hash);
     request.sent.push({ id: made.id, repeated: earlier !== undefined });
   }
-  if (conflicts.size > 0) throw conflictOf([...conflicts], 'stands in the request with different contents');
+  if (conflicts.size > 0)
+    throw conflictOf([...conflicts], 'used more than once in the request with different content');
   return request;
 }
 
 /** 409 that names the ids. */
-export function conflictOf(ids: readonly string[], what = 'was sent before with another content'): Problem {
+export function conflictOf(ids: readonly string[], what = 'already used with different content'): Problem {
   const more = ids.length > SHOWN_IDS ? ` and ${ids.length - SHOWN_IDS} more` : '';
   const named = ids.slice(0, SHOWN_IDS).join(', ');
-  return new Problem('conflict', `The id of an event ${what}: ${named}${more}. Nothing was accepted.`);
+  return new Problem('conflict', `Event ids ${what}: ${named}${more}. Nothing was accepted.`);
 }
 
 function prepareEvent(event: IncomingEvent, data: string, workspace: Workspace, now: Date): NewEvent {

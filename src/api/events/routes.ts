@@ -53,7 +53,7 @@ function createWorkspaceNames(database: Database, clock: () => Date) {
     const remembered = known.get(id);
     if (remembered && now < remembered.until) return remembered.name;
     const name = await workspaceName(database, id);
-    if (name === null) throw refused('The workspace of the credential is gone.');
+    if (name === null) throw refused('The workspace of the credential no longer exists.');
     known.set(id, { name, until: now + REMEMBERED_MS });
     return name;
   };

@@ -34,7 +34,9 @@ export const eventId = z
   .max(MAX_EVENT_ID_LENGTH)
   .superRefine((value, context) => {
     if (!VISIBLE_ASCII.test(value)) {
-      context.addIssue(memberProblem('invalid_format', 'must be visible ASCII characters, without spaces'));
+      context.addIssue(
+        memberProblem('invalid_format', 'must consist of visible ASCII characters without spaces'),
+      );
     }
   })
   .meta({ pattern: '^[\\x21-\\x7e]+$' });
@@ -63,7 +65,7 @@ const envelope = z.strictObject({
 export function checkData(event: unknown, data: unknown, path: PropertyKey[], issues: Issues): void {
   if (data === null || typeof data !== 'object' || Array.isArray(data)) return;
   if (isDeeperThan(data, MAX_DATA_DEPTH)) {
-    const tooDeep = memberProblem('too_deep', `may be ${MAX_DATA_DEPTH} levels deep at most`);
+    const tooDeep = memberProblem('too_deep', `must be at most ${MAX_DATA_DEPTH} levels deep`);
     issues.push({ ...tooDeep, path, input: data });
     return;
   }

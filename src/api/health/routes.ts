@@ -58,7 +58,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
       problems: ['not_found'],
       async handle() {
         const body = deps.channelNumbers();
-        if (body === null) throw new Problem('not_found', 'This process does not carry the live channel.');
+        if (body === null) throw new Problem('not_found', 'This process does not serve the live channel.');
         return { status: 200, body };
       },
     }),

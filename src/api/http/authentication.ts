@@ -36,22 +36,22 @@ export function createAuthentication({ database, knownKeys, tokens, baseUrl, clo
   }
 
   async function byToken(token: string): Promise<TokenCaller> {
-    if (looksLikeKey(token)) throw refused('An API key belongs into the header X-API-Key.');
+    if (looksLikeKey(token)) throw refused('Send an API key in the header X-API-Key.');
     const claims = await tokens.verify(token).catch((error: unknown) => {
       throw error instanceof TokenError ? refused(`${capital(error.message)}.`, 'invalid_token') : error;
     });
     const caller = await tokenCaller(database, claims);
-    if (!caller) throw refused('Whom the token speaks for is not known here any more.', 'invalid_token');
+    if (!caller) throw refused('The subject of the token no longer exists.', 'invalid_token');
     return caller;
   }
 
   async function byCookie(context: Context, value: string): Promise<PersonCaller> {
     const session = await findLivingSession(database, hashOfSecret(value));
-    if (!session) throw refused('The session has ended; sign in again.');
+    if (!session) throw refused('The session has ended. Sign in again.');
     if (!SAFE_METHODS.has(context.method) && !isOwnOrigin(baseUrl, context.get('Origin') || undefined)) {
       throw new Problem(
         'forbidden',
-        'With a session cookie, a change must come from a page of this service (Origin).',
+        'Changes with a session cookie are only allowed from pages of this service (header Origin).',
       );
     }
     sessionUse(session.id);
@@ -70,7 +70,7 @@ export function createAuthentication({ database, knownKeys, tokens, baseUrl, clo
     if (byHeader && byBearer && byHeader.projectId !== byBearer.projectId) {
       throw new Problem(
         'bad_request',
-        'The API key and the token are for different projects; send one of them.',
+        'The API key and the token are for different projects. Send only one of them.',
       );
     }
     if (byHeader ?? byBearer) return byHeader ?? byBearer;
@@ -93,7 +93,7 @@ export function refused(detail: string, error?: 'invalid_token'): Problem {
 
 function bearerOf(authorization: string): string {
   const token = /^Bearer +([^\s]+)$/i.exec(authorization.trim())?.[1];
-  if (token === undefined) throw refused('The header Authorization must be "Bearer" and a token.');
+  if (token === undefined) throw refused('The header Authorization must be "Bearer" followed by a token.');
   return token;
 }
 

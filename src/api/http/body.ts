@@ -30,7 +30,7 @@ export async function readJson(
   // A chunked request may turn out to have none.
   if (bytes.length === 0) return undefined;
   const mediaType = mediaTypeOf(context, mediaTypes);
-  if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not in UTF-8.');
+  if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.');
   // A byte order mark is no part of the text (RFC 8259, section 8.1 lets a reader ignore it).
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   try {
@@ -43,7 +43,7 @@ export async function readJson(
 function mediaTypeOf(context: Context, allowed: readonly string[]): string {
   const encoding = context.get('Content-Encoding').toLowerCase();
   if (encoding !== '' && encoding !== 'identity') {
-    throw new Problem('unsupported_media_type', 'The body must come without a content encoding.');
+    throw new Problem('unsupported_media_type', 'The body must not have a content encoding.');
   }
   const charset = context.request.charset.toLowerCase();
   const given = context.request.is([...allowed]);
@@ -63,11 +63,11 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     const { type } = error as { type?: string };
     if (type === 'entity.too.large') {
       await drain(request);
-      throw new Problem('payload_too_large', `A body may have ${MAX_BODY_BYTES} bytes at most.`, {
+      throw new Problem('payload_too_large', `The body must be at most ${MAX_BODY_BYTES} bytes.`, {
         headers: { Connection: 'close' },
       });
     }
-    throw new Problem('bad_request', 'The body did not arrive whole.', {
+    throw new Problem('bad_request', 'The body is incomplete.', {
       headers: { Connection: 'close' },
       cause: error,
     });

@@ -30,5 +30,5 @@ function asProblem(error: unknown): Problem {
   if (error instanceof EngineUnavailable) return unavailable('Temporal', error);
   if (error instanceof ProviderUnreachable) return unavailable('The identity provider', error);
   if (isDatabaseOutage(error)) return unavailable('PostgreSQL', error);
-  return new Problem('internal_error', 'The error is noted under the request id.', { cause: error });
+  return new Problem('internal_error', 'The server logged the error with this request id.', { cause: error });
 }

@@ -45,7 +45,7 @@ export function listParameter<const T extends string>(values: readonly T[]) {
       const words = [given].flat().flatMap((entry) => entry.split(','));
       const wrong = words.filter((word) => !(values as readonly string[]).includes(word));
       if (wrong.length > 0) {
-        context.addIssue(memberProblem('not_allowed', `must be one or several of ${values.join(', ')}`));
+        context.addIssue(memberProblem('not_allowed', `must be one or more of ${values.join(', ')}`));
       }
       return words as T[];
     })

@@ -29,7 +29,7 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
   async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
     if (caller.kind !== 'person') return { scope: caller.projectId, key: given };
     const [scope] = await projectIdsOf(database, caller.workspaceId);
-    if (scope === undefined) throw new Problem('bad_request', 'There is no project that could hold the key.');
+    if (scope === undefined) throw new Problem('bad_request', 'Idempotency-Key requires a project.');
     return { scope, key: `${caller.actor}:${given}` };
   }
 
@@ -59,11 +59,14 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
       case 'answered':
         return replayed(sealing.open(claimed.answer, answerPlace(place)));
       case 'at_work':
-        throw new Problem('conflict', 'The first request with this idempotency key is still at work.', {
+        throw new Problem('conflict', 'The first request with this idempotency key is still in progress.', {
           headers: { 'Retry-After': '1' },
         });
       case 'reused':
-        throw new Problem('idempotency_key_reused', 'This idempotency key was used with another request.');
+        throw new Problem(
+          'idempotency_key_reused',
+          'This idempotency key was already used with a different request.',
+        );
     }
   };
 }

@@ -9,5 +9,5 @@ import { Problem } from './problem.ts';
  */
 export function demandOwnPage(baseUrl: string, { origin }: IncomingHttpHeaders): void {
   if (origin === undefined || isOwnOrigin(baseUrl, origin)) return;
-  throw new Problem('forbidden', 'Signing in is for pages of this service (Origin).');
+  throw new Problem('forbidden', 'Sign-in is only allowed from pages of this service (header Origin).');
 }

@@ -37,10 +37,10 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
 }
 
 export const notFound = (what: string): Problem =>
-  new Problem('not_found', `There is no such ${what}, or it is not open to this credential.`);
+  new Problem('not_found', `The ${what} does not exist, or the credential has no access to it.`);
 
 export const unavailable = (what: string, cause?: unknown): Problem =>
-  new Problem('unavailable', `${what} is out of reach; nothing was accepted. Try again soon.`, {
+  new Problem('unavailable', `${what} is unavailable. Nothing was accepted. Try again soon.`, {
     headers: { 'Retry-After': '2' },
     cause,
   });

@@ -18,7 +18,7 @@ export function spend(context: Context, limiter: RateLimiter, who: string, count
 /** 429 for who asked too often for `what`; `remaining` is negative by as much as is missing. */
 export function tooMany(what: string, remaining: number, perSecond: number): Problem {
   const seconds = Math.max(1, Math.ceil(-remaining / perSecond));
-  return new Problem('rate_limited', `Too many ${what}; try again in ${seconds} s.`, {
+  return new Problem('rate_limited', `Too many ${what}. Try again in ${seconds} s.`, {
     headers: { 'Retry-After': String(seconds) },
   });
 }

@@ -84,13 +84,13 @@ function charge(deps: Dependencies, route: Route, context: Context, { caller, bo
 function authorize({ access }: Route, caller: Caller): void {
   if (access.kind === 'credential' && access.scope !== null && !caller.scopes.includes(access.scope)) {
     const lacking = caller.kind === 'person' ? `The role ${caller.role} does not` : 'The credential does not';
-    throw new Problem('forbidden', `${lacking} have the scope ${access.scope}, which this needs.`);
+    throw new Problem('forbidden', `${lacking} have the required scope ${access.scope}.`);
   }
   if (access.kind !== 'person') return;
   if (caller.kind !== 'person')
-    throw new Problem('forbidden', 'This is for signed-in people, not for keys or tokens.');
+    throw new Problem('forbidden', 'Only signed-in users can do this. Keys and tokens cannot.');
   if (!hasRole(caller.role, access.least)) {
-    throw new Problem('forbidden', `This needs the role ${access.least} or more; yours is ${caller.role}.`);
+    throw new Problem('forbidden', `Requires the role ${access.least} or higher. Yours is ${caller.role}.`);
   }
 }
 
@@ -168,7 +168,7 @@ function negotiate(route: Route, context: Context): string {
   const isFixed = !route.mediaTypes && Object.values(route.answers).every((answer) => !answer.schema);
   if (isFixed) return 'application/json';
   const chosen = context.accepts([...offered]);
-  if (chosen === false) throw new Problem('not_acceptable', `The answer is ${offered.join(' or ')}.`);
+  if (chosen === false) throw new Problem('not_acceptable', `Available media types: ${offered.join(', ')}.`);
   return chosen;
 }
 
@@ -197,10 +197,10 @@ function fallbackOf(router: Router, fixed: ReadonlySet<string>): Middleware {
     const fitting = router.match(path, context.method).path;
     const layers = fixed.has(path) ? fitting.filter((layer) => layer.path === path) : fitting;
     const methods = layers.flatMap((layer) => layer.methods);
-    if (methods.length === 0) throw new Problem('not_found', 'There is nothing at this address.');
+    if (methods.length === 0) throw new Problem('not_found', 'No such endpoint.');
     const allow = [...new Set(methods), 'OPTIONS'].toSorted().join(', ');
     if (context.method !== 'OPTIONS') {
-      throw new Problem('method_not_allowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
+      throw new Problem('method_not_allowed', `Allowed methods: ${allow}.`, { headers: { Allow: allow } });
     }
     context.set('Allow', allow);
     context.status = 204;

@@ -12,10 +12,8 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown, where: 'body'
   const errors = problemsIn(result.error, value, where);
   const [code, what] =
     where === 'body' ? (['validation_failed', 'body'] as const) : (['bad_request', 'query'] as const);
-  const count = errors.length === 1 ? 'One thing is' : `${errors.length} things are`;
-  throw new Problem(
-    code,
-    `${count} wrong with the ${what}: ${errors.map(({ message }) => message).join(' ')}`,
-    { errors },
-  );
+  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
+  throw new Problem(code, `${count} in the ${what}: ${errors.map(({ message }) => message).join(' ')}`, {
+    errors,
+  });
 }

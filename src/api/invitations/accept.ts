@@ -106,7 +106,10 @@ async function whoAccepts(
   }
   const { userId, passwordHash } = person;
   if (passwordHash === null) {
-    throw new Problem('invalid_state', 'This account has no password; sign in at your provider to accept.');
+    throw new Problem(
+      'invalid_state',
+      'This account has no password. Sign in with your identity provider to accept.',
+    );
   }
   const isRight = await deps.passwordAttempts.judge(email, () =>
     verifyPassword(given.password, passwordHash),
@@ -126,18 +129,18 @@ async function findOpen(deps: Dependencies, token: string): Promise<ShownInvitat
 function refusalOf(reason: AcceptanceRefusal): Problem {
   switch (reason) {
     case 'missing':
-      return new Problem('not_found', 'There is no such invitation; was the whole link copied?');
+      return new Problem('not_found', 'The invitation does not exist. Check that you copied the whole link.');
     case 'accepted':
-      return new Problem('invalid_state', 'This invitation was accepted already; sign in instead.');
+      return new Problem('invalid_state', 'This invitation was already accepted. Sign in instead.');
     case 'expired':
-      return new Problem('invalid_state', 'This invitation has expired; ask for a new one.');
+      return new Problem('invalid_state', 'This invitation has expired. Ask for a new one.');
     case 'revoked':
-      return new Problem('invalid_state', 'This invitation was revoked; ask for a new one.');
+      return new Problem('invalid_state', 'This invitation was revoked. Ask for a new one.');
     case 'not_yours':
-      return new Problem('forbidden', 'This invitation is for another e-mail address than yours.');
+      return new Problem('forbidden', 'This invitation is for another e-mail address.');
     case 'member':
-      return new Problem('conflict', 'You are a member already; sign in instead.');
+      return new Problem('conflict', 'You are already a member. Sign in instead.');
     case 'changed':
-      return new Problem('conflict', 'The account has changed in this moment; try again.');
+      return new Problem('conflict', 'The account has just changed. Try again.');
   }
 }

@@ -89,7 +89,7 @@ function revoke(deps: Dependencies): Route {
       if (refused === 'missing') throw notFound(tag);
       if (refused === 'not_allowed') throw refusalOf(refused, '');
       if (refused === 'accepted') {
-        throw new Problem('invalid_state', 'The invitation was accepted; remove the member instead.');
+        throw new Problem('invalid_state', 'The invitation was already accepted. Remove the member instead.');
       }
       return { status: 204 };
     },
@@ -99,10 +99,13 @@ function revoke(deps: Dependencies): Route {
 function refusalOf(reason: 'member' | 'not_allowed' | 'too_many', email: string): Problem {
   switch (reason) {
     case 'member':
-      return new Problem('conflict', `${email} is a member already.`);
+      return new Problem('conflict', `${email} is already a member.`);
     case 'not_allowed':
-      return new Problem('forbidden', 'You can invite to your own role at most, and so for taking back.');
+      return new Problem('forbidden', 'You can create and revoke invitations only up to your own role.');
     case 'too_many':
-      return new Problem('conflict', `${MAX_OPEN_INVITATIONS} invitations are open; revoke some first.`);
+      return new Problem(
+        'conflict',
+        `The workspace has reached its limit of ${MAX_OPEN_INVITATIONS} open invitations. Revoke some first.`,
+      );
   }
 }

@@ -56,7 +56,7 @@ function create(deps: Dependencies): Route {
     async handle({ caller, body }) {
       const project = await findProject(deps.database, body.project_id);
       if (project?.workspace_id !== caller.workspaceId) {
-        throw new Problem('project_not_allowed', 'The project is not one of this workspace.');
+        throw new Problem('project_not_allowed', 'The project does not belong to this workspace.');
       }
       const now = deps.clock();
       if (body.expires_at && body.expires_at <= now) throw expiresInThePast();
@@ -102,7 +102,7 @@ function rotate(deps: Dependencies): Route {
       if (made === 'dead') {
         throw new Problem(
           'invalid_state',
-          'The key is revoked, expired or replaced already; make a new one.',
+          'The key is revoked, expired or already replaced. Create a new key.',
         );
       }
       return { status: 201, body: { ...presentKey(made), key } };

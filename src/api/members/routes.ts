@@ -100,7 +100,7 @@ function add(deps: Dependencies): Route {
         actor,
         now: deps.clock(),
       });
-      if (!done) throw new Problem('conflict', `${address} is a member already.`);
+      if (!done) throw new Problem('conflict', `${address} is already a member.`);
       const initial = done.known || password !== undefined ? null : made;
       return { status: 201, body: { ...present(done.member), initial_password: initial } };
     },
@@ -157,9 +157,9 @@ function refusal(reason: MemberRefusal): Problem {
     case 'missing':
       return notFound('member');
     case 'last_owner':
-      return new Problem('conflict', 'This is the last owner; make somebody else an owner first.');
+      return new Problem('conflict', 'This is the last owner. Make another member an owner first.');
     case 'owners_only':
-      return new Problem('forbidden', 'Only an owner makes, changes or removes owners.');
+      return new Problem('forbidden', 'Only an owner can add, change or remove owners.');
   }
 }
 

@@ -60,7 +60,11 @@ function create(deps: Dependencies): Route {
         actor,
         now: deps.clock(),
       });
-      if (!row) throw new Problem('conflict', `The workspace has a project with the key ${key} already.`);
+      if (!row)
+        throw new Problem(
+          'conflict',
+          `The workspace already has a project with the key ${key}. Choose another key.`,
+        );
       return { status: 201, body: present(row) };
     },
   });

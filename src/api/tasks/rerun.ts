@@ -36,7 +36,7 @@ export async function rerunTask(
 ): Promise<Answer> {
   const earlier = await openRun(deps, caller, id);
   if (!isTerminal(earlier.state)) {
-    const detail = `The run is ${earlier.state}; only one that has ended can be run again.`;
+    const detail = `The run is ${earlier.state}. Only a run that has ended can be rerun.`;
     throw new Problem('invalid_state', detail);
   }
   const newId = claim ? idOfClaim(claim) : randomUUIDv7();
@@ -79,9 +79,7 @@ function takingUpOf(
   const taken = plan && takeUp(plan, reached, fromStep);
   if (taken) return taken;
   const names = plan?.steps.map(({ name }) => name).join(', ');
-  const message = names
-    ? `must be one of the run's steps: ${names}`
-    : 'can not be named: the run has no plan';
+  const message = names ? `must be one of the run's steps: ${names}` : 'must be omitted: the run has no plan';
   throw new Problem('validation_failed', 'The run has no such step.', {
     errors: [{ pointer: '/from_step', code: 'not_allowed', message }],
   });

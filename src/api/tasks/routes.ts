@@ -231,7 +231,7 @@ function erase(deps: Dependencies): Route {
     path: ONE,
     operationId: 'eraseTask',
     tag,
-    summary: "Erase an ended run's data, here and in Temporal",
+    summary: 'Erase the data of an ended run, here and in Temporal',
     access: writes,
     params: schema.taskParams,
     answers: { 204: { description: 'Erased' } },
@@ -239,9 +239,12 @@ function erase(deps: Dependencies): Route {
     async handle({ caller, params }) {
       const row = await openRun(deps, caller, params.execution_id);
       if (!isTerminal(row.state))
-        throw new Problem('invalid_state', `The run is ${row.state}; only an ended one can be erased.`);
+        throw new Problem(
+          'invalid_state',
+          `The run is ${row.state}. Only a run that has ended can be erased.`,
+        );
       if (!isFeedOver(row))
-        throw new Problem('invalid_state', 'The callback of the run is still on its way.');
+        throw new Problem('invalid_state', 'The callback of the run is still pending. Try again later.');
       await deps.control.forget(row.id);
       const { workspaceId, actor } = caller;
       await eraseRun(deps.database, { id: row.id, workspaceId, actor, now: deps.clock() });
@@ -256,7 +259,7 @@ async function filterOf(deps: Dependencies, caller: Caller, query: ListQuery): P
   const all =
     caller.kind === 'person' ? await projectIdsOf(deps.database, caller.workspaceId) : [caller.projectId];
   if (query.project_id && !all.includes(query.project_id)) {
-    throw new Problem('project_not_allowed', 'The project is not one that this credential may use.');
+    throw new Problem('project_not_allowed', 'The credential has no access to this project.');
   }
   return {
     projectIds: query.project_id ? [query.project_id] : all,

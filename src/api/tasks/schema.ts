@@ -154,7 +154,7 @@ export const listParameters = knownListParameters.catchall(z.string()).superRefi
       if (!/^metadata\..+/s.test(name)) {
         context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
       } else if (!isStorableJson([name, value])) {
-        const message = 'holds a NUL character or half of a surrogate pair, which no metadata has';
+        const message = 'must not contain a NUL character or half of a surrogate pair';
         context.addIssue({ ...memberProblem('not_storable', message), path: [name] });
       }
     }

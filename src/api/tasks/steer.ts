@@ -50,7 +50,7 @@ async function answerEnded(deps: Dependencies, steering: Steering, reading: Read
   const { state } = reading.view;
   if (steering === 'cancel' && state === 'cancelled')
     return { status: 202, body: await detailOf(deps, reading) };
-  throw new Problem('invalid_state', `The run is ${state}; it can not be ${PAST[steering]} any more.`);
+  throw new Problem('invalid_state', `The run is ${state} and cannot be ${PAST[steering]}.`);
 }
 
 const PAST: Readonly<Record<Steering, string>> = {

@@ -34,7 +34,7 @@ async function checkProject(deps: Dependencies, caller: Caller, projectId: strin
   if (caller.kind !== 'person' && caller.projectId === projectId) return;
   const project = caller.kind === 'person' ? await findProject(deps.database, projectId) : null;
   if (project?.workspace_id === caller.workspaceId) return;
-  throw new Problem('project_not_allowed', 'The project is not one that this credential may use.');
+  throw new Problem('project_not_allowed', 'The credential has no access to this project.');
 }
 
 function newRun(

@@ -54,7 +54,7 @@ export const callParameters = z.strictObject({
     .max(200)
     .transform((given, context) => {
       const cursor = readCursor(given);
-      if (cursor === null) context.addIssue(memberProblem('invalid_format', 'is no cursor of this list'));
+      if (cursor === null) context.addIssue(memberProblem('invalid_format', 'is not a cursor of this list'));
       return cursor;
     })
     .optional()

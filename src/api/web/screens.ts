@@ -42,7 +42,7 @@ export function createScreens({ folder, baseUrl }: { folder: string; baseUrl: st
     if (!asset) {
       context.status = 404;
       context.type = 'text/plain';
-      context.body = 'There is no such file in this build of the screens.\n';
+      context.body = 'This file does not exist in this build.\n';
       return;
     }
     const encoding = (context.acceptsEncodings('br', 'gzip', 'identity') || 'identity') as Encoding;

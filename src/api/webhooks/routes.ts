@@ -96,7 +96,7 @@ function create(deps: Dependencies): Route {
       const most = deps.webhooksPerWorkspace;
       const row = await createWebhook(deps.database, { workspaceId, actor, now, webhook, most });
       if (row === 'full') {
-        throw new Problem('conflict', `The workspace has ${most} webhooks already, which is its limit.`);
+        throw new Problem('conflict', `The workspace has reached its limit of ${most} webhooks.`);
       }
       const headers = { Location: `${deps.baseUrl}${PATH}/${row.id}` };
       return { status: 201, headers, body: presentWebhook(row, now) };

@@ -44,12 +44,12 @@ export function checkHeaderSecret(row: Pick<WebhookRow, 'include_secret_header'>
   throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
 }
 
-const UNSAFE = 'must be visible ASCII characters to be sent in a header';
+const UNSAFE = 'must consist of visible ASCII characters to be sent in a header';
 
 function addressProblems({ guard }: Pick<Dependencies, 'guard'>, url: string | undefined): ProblemEntry[] {
   if (url === undefined) return [];
   const judgement = judgeUrlHost(new URL(url), guard);
-  return judgement.allowed ? [] : [problem('url', 'not_allowed', `may not be called: ${judgement.reason}`)];
+  return judgement.allowed ? [] : [problem('url', 'not_allowed', `is not allowed: ${judgement.reason}`)];
 }
 
 function isListenedTo({ listening_until: until }: Signing): boolean {
@@ -59,7 +59,7 @@ function isListenedTo({ listening_until: until }: Signing): boolean {
 /** What is relayed lies in the database for a moment, where no secret may be; its address is only shown. */
 function listenerProblems({ include_secret_header: wished }: WebhookEdit): ProblemEntry[] {
   if (wished !== true) return [];
-  return [problem('include_secret_header', 'not_allowed', 'is not for a webhook that somebody listens to')];
+  return [problem('include_secret_header', 'not_allowed', 'is not supported for a webhook of a listener')];
 }
 
 /** Options that need a secret are at fault where they are given, else the secret that is taken away. */
@@ -69,8 +69,8 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
   if (!hasSecret) {
     return SECRET_OPTIONS.filter(isOn).map((option) =>
       edit[option] === true
-        ? problem(option, 'not_allowed', 'needs a secret')
-        : problem('secret', 'not_allowed', `is needed by \`${option}\`; switch that off as well`),
+        ? problem(option, 'not_allowed', 'requires a secret')
+        : problem('secret', 'not_allowed', `is required by \`${option}\`; disable that option too`),
     );
   }
   if (!isOn('include_secret_header')) return [];
@@ -84,7 +84,7 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
         problem(
           'include_secret_header',
           'not_allowed',
-          'can not carry the secret; give one of visible ASCII',
+          'cannot send the secret; set one of visible ASCII characters',
         ),
       ];
 }

@@ -97,7 +97,7 @@ async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Pr
   const now = deps.clock();
   const named = { workspace_id: workspaceId, id: eventId, event, timestamp };
   const eventSeq = await insertTestEvent(deps.database, { ...named, body, words, received_at: now });
-  if (eventSeq === null) throw new Problem('conflict', 'This test was sent already; look at a new one.');
+  if (eventSeq === null) throw new Problem('conflict', 'This test was already sent. Preview a new one.');
   await insertTestDelivery(deps.database, {
     id: draft,
     workspaceId,
@@ -113,7 +113,7 @@ async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Pr
 function checkDraft(draft: string, now: Date): void {
   const age = now.getTime() - timeOf(draft).getTime();
   if (draft[14] === '7' && age < DRAFT_MS && age > -AHEAD_MS) return;
-  const message = '`draft` is no request of the last day; look at a new one.';
+  const message = '`draft` is unknown or older than a day. Preview a new one.';
   throw new Problem('validation_failed', message, {
     errors: [{ pointer: '/draft', code: 'not_allowed', message }],
   });

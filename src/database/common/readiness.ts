@@ -28,7 +28,7 @@ async function checked(name: string, attempt: Promise<unknown>): Promise<Check> 
     } as const;
     return outcome === 'late' ? late : { status: 'ok', reason: null };
   } catch {
-    return { status: 'failing', reason: `${name} is out of reach.` };
+    return { status: 'failing', reason: `${name} is unreachable.` };
   } finally {
     clearTimeout(timer);
   }

@@ -25,17 +25,17 @@ export function webhookRoomOf(webhookId: string): string {
 
 /** Why a message was refused, or a connection was refused or ended. Stable; clients decide by them. */
 export const CHANNEL_CODES = {
-  token_invalid: 'The token is missing, broken, not signed by us, or of a key or a person that is gone.',
-  token_expired: 'The token has expired; get a new one.',
-  forbidden: 'The room does not exist or is not open to this token.',
-  invalid_room: 'The room is no workflow:<uuid> and no webhook:<uuid>.',
-  invalid_message: 'The message is no JSON, of an unknown type, or lacks what its type needs.',
-  too_many_rooms: 'The connection is in as many rooms as it may be.',
-  rate_limited: 'Messages come too fast.',
-  too_many_connections: 'There are as many connections as may be, of this token or in all.',
-  slow_reader: 'The client does not take what it is sent; it may come back with `after`.',
-  unavailable: 'What the answer needs is out of reach; try again.',
-  server_stopping: 'This process is stopping; connect again.',
+  token_invalid: 'The token is missing or invalid, or its key or user no longer exists.',
+  token_expired: 'The token has expired. Get a new one.',
+  forbidden: 'The room does not exist, or the token has no access to it.',
+  invalid_room: 'The room must be workflow:<uuid> or webhook:<uuid>.',
+  invalid_message: 'The message is not valid JSON, has an unknown type, or lacks a required field.',
+  too_many_rooms: 'The connection has reached its limit of rooms.',
+  rate_limited: 'Too many messages. Slow down.',
+  too_many_connections: 'The token or the process has reached its limit of connections.',
+  slow_reader: 'The client reads too slowly. Connect again and join with `after`.',
+  unavailable: 'A required service is unavailable. Try again.',
+  server_stopping: 'This process is shutting down. Connect again.',
 } as const;
 export type ChannelCode = keyof typeof CHANNEL_CODES;
 

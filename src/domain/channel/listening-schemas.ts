@@ -38,11 +38,11 @@ const headers = z
     z
       .string()
       .max(MAX_RELAYED_HEADER_LENGTH)
-      .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'holds what no header can'),
+      .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must not contain characters that are invalid in a header'),
   )
   .refine(
     (given) => Object.keys(given).length <= MAX_RELAYED_HEADERS,
-    `may have ${MAX_RELAYED_HEADERS} members at most`,
+    `must have at most ${MAX_RELAYED_HEADERS} members`,
   );
 
 /** Four characters stand for three bytes, the last of which may be padding. */
@@ -50,7 +50,7 @@ const base64Body = z
   .base64()
   .refine(
     (text) => (text.length / 4) * 3 - (/=*$/.exec(text)?.[0].length ?? 0) <= DELIVERY_RESPONSE_BYTES,
-    `may stand for ${DELIVERY_RESPONSE_BYTES} bytes at most; cut it and set \`truncated\``,
+    `must decode to at most ${DELIVERY_RESPONSE_BYTES} bytes; cut it and set \`truncated\``,
   )
   .describe('The bytes of the body in base64');
 
@@ -69,7 +69,7 @@ const failed = z.strictObject({
   message: z
     .string()
     .max(MAX_RELAYED_MESSAGE_LENGTH)
-    .refine((text) => isStorableText(text) && !/\p{Cc}/u.test(text), 'holds control characters')
+    .refine((text) => isStorableText(text) && !/\p{Cc}/u.test(text), 'must not contain control characters')
     .describe('The same in one sentence, for the delivery log'),
 });
 

@@ -10,9 +10,9 @@ export const callbackUrl = z
   .string()
   .superRefine((value, context) => {
     if (value.length > MAX_URL_LENGTH) {
-      context.addIssue(memberProblem('too_long', `may have ${MAX_URL_LENGTH} characters at most`));
+      context.addIssue(memberProblem('too_long', `must have at most ${MAX_URL_LENGTH} characters`));
     } else if (!value.startsWith('https://')) {
-      context.addIssue(memberProblem('not_https', 'must begin with https://'));
+      context.addIssue(memberProblem('not_https', 'must start with https://'));
     } else {
       const problem = urlProblem(value);
       if (problem) context.addIssue(memberProblem('invalid_format', problem));
@@ -23,10 +23,11 @@ export const callbackUrl = z
 /** What keeps a text from being an address that we call; null where nothing does. Schemes are the caller's to judge. */
 export function urlProblem(value: string): string | null {
   // The parser of URLs silently drops or repairs these; what is signed up for should be what is called.
-  if (/[\s\p{Cc}\\]/u.test(value) || !value.isWellFormed()) return 'holds characters that no URL has';
+  if (/[\s\p{Cc}\\]/u.test(value) || !value.isWellFormed())
+    return 'must not contain characters that are invalid in a URL';
   const url = URL.parse(value);
-  if (!url) return 'is no valid URL';
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials';
+  if (!url) return 'must be a valid URL';
+  if (url.username !== '' || url.password !== '') return 'must not contain credentials';
   if (value.includes('#')) return 'must not have a fragment';
   return null;
 }

@@ -33,18 +33,20 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
     .string()
     .superRefine((value, context) => {
       const length = value.length > most ? Array.from(value).length : value.length;
-      if (length > most) context.addIssue(memberProblem('too_long', `may have ${most} characters at most`));
+      if (length > most) context.addIssue(memberProblem('too_long', `must have at most ${most} characters`));
       if (length < least)
         context.addIssue(
           memberProblem(
             'too_short',
-            `must have ${least} ${least === 1 ? 'character' : 'characters'} or more`,
+            `must have at least ${least} ${least === 1 ? 'character' : 'characters'}`,
           ),
         );
       else if (least > 0 && value.trim() === '')
         context.addIssue(memberProblem('blank', 'must not be blank'));
       if (!isStorableText(value)) {
-        context.addIssue(memberProblem('not_storable', 'holds a NUL character or half of a surrogate pair'));
+        context.addIssue(
+          memberProblem('not_storable', 'must not contain a NUL character or half of a surrogate pair'),
+        );
       }
     })
     .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most });

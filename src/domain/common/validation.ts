@@ -19,7 +19,9 @@ export function pointerTo(path: readonly PropertyKey[]): string {
 
 function entriesOf(issue: Issue, value: unknown, where: Where): ProblemEntry[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => entry([...issue.path, key], where, 'unknown_member', 'is not known here'));
+    return issue.keys.map((key) =>
+      entry([...issue.path, key], where, 'unknown_member', UNKNOWN_WORDS[where]),
+    );
   }
   const [code, message] = wordsFor(issue, value);
   return [entry(issue.path, where, code, message)];
@@ -42,42 +44,47 @@ function wordsFor(issue: Issue, value: unknown): [MemberProblem, string] {
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
       return ['wrong_type', `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`];
     case 'too_big':
-      if (issue.origin === 'string') return ['too_long', `may have ${issue.maximum} characters at most`];
-      if (issue.origin === 'array') return ['too_long', `may have ${issue.maximum} entries at most`];
-      return ['too_large', `may be ${issue.maximum} at most`];
+      if (issue.origin === 'string') return ['too_long', `must have at most ${issue.maximum} characters`];
+      if (issue.origin === 'array') return ['too_long', `must have at most ${issue.maximum} entries`];
+      return ['too_large', `must be at most ${issue.maximum}`];
     case 'too_small':
-      if (issue.origin === 'string') return ['too_short', `must have ${issue.minimum} characters or more`];
-      if (issue.origin === 'array') return ['too_short', `must have ${issue.minimum} entries or more`];
-      return ['too_small', `must be ${issue.minimum} or more`];
+      if (issue.origin === 'string') return ['too_short', `must have at least ${issue.minimum} characters`];
+      if (issue.origin === 'array') return ['too_short', `must have at least ${issue.minimum} entries`];
+      return ['too_small', `must be at least ${issue.minimum}`];
     case 'invalid_value':
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
       return ['not_allowed', `must be one of ${issue.values.map(String).join(', ')}`];
     case 'invalid_format':
-      return ['invalid_format', FORMAT_WORDS[issue.format] ?? 'does not have the right form'];
+      return ['invalid_format', FORMAT_WORDS[issue.format] ?? 'has an invalid format'];
     case 'custom': {
       const { problem } = (issue.params ?? {}) as { problem?: MemberProblem };
       return [problem ?? 'invalid_format', issue.message];
     }
     default:
-      return ['invalid_format', 'does not have the right form'];
+      return ['invalid_format', 'has an invalid format'];
   }
 }
 
+const UNKNOWN_WORDS: Readonly<Record<Where, string>> = {
+  body: 'is not a known field',
+  query: 'is not a known parameter',
+};
+
 const TYPE_WORDS: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   int: 'a whole number',
   number: 'a number',
   boolean: 'true or false',
   object: 'an object',
   record: 'an object',
-  array: 'a list',
+  array: 'an array',
 };
 
 const FORMAT_WORDS: Readonly<Record<string, string>> = {
   guid: 'must be a UUID',
   email: 'must be an e-mail address',
   date: 'must be a date, for example 2026-01-31',
-  datetime: 'must be a time in ISO 8601 with its zone, for example 2026-01-31T12:00:00Z',
+  datetime: 'must be an ISO 8601 time with a time zone, for example 2026-01-31T12:00:00Z',
 };
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -12,7 +12,10 @@ export const projectPlan = z
       .superRefine((value, context) => {
         if (KEY_FORM.test(value)) return;
         context.addIssue(
-          memberProblem('invalid_format', 'must be 1–10 upper-case letters and digits, a letter first'),
+          memberProblem(
+            'invalid_format',
+            'must be 1–10 upper-case letters and digits and start with a letter',
+          ),
         );
       })
       .meta({ pattern: KEY_FORM.source })

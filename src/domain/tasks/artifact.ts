@@ -27,14 +27,14 @@ export function readArtifact(input: unknown): ArtifactDraft | { error: string } 
   const { name, media_type, content, encoding = 'text' } = (input ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string' || !isFileName(name)) {
     return {
-      error: `give a file name without a path: letters, digits, spaces and ._()+-, at most ${MAX_ARTIFACT_NAME_LENGTH} characters`,
+      error: `name must be a file name without a path: letters, digits, spaces and ._()+-, at most ${MAX_ARTIFACT_NAME_LENGTH} characters`,
     };
   }
   const type = typeof media_type === 'string' ? media_type.trim().toLowerCase() : '';
-  if (!MEDIA_TYPE.test(type)) return { error: 'give a media type, for example text/markdown' };
-  if (typeof content !== 'string') return { error: 'give the content as a text' };
-  if (encoding !== 'text' && encoding !== 'base64') return { error: 'encoding is text or base64' };
-  if (encoding === 'base64' && !BASE64.test(content)) return { error: 'the content is no base64' };
+  if (!MEDIA_TYPE.test(type)) return { error: 'media_type must be a media type, for example text/markdown' };
+  if (typeof content !== 'string') return { error: 'content must be a string' };
+  if (encoding !== 'text' && encoding !== 'base64') return { error: 'encoding must be text or base64' };
+  if (encoding === 'base64' && !BASE64.test(content)) return { error: 'content is not valid base64' };
   return { name, media_type: type, content, encoding };
 }
 
@@ -42,7 +42,7 @@ export function readArtifact(input: unknown): ArtifactDraft | { error: string } 
 export function artifactSizeFault(bytes: number): string | null {
   return bytes <= MAX_ARTIFACT_BYTES
     ? null
-    : `the document has ${bytes} bytes; at most ${MAX_ARTIFACT_BYTES} can be kept`;
+    : `the document has ${bytes} bytes; the limit is ${MAX_ARTIFACT_BYTES} bytes`;
 }
 
 function isFileName(name: string): boolean {

@@ -21,7 +21,7 @@ export const metadata = z
     const found = problemOf(value, 1);
     if (found) context.addIssue(memberProblem(...found));
     else if (new TextEncoder().encode(JSON.stringify(value)).length > MAX_METADATA_BYTES) {
-      context.addIssue(memberProblem('too_large', `may have ${MAX_METADATA_BYTES} bytes of JSON at most`));
+      context.addIssue(memberProblem('too_large', `must be at most ${MAX_METADATA_BYTES} bytes of JSON`));
     }
     if (!Object.hasOwn(value, 'rehearsal')) return;
     const rehearsal = rehearsalSchema.safeParse((value as { rehearsal: unknown }).rehearsal);
@@ -47,16 +47,16 @@ function problemOf(value: unknown, depth: number): [MemberProblem, string] | nul
   if (typeof value === 'string') {
     return isStorableText(value)
       ? null
-      : ['not_storable', 'holds a NUL character or half of a surrogate pair'];
+      : ['not_storable', 'must not contain a NUL character or half of a surrogate pair'];
   }
   if (typeof value === 'number') {
     const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
     return exact
       ? null
-      : ['number_not_exact', 'holds a number that would not be given back exactly; send it as a text'];
+      : ['number_not_exact', 'contains a number that cannot be returned exactly; send it as a string'];
   }
   if (value === null || typeof value !== 'object') return null;
-  if (depth > MAX_DEPTH) return ['too_deep', `may be ${MAX_DEPTH} levels deep at most`];
+  if (depth > MAX_DEPTH) return ['too_deep', `must be at most ${MAX_DEPTH} levels deep`];
   for (const [name, inner] of Object.entries(value)) {
     const problem = problemOf(name, depth) ?? problemOf(inner, depth + 1);
     if (problem) return problem;

@@ -33,9 +33,9 @@ const filter = z
   .superRefine((value, context) => {
     const given = ['changed_to', 'values'].filter((name) => Object.hasOwn(value, name));
     if (given.length === 0) {
-      context.addIssue(memberProblem('required', 'must have `changed_to` or `values`'));
+      context.addIssue(memberProblem('required', 'must have either `changed_to` or `values`'));
     } else if (given.length === 2) {
-      context.addIssue(memberProblem('not_allowed', 'may have `changed_to` or `values`, not both'));
+      context.addIssue(memberProblem('not_allowed', 'must not have both `changed_to` and `values`'));
     }
   })
   .meta({ id: 'WebhookFilter', description: 'Exactly one of `changed_to` and `values`' });
@@ -55,10 +55,7 @@ export const subscriptions = z
   .superRefine((given, context) => {
     for (const [index, { event }] of given.entries()) {
       if (given.findIndex((other) => other.event === event) === index) continue;
-      const problem = memberProblem(
-        'not_allowed',
-        'is subscribed to already; put all its filters in one entry',
-      );
+      const problem = memberProblem('not_allowed', 'is listed twice; put all its filters in one entry');
       context.addIssue({ ...problem, path: [index, 'event'] });
     }
   })
@@ -70,11 +67,13 @@ function problemOfValue(value: unknown): [MemberProblem, string] | null {
     const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
     return exact
       ? null
-      : ['number_not_exact', 'is a number that would not be kept exactly; send it as a text'];
+      : ['number_not_exact', 'is a number that cannot be stored exactly; send it as a string'];
   }
-  if (typeof value !== 'string') return ['wrong_type', 'must be a text, a number, true, false or null'];
+  if (typeof value !== 'string') return ['wrong_type', 'must be a string, a number, true, false or null'];
   if (value.length > MAX_VALUE_LENGTH && Array.from(value).length > MAX_VALUE_LENGTH) {
-    return ['too_long', `may have ${MAX_VALUE_LENGTH} characters at most`];
+    return ['too_long', `must have at most ${MAX_VALUE_LENGTH} characters`];
   }
-  return isStorableText(value) ? null : ['not_storable', 'holds a NUL character or half of a surrogate pair'];
+  return isStorableText(value)
+    ? null
+    : ['not_storable', 'must not contain a NUL character or half of a surrogate pair'];
 }

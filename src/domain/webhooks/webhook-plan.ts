@@ -8,9 +8,9 @@ import { subscriptions } from './webhook-filters.ts';
 const url = z
   .string()
   .superRefine((value, context) => {
-    const problem = /^https?:\/\//i.test(value) ? urlProblem(value) : 'must begin with https:// or http://';
+    const problem = /^https?:\/\//i.test(value) ? urlProblem(value) : 'must start with https:// or http://';
     if (value.length > MAX_URL_LENGTH) {
-      context.addIssue(memberProblem('too_long', `may have ${MAX_URL_LENGTH} characters at most`));
+      context.addIssue(memberProblem('too_long', `must have at most ${MAX_URL_LENGTH} characters`));
     } else if (problem) {
       context.addIssue(memberProblem('invalid_format', problem));
     }
@@ -22,7 +22,7 @@ export const secret = text({ least: 1, most: MAX_SECRET_LENGTH })
   .superRefine((value, context) => {
     // NUL has been named already.
     if (/\p{Cc}/u.test(value.replaceAll('\u0000', ''))) {
-      context.addIssue(memberProblem('invalid_format', 'must not hold control characters'));
+      context.addIssue(memberProblem('invalid_format', 'must not contain control characters'));
     }
   })
   .meta({ minLength: 1, maxLength: MAX_SECRET_LENGTH })

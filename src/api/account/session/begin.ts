@@ -57,7 +57,7 @@ export function planSession(
  */
 export async function sessionAnswer(deps: Dependencies, plan: SessionPlan, cookie: string) {
   const signed = await findLivingSession(deps.database, plan.tokenHash);
-  if (!signed) throw refused('The session has ended; sign in again.');
+  if (!signed) throw refused('The session has ended. Sign in again.');
   return { status: 201, headers: { 'Set-Cookie': cookie }, body: await presentSigned(deps, signed) };
 }
 
