@@ -36,10 +36,7 @@ export async function listen(
     { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },
     (request, response) => handler(request, response.setHeaders(each)),
   );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(sentenceFor(error, host, port)));
-    server.listen(port, host, resolve);
-  });
+  await listenAt(server, { host, port, hostFrom: 'HOST', portFrom: 'PORT' });
   return {
     server,
     port: (server.address() as AddressInfo).port,
@@ -66,15 +63,28 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
-function sentenceFor(error: NodeJS.ErrnoException, host: string, port: number): Error {
+type Place = { host: string; port: number; hostFrom: string; portFrom: string };
+
+/**
+ * Listens at a place. `hostFrom` and `portFrom` are the environment variables that it comes from.
+ * @throws a sentence that says what to do if the port is in use or not allowed
+ */
+export async function listenAt(server: Server, place: Place): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(sentenceFor(error, place)));
+    server.listen(place.port, place.host, resolve);
+  });
+}
+
+function sentenceFor(error: NodeJS.ErrnoException, { host, port, hostFrom, portFrom }: Place): Error {
   if (error.code === 'EADDRINUSE') {
     return new Error(
-      `port ${port} on ${host} is already in use; stop the program that listens there, or set PORT to another port`,
+      `port ${port} on ${host} is already in use; stop the program that listens there, or set ${portFrom} to another port`,
     );
   }
   if (error.code === 'EACCES')
-    return new Error(`this process has no permission to use port ${port}; set PORT to another port`);
+    return new Error(`this process has no permission to use port ${port}; set ${portFrom} to another port`);
   if (error.code === 'EADDRNOTAVAIL')
-    return new Error(`${host} is not an address of this machine; set HOST to another address`);
+    return new Error(`${host} is not an address of this machine; set ${hostFrom} to another address`);
   return error;
 }

@@ -1,5 +1,6 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { Configuration } from './configuration.ts';
+import { listenAt } from './http-server.ts';
 import { poolFigures } from '../database/common/metrics.ts';
 import type { Database } from '../database/database.ts';
 import { readinessOf, type Check } from '../database/common/readiness.ts';
@@ -47,7 +48,7 @@ export async function openObservation(
     };
     answer().catch(() => sendJson(response, 500, { status: 500 }));
   });
-  await listenAt(server, metrics);
+  await listenAt(server, { ...metrics, hostFrom: 'METRICS_HOST', portFrom: 'METRICS_PORT' });
   return {
     judgeBy,
     close: () =>
@@ -90,17 +91,4 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {
   response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(text);
-}
-
-async function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
-      const why =
-        code === 'EADDRINUSE'
-          ? 'is already in use; set METRICS_PORT to another port'
-          : `cannot be used: ${message}`;
-      reject(new Error(`port ${port} on ${host} ${why}`));
-    });
-    server.listen(port, host, resolve);
-  });
 }

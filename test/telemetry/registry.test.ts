@@ -98,7 +98,7 @@ describe('the port to watch a process at', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     await assert.rejects(openObservation({ metrics: { host: '127.0.0.1', port } }, observed()), {
-      message: `port ${port} on 127.0.0.1 is already in use; set METRICS_PORT to another port`,
+      message: `port ${port} on 127.0.0.1 is already in use; stop the program that listens there, or set METRICS_PORT to another port`,
     });
     await new Promise((resolve) => other.close(resolve));
   });
