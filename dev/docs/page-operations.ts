@@ -15,7 +15,7 @@ export function operationsPage(): string {
   });
   return `${[
     pageHead('Operations of the HTTP API', 'the routes in `src/api/`'),
-    'What a table of operations does not say: [the HTTP API](../http-api.md). Bodies, parameters and answers in full: `/docs`',
+    'For concepts, see [the HTTP API](../http-api.md). For request and response schemas, open `/docs`',
     'and `/api/v1/openapi.json` of a running service. What the problems mean: [problems](problems.md).',
     '',
     'Who: a [scope](../http-api.md#authentication) that a key or token needs and a person has by their role; *any*',

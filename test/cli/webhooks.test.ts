@@ -261,7 +261,7 @@ describe('webhooks on the command line', function () {
       assert.match(shown.stdout, /x-service-signature: sha256=[0-9a-f]{64}\n/);
       assert.match(
         (await cli.run(['delivery', 'show', delivery.id, '--attempt', '1'])).stdout,
-        /Answer 503\n/,
+        /Response 503\n/,
       );
       const later = await cli.run(['delivery', 'retry', delivery.id, '--at', '2h']);
       assert.match(later.stdout, /will be retried at \d{4}-/);

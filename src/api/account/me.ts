@@ -11,16 +11,18 @@ import { route, type Route } from '../http/route.ts';
 const me = z
   .strictObject({
     kind: z.enum(['key', 'token', 'person']),
-    label: z.string().describe('How this caller is named where it acts, for example in `paused_by`'),
+    label: z.string().describe('Name of this caller in other objects, for example in `paused_by`'),
     workspace: z.strictObject({ id: uuidOut, name: z.string() }),
     project: z
       .strictObject({ id: uuidOut, key: z.string(), name: z.string() })
       .nullable()
-      .describe('The one project of a key or token'),
+      .describe('Project of the key or token'),
     project_id: uuidOut.nullable(),
     projects: z
       .array(z.strictObject({ id: uuidOut, key: z.string(), name: z.string() }))
-      .describe(`Those open to the caller, newest first, ${MAX_PAGE} at most; \`/api/v1/projects\` has all`),
+      .describe(
+        `Projects that the caller can access, newest first, at most ${MAX_PAGE}; \`/api/v1/projects\` lists all`,
+      ),
     scopes: z.array(z.enum(SCOPES)),
     role: z.enum(ROLES).nullable(),
     user: z
@@ -28,16 +30,14 @@ const me = z
         id: uuidOut,
         email: z.string(),
         name: z.string(),
-        has_password: z.boolean().describe('False for who signs in at the OpenID provider alone'),
+        has_password: z.boolean().describe('False for a user who signs in only with the OpenID provider'),
       })
       .nullable(),
     key: z.strictObject({ id: uuidOut, prefix: z.string(), name: z.string() }).nullable(),
     temporal: z
       .strictObject({ ui_url: z.string(), namespace: z.string() })
       .nullable()
-      .describe(
-        'Where members and admins see the workflows of runs in the Temporal Web UI, if that is known here',
-      ),
+      .describe('Temporal Web UI with the workflows of runs, for members and admins; null if not configured'),
   })
   .meta({ id: 'Me' });
 
@@ -49,7 +49,7 @@ export function meRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/me',
       operationId: 'readMe',
       tag: 'me',
-      summary: 'Who you are here',
+      summary: 'Get the caller',
       access: { kind: 'credential', scope: null },
       answers: { 200: { description: 'The caller', schema: me } },
       async handle({ caller }) {

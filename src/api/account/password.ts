@@ -14,10 +14,10 @@ export function passwordRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/me/password',
       operationId: 'changePassword',
       tag: 'session',
-      summary: 'Change your password; all your other sessions end',
+      summary: 'Change your password and end your other sessions',
       description:
-        'This session goes on under a new cookie, so that a copy of the old one is worth nothing any more. ' +
-        'A wrong `current_password` is 422, and counts like one of a sign-in.',
+        'This session continues with a new cookie; the old cookie becomes invalid. ' +
+        'A wrong `current_password` returns 422 and counts as a failed sign-in.',
       access: { kind: 'person', least: 'viewer' },
       limit: 'sign_in',
       body: passwordChange,

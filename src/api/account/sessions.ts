@@ -19,7 +19,7 @@ const session = z
     created_at: timestamp,
     last_seen_at: timestamp,
     expires_at: timestamp,
-    current: z.boolean().describe('The one of this request'),
+    current: z.boolean().describe('Whether this request uses it'),
   })
   .meta({ id: 'Session' });
 
@@ -31,7 +31,7 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/sessions',
       operationId: 'listSessions',
       tag: 'session',
-      summary: 'Your sessions, newest first',
+      summary: 'List your sessions, newest first',
       access: { kind: 'person', least: 'viewer' },
       query: z.strictObject(pageParameters),
       answers: { 200: { description: 'A page of sessions', schema: pageOf(session) } },
@@ -51,7 +51,7 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
       access: { kind: 'person', least: 'viewer' },
       answers: {
         200: {
-          description: 'How many have ended',
+          description: 'Number of ended sessions',
           schema: z.strictObject({ ended: z.int() }).meta({ id: 'SessionsEnded', example: { ended: 2 } }),
         },
       },

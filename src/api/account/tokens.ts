@@ -9,7 +9,7 @@ import { route, type Route } from '../http/route.ts';
 
 const request = z
   .strictObject({
-    project_id: uuid.optional().describe("Needed with a session; with a key it is the key's own"),
+    project_id: uuid.optional().describe('Required with a session; with a key, the project of the key'),
   })
   .meta({ id: 'TokenRequest' });
 
@@ -25,7 +25,7 @@ export function tokenRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/tokens',
       operationId: 'createToken',
       tag: 'token',
-      summary: 'Make a token of 15 minutes for one project',
+      summary: 'Create a token for one project, valid for 15 minutes',
       access: { kind: 'credential', scope: null },
       body: request,
       bodyOptional: true,

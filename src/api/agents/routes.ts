@@ -14,9 +14,9 @@ export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalog
       path: '/api/v1/agents',
       operationId: 'listAgents',
       tag: 'agent',
-      summary: 'The agents, their tools and teams',
+      summary: 'List agents, tool servers and teams',
       access: { kind: 'credential', scope: 'tasks:read' },
-      answers: { 200: { description: 'The whole catalogue', schema: agentList } },
+      answers: { 200: { description: 'The agent catalogue', schema: agentList } },
       async handle({ caller }) {
         const names = [...catalogue.agents.values()].map(callName).filter((name) => name !== null);
         const calls = await lastCalls(database, names);

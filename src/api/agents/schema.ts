@@ -14,16 +14,19 @@ export const agent = z
   .strictObject({
     name: z.string(),
     instructions: z.string(),
-    backend: z.enum(BACKENDS).describe('What does its work'),
-    model: z.string().nullable().describe('`provider/model`; null where it has none'),
-    tools: z.array(z.string()).describe('What it may call; `*` stands for all of a server'),
-    limits: limits.describe('Of one attempt of a step; null: no limit of its own'),
-    address: z.string().nullable().describe('Of an agent that speaks A2A; for admins alone'),
-    command: z.array(z.string()).nullable().describe('Of an agent that is a program; for admins alone'),
+    backend: z.enum(BACKENDS).describe('What runs the agent'),
+    model: z.string().nullable().describe('`provider/model`; null if it has none'),
+    tools: z.array(z.string()).describe('Tools that the agent can call; `*` means all tools of a server'),
+    limits: limits.describe('Limits of one step attempt; null: default limits'),
+    address: z.string().nullable().describe('Address of an A2A agent; only for admins'),
+    command: z
+      .array(z.string())
+      .nullable()
+      .describe('Command of an agent that is a program; only for admins'),
     last_call: z
       .strictObject({ at: timestamp, ok: z.boolean() })
       .nullable()
-      .describe('When its model, its address or its program was asked last, and whether it answered'),
+      .describe('When the agent was last called, and whether the call succeeded'),
   })
   .meta({ id: 'Agent' });
 
@@ -31,9 +34,9 @@ export const server = z
   .strictObject({
     name: z.string(),
     transport: z.enum(['stdio', 'http']),
-    time_limit_ms: z.int().describe('Of one call'),
-    address: z.string().nullable().describe('For admins alone'),
-    command: z.array(z.string()).nullable().describe('For admins alone'),
+    time_limit_ms: z.int().describe('Time limit of one call'),
+    address: z.string().nullable().describe('Only for admins'),
+    command: z.array(z.string()).nullable().describe('Only for admins'),
   })
   .meta({ id: 'ToolServer' });
 
@@ -47,7 +50,7 @@ const teamStep = z.strictObject({
 export const agentList = z
   .strictObject({
     data: z.array(agent),
-    servers: z.array(server).describe('The MCP servers that tools come from'),
+    servers: z.array(server).describe('MCP servers that provide tools'),
     teams: z.strictObject(
       Object.fromEntries(TASK_TYPES.map((type) => [type, z.array(teamStep)])) as Record<
         (typeof TASK_TYPES)[number],
@@ -57,6 +60,6 @@ export const agentList = z
     planner: z
       .strictObject({ model: z.string().nullable(), max_steps: z.int() })
       .nullable()
-      .describe('Who shapes the steps of runs; null: nobody, the teams are taken as they stand'),
+      .describe('Agent that plans the steps of runs; null: runs follow the steps of their team'),
   })
   .meta({ id: 'AgentList' });

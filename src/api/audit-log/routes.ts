@@ -23,10 +23,12 @@ const entry = z
   .strictObject({
     id: uuidOut,
     actor: z.string().describe('`user:<id>`, `key:<id>`, `token:<subject>` or `system`'),
-    actor_label: z.string().describe('For people to read: `user:<email>`, `key:<prefix>`, else as `actor`'),
+    actor_label: z
+      .string()
+      .describe('Readable form: `user:<email>`, `key:<prefix>`, otherwise the same as `actor`'),
     action: z.enum(AUDIT_ACTIONS),
-    subject: z.string().describe('For example `key:<id>`'),
-    subject_label: z.string().describe('For people to read, as for the actor'),
+    subject: z.string().describe('Target of the action, for example `key:<id>`'),
+    subject_label: z.string().describe('Readable form, as in `actor_label`'),
     detail: z.record(z.string(), z.unknown()),
     at: timestamp,
   })
@@ -34,12 +36,10 @@ const entry = z
 
 const listParameters = z.strictObject({
   ...pageParameters,
-  action: listParameter(AUDIT_ACTIONS).optional().describe('Only these'),
-  actor: text({ least: 1, most: MAX_ACTOR_LENGTH })
-    .optional()
-    .describe('Only what this one did, as in `actor`'),
-  created_after: givenTime.optional().describe('Then or later'),
-  created_before: givenTime.optional().describe('Earlier'),
+  action: listParameter(AUDIT_ACTIONS).optional().describe('Only these actions'),
+  actor: text({ least: 1, most: MAX_ACTOR_LENGTH }).optional().describe('Only actions of this actor'),
+  created_after: givenTime.optional().describe('At or after this time'),
+  created_before: givenTime.optional().describe('Before this time'),
 });
 
 /** Who changed what: keys, members, projects, sessions, webhooks, deliveries and tasks. */
@@ -50,7 +50,7 @@ export function auditLogRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/audit-log',
       operationId: 'listAuditLog',
       tag: 'audit log',
-      summary: 'List changes, newest first',
+      summary: 'List audit log entries, newest first',
       access: { kind: 'person', least: 'admin' },
       query: listParameters,
       answers: { 200: { description: 'A page of entries', schema: pageOf(entry).meta({ id: 'AuditPage' }) } },

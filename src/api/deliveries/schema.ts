@@ -16,8 +16,8 @@ const headers = z.record(z.string(), z.string());
 export const attemptRequest = z.strictObject({
   method: z.literal('POST'),
   url: z.string(),
-  headers: headers.describe('A secret that was sent is masked'),
-  body: z.string().nullable().describe('null once payloads of that age are removed'),
+  headers: headers.describe('Secrets are masked'),
+  body: z.string().nullable().describe('Null after the payload was deleted'),
 });
 
 export const attempt = z
@@ -30,13 +30,13 @@ export const attempt = z
       .strictObject({
         status: z.int(),
         headers,
-        body: z.string().nullable().describe('The first 64 KiB; null once bodies of that age are removed'),
+        body: z.string().nullable().describe('The first 64 KiB; null after the body was deleted'),
         truncated: z.boolean(),
       })
       .nullable(),
     failure: z.enum(FAILURE_KINDS).nullable(),
-    message: z.string().nullable().describe('The failure in words'),
-    address: z.string().nullable().describe('The address that was connected to'),
+    message: z.string().nullable().describe('Description of the failure'),
+    address: z.string().nullable().describe('IP address of the connection'),
     timings: z.strictObject({
       lookup_ms: milliseconds,
       connect_ms: milliseconds,
@@ -51,7 +51,7 @@ export const attempt = z
 export const detail = listedDelivery
   .extend({
     event_timestamp: timestamp.nullable().describe('When the event occurred'),
-    received_at: timestamp.nullable().describe('When the event came in here'),
+    received_at: timestamp.nullable().describe('When the service received the event'),
     attempts: z.array(attempt).describe('Oldest first'),
   })
   .meta({ id: 'DeliveryDetail' });
@@ -63,17 +63,15 @@ export const listParameters = z.strictObject({
   ...pageParameters,
   status: listParameter(DELIVERY_STATUSES).optional(),
   event: listParameter(EVENT_KINDS).optional(),
-  created_after: givenTime.optional().describe('Made then or later'),
-  created_before: givenTime.optional().describe('Made earlier'),
+  created_after: givenTime.optional().describe('Created at or after this time'),
+  created_before: givenTime.optional().describe('Created before this time'),
   text: text({ least: 1, most: MAX_SEARCH_LENGTH })
     .optional()
-    .describe(
-      'Words, or beginnings of words, that the event has in its id, kind, titles and names; or a delivery id',
-    ),
+    .describe('Words or word prefixes in the id, kind, titles and names of the event; or a delivery id'),
 });
 
 export const retry = z
   .strictObject({
-    at: givenTime.optional().describe('30 days ahead at most; now where it is not given or past'),
+    at: givenTime.optional().describe('At most 30 days ahead; default: now. A time in the past means now'),
   })
   .meta({ id: 'DeliveryRetry' });

@@ -39,7 +39,7 @@ export function answersToClient(schemas: Record<string, JsonObject>) {
     described(name, schema, schemas, {
       hasId: true,
       wrap: (body) => ({ type: name, ...body }),
-      socketIo: `the acknowledgement of the message, with \`ok: ${name !== 'refused'}\` in the place of \`type\``,
+      socketIo: `the acknowledgement of the message, with \`ok: ${name !== 'refused'}\` instead of \`type\``,
     }),
   );
 }
@@ -49,7 +49,7 @@ export function pushedToClient(schemas: Record<string, JsonObject>) {
     described(name, schema, schemas, {
       hasId: false,
       wrap: (body) => ({ type: name, ...body }),
-      socketIo: `the event \`${name}\`, its argument the same without \`type\``,
+      socketIo: `the event \`${name}\` with the same object as argument, without \`type\``,
     }),
   );
 }
@@ -72,7 +72,7 @@ export function eventsOf(kind: keyof typeof ROOM_EVENTS, schemas: Record<string,
         additionalProperties: false,
       },
       examples: examples.map((example) => ({ payload: { type: 'event', event: example } })),
-      'x-socket-io': 'the event `event`, its argument what is `event` here',
+      'x-socket-io': 'the event `event` with the value of `event` as argument',
     };
   });
 }
@@ -104,7 +104,7 @@ function withType(schema: JsonObject, type: string, hasId: boolean): JsonObject 
   const alternatives = schema['anyOf'] as JsonObject[] | undefined;
   if (alternatives) return { anyOf: alternatives.map((one) => withType(one, type, hasId)) };
   const { description: _, examples: __, properties, required = [], ...rest } = schema;
-  const id = { type: 'string', maxLength: MAX_MESSAGE_ID_LENGTH, description: 'Repeated in the answer' };
+  const id = { type: 'string', maxLength: MAX_MESSAGE_ID_LENGTH, description: 'Returned in the response' };
   return {
     ...rest,
     properties: {

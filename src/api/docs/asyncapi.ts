@@ -37,10 +37,10 @@ export function channelDocument(baseUrl: string) {
   return {
     asyncapi: '3.0.0',
     info: {
-      title: "Baton's live channel",
+      title: 'Baton live channel',
       version: '1',
       description:
-        'Runs and webhook deliveries as they happen. The same address speaks plain WebSocket and Socket.IO.',
+        'Live events of runs and webhook deliveries. The same address accepts plain WebSocket and Socket.IO.',
     },
     defaultContentType: 'application/json',
     servers: {
@@ -61,7 +61,7 @@ export function channelDocument(baseUrl: string) {
       connection: {
         address: CHANNEL_PATH,
         title: 'The connection',
-        description: 'What a client and the service say to each other beside what happens in rooms.',
+        description: 'Messages between a client and the service, outside of room events.',
         messages: refsTo({ ...fromClient, ...fromService }),
         bindings: { ws: wsBinding() },
       },
@@ -69,7 +69,7 @@ export function channelDocument(baseUrl: string) {
         address: 'workflow:{execution_id}',
         title: "A run's room",
         description:
-          'A snapshot, then every event of the run once and in the order of `seq`, from behind `after` if given.',
+          'A snapshot, then every event of the run exactly once, in the order of `seq`. With `after`, starting after that `seq`.',
         parameters: { execution_id: { description: '`execution_id` of the run' } },
         messages: refsTo(events.workflow),
       },
@@ -77,8 +77,8 @@ export function channelDocument(baseUrl: string) {
         address: 'webhook:{id}',
         title: "A webhook's room",
         description:
-          'A snapshot, then the latest state of each delivery that changes, in any order, at least once. Not numbered, not replayed.',
-        parameters: { id: { description: '`id` of the webhook; needs the scope `webhooks:read`' } },
+          'A snapshot, then the latest state of each changed delivery, in any order, at least once. Events are not numbered and not replayed.',
+        parameters: { id: { description: '`id` of the webhook; requires the scope `webhooks:read`' } },
         messages: refsTo(events.webhook),
       },
     },
@@ -91,7 +91,7 @@ export function channelDocument(baseUrl: string) {
           type: 'httpApiKey',
           in: 'query',
           name: 'token',
-          description: 'A JWT of `POST /api/v1/tokens`, for one project',
+          description: 'A JWT from `POST /api/v1/tokens`, for one project',
         },
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
       },
@@ -126,8 +126,12 @@ function operations(): Record<string, JsonObject> {
 
 /** How the connection is opened, in the members of the binding `ws`. */
 function wsBinding(): JsonObject {
-  const token = { type: 'string', description: 'The JWT; or send it as `Authorization: Bearer`' };
-  const eio = { type: 'string', enum: ['4'], description: "Set by Socket.IO's clients, by nobody else" };
+  const token = { type: 'string', description: 'The JWT; alternatively `Authorization: Bearer`' };
+  const eio = {
+    type: 'string',
+    enum: ['4'],
+    description: 'Only for Socket.IO clients, which set it themselves',
+  };
   return {
     method: 'GET',
     query: { type: 'object', properties: { token, EIO: eio } },

@@ -31,19 +31,19 @@ export function channelPage(document: ChannelDocument): string {
       <p><a href="/asyncapi.json">AsyncAPI document</a> · <a href="/docs">HTTP API</a></p>
     </header>
     <nav aria-label="On this page">
-      <a href="#connect">Connect</a> <a href="#said">What you say</a> <a href="#heard">What you hear</a>
-      <a href="#rooms">Rooms</a> <a href="#codes">Codes</a> <a href="#limits">Limits</a> <a href="#shapes">Shapes</a>
+      <a href="#connect">Connect</a> <a href="#said">Client messages</a> <a href="#heard">Server messages</a>
+      <a href="#rooms">Rooms</a> <a href="#codes">Codes</a> <a href="#limits">Limits</a> <a href="#shapes">Schemas</a>
     </nav>
     <main>
       <section id="connect"><h2>Connect</h2>${Object.values(servers).map(serverOf)}
-        <p>${prose('The token is a JWT of `POST /api/v1/tokens`, in the query parameter `token` or as `Authorization: Bearer`.')}</p>
+        <p>${prose('The token is a JWT from `POST /api/v1/tokens`. Send it in the query parameter `token` or as `Authorization: Bearer`.')}</p>
       </section>
-      <section id="said"><h2>What you say</h2>${named(fromClient).map(messageOf)}</section>
-      <section id="heard"><h2>What you hear</h2>${named(all.filter((name) => !fromClient.includes(name))).map(messageOf)}</section>
+      <section id="said"><h2>Client messages</h2>${named(fromClient).map(messageOf)}</section>
+      <section id="heard"><h2>Server messages</h2>${named(all.filter((name) => !fromClient.includes(name))).map(messageOf)}</section>
       <section id="rooms"><h2>Rooms</h2>${[channels.workflow, channels.webhook].map((room) => roomOf(room, named(Object.keys(room.messages))))}</section>
-      <section id="codes"><h2>Codes</h2>${tableOf('Code', 'Meaning', document['x-codes'], true)}</section>
+      <section id="codes"><h2>Codes</h2>${tableOf('Code', 'Description', document['x-codes'], true)}</section>
       <section id="limits"><h2>Limits</h2>${tableOf('Limit', 'Value', document['x-limits'], false)}</section>
-      <section id="shapes"><h2>Shapes</h2>${Object.entries(schemas).map(([name, schema]) => shapeOf(name, schema))}</section>
+      <section id="shapes"><h2>Schemas</h2>${Object.entries(schemas).map(([name, schema]) => shapeOf(name, schema))}</section>
     </main>
   </body>
 </html>
@@ -94,7 +94,7 @@ function membersOf(schema: JsonObject): Html {
   const rows = rowsOf(schema, '');
   if (rows.length === 0) return html`<p>${typeOf(schema)}</p>`;
   return html`<div class="wide"><table>
-    <thead><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
+    <thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead>
     <tbody>${rows}</tbody>
   </table></div>`;
 }
@@ -133,8 +133,8 @@ function typeOf(schema: JsonObject): Html {
       words.map((word) => html`<code>${JSON.stringify(word)}</code>`),
       ' ',
     );
-  if (type === 'array') return html`list of ${typeOf((items ?? {}) as JsonObject)}`;
-  return html`${typeof type === 'string' ? type : 'anything'}${typeof format === 'string' && ` (${format})`}`;
+  if (type === 'array') return html`array of ${typeOf((items ?? {}) as JsonObject)}`;
+  return html`${typeof type === 'string' ? type : 'any'}${typeof format === 'string' && ` (${format})`}`;
 }
 
 function joined(pieces: readonly Html[], between: string): Html {

@@ -53,16 +53,16 @@ const { CHANNEL_MESSAGES, PROGRESS_EVENTS } = limits;
 
 /** Every limit of the channel, in words. */
 export const CHANNEL_LIMITS: Readonly<Record<string, string>> = {
-  'Rooms of one connection': String(limits.MAX_ROOMS),
-  'One message of a client': kibibytes(limits.MAX_CHANNEL_MESSAGE_BYTES),
-  'Messages of one connection': `${CHANNEL_MESSAGES.perSecond} a second, ${CHANNEL_MESSAGES.burst} at once`,
-  'The name of a room': `${limits.MAX_ROOM_LENGTH} characters`,
-  'A token': `${limits.MAX_TOKEN_LENGTH} characters`,
-  'The `id` of a plain message': `${limits.MAX_MESSAGE_ID_LENGTH} characters`,
-  Connections: `of one token ${limits.MAX_CONNECTIONS_PER_TOKEN}, of one process ${limits.MAX_CONNECTIONS}, unless configured otherwise`,
-  'What waits for a slow client': `${kibibytes(limits.CHANNEL_PENDING_BYTES)}; nothing more is read for it until it has taken that`,
-  'A client that takes nothing': `is dropped after ${seconds(limits.CHANNEL_STALL_MS)}`,
-  'Progress of one attempt of a step': `${PROGRESS_EVENTS.burst} events, and ${PROGRESS_EVENTS.perSecond} a second; the rest is merged before it is given a \`seq\``,
-  'Deliveries that a webhook’s room begins with': String(limits.ROOM_DELIVERIES),
-  'Webhooks that one connection listens to': String(limits.MAX_LISTENED),
+  'Rooms per connection': String(limits.MAX_ROOMS),
+  'Size of a client message': kibibytes(limits.MAX_CHANNEL_MESSAGE_BYTES),
+  'Messages per connection': `${CHANNEL_MESSAGES.perSecond} per second, burst of ${CHANNEL_MESSAGES.burst}`,
+  'Length of a room name': `${limits.MAX_ROOM_LENGTH} characters`,
+  'Length of a token': `${limits.MAX_TOKEN_LENGTH} characters`,
+  'Length of the `id` of a plain message': `${limits.MAX_MESSAGE_ID_LENGTH} characters`,
+  Connections: `${limits.MAX_CONNECTIONS_PER_TOKEN} per token, ${limits.MAX_CONNECTIONS} per process (configurable)`,
+  'Buffer of a slow client': `${kibibytes(limits.CHANNEL_PENDING_BYTES)}; the service reads no more events for the client until it has received these`,
+  'A client that receives nothing': `disconnected after ${seconds(limits.CHANNEL_STALL_MS)}`,
+  'Progress of a step attempt': `burst of ${PROGRESS_EVENTS.burst} events, then ${PROGRESS_EVENTS.perSecond} per second; further reports are merged before they get a \`seq\``,
+  'Deliveries in the snapshot of a webhook room': String(limits.ROOM_DELIVERIES),
+  'Webhooks that a connection can listen to': String(limits.MAX_LISTENED),
 };

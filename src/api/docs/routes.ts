@@ -19,7 +19,7 @@ const PAGE = `<!doctype html>
     <link rel="icon" href="/docs/favicon-32x32.png">
   </head>
   <body>
-    <p class="elsewhere"><a href="/docs/channel">The live channel</a></p>
+    <p class="elsewhere"><a href="/docs/channel">Live channel</a></p>
     <div id="page"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script src="/docs/page.js"></script>
@@ -115,5 +115,5 @@ function problemText(code: string): string {
     return `${code}\n\n${title}. HTTP status ${status}.\n`;
   }
   if (!Object.hasOwn(CHANNEL_CODES, code)) throw new Problem('not_found', 'No problem has this code.');
-  return `${code}\n\n${CHANNEL_CODES[code as keyof typeof CHANNEL_CODES]} A refusal of the live channel.\n`;
+  return `${code}\n\n${CHANNEL_CODES[code as keyof typeof CHANNEL_CODES]} Code of the live channel.\n`;
 }

@@ -13,7 +13,7 @@ const eventType = z.strictObject({
   event: z.enum(EVENT_KINDS),
   description: z.string(),
   schema: z.record(z.string(), z.unknown()).describe('JSON Schema of the payload'),
-  sample: z.record(z.string(), z.unknown()).describe('A whole payload as a webhook gets it'),
+  sample: z.record(z.string(), z.unknown()).describe('Complete payload as a webhook receives it'),
 });
 
 /** Every kind of event with its schema and a sample (docs/events.md). */
@@ -30,10 +30,10 @@ export function eventTypeRoutes(): Route[] {
       path: '/api/v1/event-types',
       operationId: 'listEventTypes',
       tag: 'event',
-      summary: 'Every kind of event, with the schema of its payload and a sample',
+      summary: 'List event kinds with payload schema and sample',
       access: { kind: 'credential', scope: 'webhooks:read' },
       answers: {
-        200: { description: 'All kinds', schema: z.strictObject({ data: z.array(eventType) }) },
+        200: { description: 'All event kinds', schema: z.strictObject({ data: z.array(eventType) }) },
       },
       handle: async () => ({ status: 200, body: { data } }),
     }),

@@ -19,15 +19,15 @@ export function eventRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/events',
       operationId: 'sendEvents',
       tag: 'event',
-      summary: 'Send one event, or up to 500',
+      summary: 'Send one event or up to 500 events',
       description:
-        'All or nothing. Once answered, every event is sure to be sent to the webhooks that want it. An id that was sent before with the same content is a duplicate and changes nothing; with another content it is a conflict. After 503 or without an answer, send again with the same ids.',
+        'All events are accepted or none. After the response, delivery of every event to all matching webhooks is guaranteed. An id that was already used with the same content is a duplicate and changes nothing. An id that was already used with different content is a conflict. After a 503 or without a response, send again with the same ids.',
       access: { kind: 'credential', scope: 'events:write' },
       limit: 'events',
       cost: ({ events }) => events.length,
       body: eventsBody,
       otherBodies: cloudEventBodies,
-      answers: { 202: { description: 'Taken in, durably', schema: takenEvents } },
+      answers: { 202: { description: 'Accepted and stored durably', schema: takenEvents } },
       problems: ['conflict'],
       async handle({ caller, body, text, traceparent }) {
         const workspace = { id: caller.workspaceId, name: await nameOf(caller.workspaceId) };

@@ -136,10 +136,10 @@ const EVENT_SHAPE = {
   required: ['event', 'data'],
   additionalProperties: false,
   properties: {
-    id: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', description: 'Yours, or made here' },
+    id: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', description: 'Your id; default: generated' },
     event: { type: 'string', enum: [...EVENT_KINDS] },
-    timestamp: { type: 'string', format: 'date-time', description: 'Now, unless given' },
-    data: { type: 'object', additionalProperties: true, description: 'See /api/v1/event-types' },
+    timestamp: { type: 'string', format: 'date-time', description: 'Default: now' },
+    data: { type: 'object', additionalProperties: true, description: 'Schemas: /api/v1/event-types' },
   },
 };
 
@@ -161,7 +161,7 @@ export const eventsBody = bodySchema(checkBody, {
 
 const taken = z.strictObject({
   id: z.string(),
-  duplicate: z.boolean().describe('The same event was here already; nothing is sent for it again'),
+  duplicate: z.boolean().describe('The event was already accepted and is not sent again'),
 });
 /** One, or as many as were sent and in their order. */
 export const takenEvents = z.union([taken, z.strictObject({ data: z.array(taken) })]);

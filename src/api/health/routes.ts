@@ -21,10 +21,10 @@ export function healthRoutes(deps: Dependencies): Route[] {
       path: '/health/live',
       operationId: 'readLiveness',
       tag: 'health',
-      summary: 'Whether the process runs',
+      summary: 'Check whether the process is running',
       access: { kind: 'public' },
       limit: 'none',
-      answers: { 200: { description: 'It runs', schema: live } },
+      answers: { 200: { description: 'Running', schema: live } },
       handle: async () => ({ status: 200, body: { status: 'live' } }),
     }),
     route({
@@ -32,12 +32,12 @@ export function healthRoutes(deps: Dependencies): Route[] {
       path: '/health/ready',
       operationId: 'readReadiness',
       tag: 'health',
-      summary: 'Whether the service can work, with reasons',
+      summary: 'Check whether the service is ready, with reasons',
       access: { kind: 'public' },
       limit: 'none',
       answers: {
-        200: { description: 'It can', schema: ready },
-        503: { description: 'It can not', schema: ready },
+        200: { description: 'Ready', schema: ready },
+        503: { description: 'Not ready', schema: ready },
       },
       async handle() {
         const { postgres, temporal } = await readinessOf(deps.database, deps.control.ready);
@@ -51,10 +51,10 @@ export function healthRoutes(deps: Dependencies): Route[] {
       path: '/health/channel',
       operationId: 'readChannelNumbers',
       tag: 'health',
-      summary: 'What this process does on the live channel',
+      summary: 'Get live channel statistics of this process',
       access: { kind: 'public' },
       limit: 'none',
-      answers: { 200: { description: 'Its numbers', schema: channelNumbers } },
+      answers: { 200: { description: 'The statistics', schema: channelNumbers } },
       problems: ['not_found'],
       async handle() {
         const body = deps.channelNumbers();
@@ -71,14 +71,12 @@ const count = z.int().min(0);
 const channelNumbers = z
   .strictObject({
     connections: count,
-    rooms: z.strictObject({ workflow: count, webhook: count }).describe('Rooms that somebody is in'),
-    events_sent: count.describe('Events handed to clients since the start, one for each client'),
-    events_per_second: z.number().describe('The same, on average over the last ten seconds'),
+    rooms: z.strictObject({ workflow: count, webhook: count }).describe('Rooms with at least one connection'),
+    events_sent: count.describe('Events sent since startup, counted once per client'),
+    events_per_second: z.number().describe('Average of the last ten seconds'),
     lag_ms: z
       .strictObject({ p50: lag, p95: lag, max: lag })
-      .describe('From the write of an event to its hand-over; null before the first'),
-    dropped: z
-      .record(z.string(), count)
-      .describe('Connections that were refused or ended by the service, by reason'),
+      .describe('From writing an event to sending it; null before the first event'),
+    dropped: z.record(z.string(), count).describe('Connections refused or closed by the service, by reason'),
   })
   .meta({ id: 'ChannelNumbers' });

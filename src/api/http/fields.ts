@@ -54,15 +54,15 @@ export function listParameter<const T extends string>(values: readonly T[]) {
 
 /** `?limit=` and `?cursor=` of every list that comes in pages. The cursor is the last id of the page before. */
 export const pageParameters = {
-  limit: integerParameter(1, MAX_PAGE).optional().describe(`Rows of a page, ${DEFAULT_PAGE} by default`),
-  cursor: uuid.optional().describe('`next_cursor` of the page before'),
+  limit: integerParameter(1, MAX_PAGE).optional().describe(`Rows per page; default: ${DEFAULT_PAGE}`),
+  cursor: uuid.optional().describe('`next_cursor` of the previous page'),
 };
 
 /** The answer of such a list. */
 export function pageOf<T extends z.ZodType>(row: T) {
   return z.strictObject({
     data: z.array(row),
-    next_cursor: z.string().nullable().describe('For the next page; null on the last one'),
+    next_cursor: z.string().nullable().describe('Cursor of the next page; null on the last page'),
   });
 }
 

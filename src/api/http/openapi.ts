@@ -7,11 +7,11 @@ import type { DeclaredAnswer, Route } from './route.ts';
 
 const problem = z
   .object({
-    type: z.string().describe('A URI reference to what the code means'),
+    type: z.string().describe('URI reference to the description of the code'),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    instance: z.string().describe("The request's path"),
+    instance: z.string().describe('Path of the request'),
     code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
     request_id: z.string(),
     errors: z
@@ -38,7 +38,7 @@ const idempotencyHeader = z.strictObject({
     .string()
     .regex(KEY_FORM)
     .optional()
-    .describe('The same key and body give the first answer again, for 24 hours'),
+    .describe('The same key and body return the first response again, for 24 hours'),
 });
 
 /** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. */
@@ -53,7 +53,7 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string) {
     info: {
       title: 'Baton',
       version: '1',
-      description: 'Tasks go in, agents work on them as durable workflows, signed results come out.',
+      description: 'Submit tasks, let agents work on them as durable workflows, and receive signed results.',
     },
     servers: [{ url: baseUrl }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),

@@ -47,13 +47,13 @@ function create(deps: Dependencies): Route {
     path: PATH,
     operationId: 'createInvitation',
     tag,
-    summary: 'Invite somebody by a link, which is mailed too where a mail server is configured',
-    description: 'An invitation that is open for the same address is revoked by the new one.',
+    summary: 'Invite a person by link, and by mail if a mail server is configured',
+    description: 'Revokes an open invitation for the same address.',
     access,
     body: invitationPlan,
     idempotent: true,
     answers: {
-      201: { description: 'The invitation with its link, shown this once', schema: schema.newInvitation },
+      201: { description: 'The invitation with its link, shown once', schema: schema.newInvitation },
     },
     problems: ['conflict'],
     async handle({ caller: { workspaceId, userId }, body: { email, role } }) {
@@ -79,10 +79,10 @@ function revoke(deps: Dependencies): Route {
     path: `${PATH}/{id}`,
     operationId: 'revokeInvitation',
     tag,
-    summary: 'Take an invitation back',
+    summary: 'Revoke an invitation',
     access,
     params: schema.invitationParams,
-    answers: { 204: { description: 'Revoked; one that was revoked before stays so' } },
+    answers: { 204: { description: 'Revoked, or already revoked' } },
     problems: ['invalid_state'],
     async handle({ caller: { workspaceId, userId }, params: { id } }) {
       const refused = await revokeInvitation(deps.database, { workspaceId, userId, id, now: deps.clock() });

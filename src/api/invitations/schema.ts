@@ -13,9 +13,9 @@ export const invitationView = z
     invited_by: z.strictObject({ id: uuidOut, name: z.string() }).nullable(),
     created_at: timestamp,
     expires_at: timestamp,
-    emailed_at: timestamp.nullable().describe('When the mail server took the mail about it'),
+    emailed_at: timestamp.nullable().describe('When the mail server accepted the mail'),
     accepted_at: timestamp.nullable(),
-    revoked_at: timestamp.nullable().describe('Revoked, or replaced by a newer one'),
+    revoked_at: timestamp.nullable().describe('When it was revoked or replaced by a newer invitation'),
   })
   .meta({ id: 'Invitation' });
 export const invitationPage = pageOf(invitationView).meta({ id: 'InvitationPage' });
@@ -26,17 +26,17 @@ export const MAIL_OUTCOMES = ['sent', 'failed', 'pending', 'off'] as const;
 /** The only answer that holds the link. */
 export const newInvitation = invitationView
   .extend({
-    url: z.string().describe('The link to pass on, shown this once'),
+    url: z.string().describe('The link to send, shown once'),
     mail: z
       .enum(MAIL_OUTCOMES)
       .describe(
-        '`off`: no mail server is configured; `pending`: the server takes its time. Pass the link on yourself',
+        '`off`: no mail server is configured; `pending`: the server has not answered yet. In both cases send the link yourself',
       ),
   })
   .meta({ id: 'NewInvitation' });
 
 /** Behind the `#` of the link. */
-const token = z.string().max(200).describe('What stands behind the # of the link');
+const token = z.string().max(200).describe('The part of the link after #');
 
 export const lookUp = z.strictObject({ token }).meta({ id: 'InvitationToken' });
 
@@ -45,14 +45,14 @@ export const shownInvitation = z
     email: z.string(),
     role: z.enum(ROLES),
     workspace: z.strictObject({ id: uuidOut, name: z.string() }),
-    invited_by: z.string().nullable().describe("The person's name"),
+    invited_by: z.string().nullable().describe('Name of the person'),
     expires_at: timestamp,
     account: z
       .enum(['new', 'password', 'openid'])
       .describe(
-        '`new`: accepted with a name and a password to choose; `password`: the address has an account, accepted ' +
-          'with its password or by joining when signed in; `openid`: its account has no password, so signing in ' +
-          'at the provider accepts it',
+        '`new`: accept with a new name and password. `password`: the address has an account; accept ' +
+          'with its password, or join when signed in. `openid`: the account has no password; accept by signing ' +
+          'in with the provider',
       ),
   })
   .meta({ id: 'ShownInvitation' });
@@ -60,8 +60,10 @@ export const shownInvitation = z
 export const acceptance = z
   .strictObject({
     token,
-    name: personName.optional().describe('Needed of somebody new'),
-    password: givenPassword.describe('A new one of somebody new, else that of the account'),
+    name: personName.optional().describe('Required for a new account'),
+    password: givenPassword.describe(
+      'A new password for a new account, otherwise the password of the account',
+    ),
   })
   .meta({ id: 'InvitationAcceptance' });
 

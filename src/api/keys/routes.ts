@@ -26,7 +26,7 @@ function list(deps: Dependencies): Route {
     path: PATH,
     operationId: 'listKeys',
     tag,
-    summary: 'List keys, newest first, the revoked ones included',
+    summary: 'List keys including revoked ones, newest first',
     access,
     query: schema.keyListParameters,
     answers: { 200: { description: 'A page of keys', schema: schema.keyPage } },
@@ -47,11 +47,11 @@ function create(deps: Dependencies): Route {
     path: PATH,
     operationId: 'createKey',
     tag,
-    summary: 'Make a key for a project',
+    summary: 'Create a key for a project',
     access,
     body: keyPlan,
     idempotent: true,
-    answers: { 201: { description: 'The key, shown this once', schema: schema.newKey } },
+    answers: { 201: { description: 'The key, shown once', schema: schema.newKey } },
     problems: ['project_not_allowed'],
     async handle({ caller, body }) {
       const project = await findProject(deps.database, body.project_id);
@@ -82,13 +82,13 @@ function rotate(deps: Dependencies): Route {
     path: `${PATH}/{id}/rotate`,
     operationId: 'rotateKey',
     tag,
-    summary: 'Make a new key in the place of one, which stays good for a while',
+    summary: 'Replace a key with a new one; the old key stays valid during the overlap',
     access,
     params: schema.keyParams,
     body: schema.rotation,
     bodyOptional: true,
     idempotent: true,
-    answers: { 201: { description: 'The new key, shown this once', schema: schema.newKey } },
+    answers: { 201: { description: 'The new key, shown once', schema: schema.newKey } },
     problems: ['invalid_state'],
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();
@@ -116,10 +116,10 @@ function revoke(deps: Dependencies): Route {
     path: `${PATH}/{id}`,
     operationId: 'revokeKey',
     tag,
-    summary: 'Revoke a key at once',
+    summary: 'Revoke a key immediately',
     access,
     params: schema.keyParams,
-    answers: { 204: { description: 'Revoked; a key that was revoked before stays so' } },
+    answers: { 204: { description: 'Revoked, or already revoked' } },
     async handle({ caller: { workspaceId, actor }, params: { id } }) {
       const row = await revokeKey(deps.database, { workspaceId, id, actor, now: deps.clock() });
       deps.knownKeys.forget();

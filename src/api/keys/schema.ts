@@ -9,13 +9,13 @@ export const keyView = z
   .strictObject({
     id: uuidOut,
     name: z.string(),
-    prefix: z.string().describe('The readable beginning of the key'),
+    prefix: z.string().describe('First characters of the key'),
     project_id: uuidOut,
     scopes: z.array(z.enum(SCOPES)),
     created_by: z.string(),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
-    last_used_at: timestamp.nullable().describe('Exact to the minute'),
+    last_used_at: timestamp.nullable().describe('Accurate to the minute'),
     revoked_at: timestamp.nullable(),
     replaced_by: uuidOut.nullable(),
   })
@@ -24,14 +24,14 @@ export const keyPage = pageOf(keyView).meta({ id: 'KeyPage' });
 
 /** The only answers that hold a key. */
 export const newKey = keyView
-  .extend({ key: z.string().describe('The key itself, shown this once') })
+  .extend({ key: z.string().describe('The key, shown once') })
   .meta({ id: 'NewKey' });
 
 export const rotation = z
   .strictObject({
     overlap_hours: overlapHours(MAX_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
-      .describe('How long the old key stays good beside the new one'),
+      .describe('Hours until the old key becomes invalid'),
   })
   .meta({ id: 'KeyRotation' });
 export { DEFAULT_OVERLAP_HOURS };

@@ -19,17 +19,17 @@ export function listenerRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/listeners',
       operationId: 'createListener',
       tag: 'webhook',
-      summary: 'Make a webhook whose deliveries come over the live channel',
+      summary: 'Create a webhook whose deliveries are sent over the live channel',
       description:
-        'For machines that no request can reach. `listen { webhook_id }` on the live channel has its deliveries sent over that connection, to be posted to `forward_to` and answered. Otherwise it is a webhook like any other; it is deleted a minute after nobody listens any more.',
+        'For machines that the service cannot reach. Send `listen { webhook_id }` on the live channel to receive the deliveries over that connection; the client posts them to `forward_to` and answers them. Otherwise it works like any webhook. It is deleted one minute after the last listener has left.',
       access: { kind: 'credential', scope: 'webhooks:write' },
       body: listenerPlan,
       idempotent: true,
       answers: {
         201: {
-          description: 'The webhook, with its secret',
+          description: 'The webhook with its secret',
           schema: listenerMade,
-          headers: { Location: 'Where it is read' },
+          headers: { Location: 'URL of the webhook' },
         },
       },
       problems: ['conflict'],

@@ -7,16 +7,16 @@ const { name, url, events } = webhookPlan.shape;
 /** A webhook for somebody who listens. */
 export const listenerPlan = z
   .strictObject({
-    name: name.optional().describe('The address, unless given'),
-    events: events.optional().describe('Every kind, unless given'),
+    name: name.optional().describe('Default: the address'),
+    events: events.optional().describe('Default: all event kinds'),
     forward_to: url.describe(
-      'Where the listener posts what it is sent, shown as the address of the webhook. The service never connects to it, so that any address is good',
+      'Address that the listener forwards deliveries to, shown as the address of the webhook. The service never connects to it, so any address is allowed',
     ),
   })
   .meta({ id: 'ListenerPlan' });
 
 export const listenerMade = webhookView
   .extend({
-    secret: z.string().describe('64 hex characters that deliveries are signed with, shown this once'),
+    secret: z.string().describe('64 hex characters that sign deliveries, shown once'),
   })
   .meta({ id: 'Listener' });

@@ -23,19 +23,19 @@ const tag = 'member';
 const plan = z
   .strictObject({
     email,
-    name: personName.optional().describe("The address's first part by default"),
+    name: personName.optional().describe('Default: the part of the address before @'),
     role: z.enum(ROLES),
-    password: newPassword.optional().describe('One is made and shown once by default'),
+    password: newPassword.optional().describe('Default: generated and shown once'),
   })
   .meta({ id: 'MemberPlan' });
 
 const member = z
   .strictObject({
-    id: uuidOut.describe("The person's id"),
+    id: uuidOut.describe('Id of the person'),
     email: z.string(),
     name: z.string(),
     role: z.enum(ROLES),
-    created_at: timestamp.describe('Since when a member'),
+    created_at: timestamp.describe('When the person became a member'),
   })
   .meta({ id: 'Member' });
 
@@ -45,7 +45,7 @@ const added = member
       .string()
       .nullable()
       .describe(
-        'For the first sign-in, shown this once; null where it was given, or the person had one before',
+        'Password for the first sign-in, shown once; null if you set one or the person already had one',
       ),
   })
   .meta({ id: 'MemberAdded' });
@@ -138,7 +138,7 @@ function remove(deps: Dependencies): Route {
     path: `${PATH}/{id}`,
     operationId: 'removeMember',
     tag,
-    summary: 'Remove a member; the sessions end',
+    summary: 'Remove a member and end their sessions',
     access: admins,
     params,
     answers: { 204: { description: 'Removed' } },

@@ -17,9 +17,9 @@ const notice = z
     kind: z
       .string()
       .describe(
-        '`webhook.disabled`: a webhook failed so often that nothing is sent to it; `task.escalated`: agents ask for a human',
+        '`webhook.disabled`: a webhook was disabled after repeated failures; `task.escalated`: a task needs a human decision',
       ),
-    subject: z.string().describe('What it is about: `webhook:<id>` or `task:<execution id>`'),
+    subject: z.string().describe('Subject: `webhook:<id>` or `task:<execution id>`'),
     detail: z.record(z.string(), z.unknown()),
     created_at: timestamp,
     read_at: timestamp.nullable(),
@@ -33,7 +33,7 @@ const listParameters = z.strictObject({
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
     .optional()
-    .describe('`true`: only those that were not read'),
+    .describe('`true`: only unread notifications'),
 });
 
 /** What a person is told of: their own notices, and having read them. */
@@ -47,7 +47,7 @@ function list(deps: Dependencies): Route {
     path: PATH,
     operationId: 'listNotifications',
     tag,
-    summary: 'Your notifications, newest first',
+    summary: 'List your notifications, newest first',
     access,
     query: listParameters,
     answers: { 200: { description: 'A page of notifications', schema: noticePage } },
@@ -65,11 +65,11 @@ function readAll(deps: Dependencies): Route {
     path: `${PATH}/read-all`,
     operationId: 'readAllNotifications',
     tag,
-    summary: 'Note that you have read all of them',
+    summary: 'Mark all notifications as read',
     access,
     answers: {
       200: {
-        description: 'How many had not been read',
+        description: 'Number of notifications that were unread',
         schema: z.strictObject({ count: z.int() }).meta({ id: 'NotificationsRead' }),
       },
     },
@@ -86,11 +86,11 @@ function read(deps: Dependencies): Route {
     path: `${PATH}/{id}/read`,
     operationId: 'readNotification',
     tag,
-    summary: 'Note that you have read one',
+    summary: 'Mark a notification as read',
     access,
     params: z.strictObject({ id: uuid }),
     answers: {
-      200: { description: 'The notification; `read_at` is when it was first read', schema: notice },
+      200: { description: 'The notification; `read_at` is the time of the first read', schema: notice },
     },
     async handle({ caller, params: { id } }) {
       const row = await readNotice(deps.database, { ...ownerOf(caller), id, now: deps.clock() });

@@ -45,7 +45,7 @@ function create(deps: Dependencies): Route {
     path: PATH,
     operationId: 'createProject',
     tag,
-    summary: 'Make a project',
+    summary: 'Create a project',
     access: { kind: 'person', least: 'admin' },
     body: projectPlan,
     idempotent: true,

@@ -2,7 +2,7 @@ import type { CallCursor } from '../../database/agents/call-list.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { AgentCall } from '../../domain/agents/agent-work.ts';
 
-/** A call in a list; `step` is null for calls that were made for the plan, before there were steps. */
+/** A call in a list; `step` is Null for calls of the planner, before there were steps. */
 export function presentCall(call: AgentCall, run: TaskRunRow) {
   const step = run.steps.find(({ id }) => id === call.step_id);
   const { step_id: _, ...rest } = call;

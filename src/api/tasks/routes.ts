@@ -53,9 +53,9 @@ function submit(deps: Dependencies): Route {
     idempotent: true,
     answers: {
       201: {
-        description: 'Taken in; the run exists',
+        description: 'Accepted; the run was created',
         schema: schema.submitted,
-        headers: { Location: 'Where to poll' },
+        headers: { Location: 'URL to poll' },
       },
     },
     problems: ['project_not_allowed', 'unavailable'],
@@ -71,7 +71,7 @@ function list(deps: Dependencies): Route {
     tag,
     summary: 'List tasks, newest first',
     description:
-      'Beside the named parameters, `metadata.<name>=<value>` keeps the runs whose metadata has this member with this text.',
+      'In addition to the named parameters, `metadata.<name>=<value>` returns only runs whose metadata has this value in this field.',
     access: reads,
     query: schema.listParameters,
     answers: { 200: { description: 'A page of runs', schema: schema.listPage } },
@@ -100,7 +100,7 @@ function read(deps: Dependencies): Route {
       Prefer: z
         .string()
         .optional()
-        .describe('`wait=N`: answer when the state changes, or after N seconds (60 at most)'),
+        .describe('`wait=N`: respond when the state changes, or after N seconds (at most 60)'),
     }),
     answers: { 200: { description: 'The workflow detail', schema: schema.detail } },
     async handle(call) {
@@ -117,7 +117,7 @@ function read(deps: Dependencies): Route {
 
 function steerings(deps: Dependencies): Route[] {
   const summaries: Record<Steering, string> = {
-    pause: 'Pause a task: nothing new starts',
+    pause: 'Pause a task; no new step starts',
     continue: 'Continue a paused task',
     cancel: 'Cancel a task',
   };
@@ -132,7 +132,7 @@ function steerings(deps: Dependencies): Route[] {
       params: schema.taskParams,
       body: schema.wish,
       bodyOptional: true,
-      answers: { 202: { description: 'Wished; the detail as it looks now', schema: schema.detail } },
+      answers: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
       problems: ['invalid_state', 'unavailable'],
       handle: async ({ caller, params, body }) =>
         await steerTask(deps, caller, { id: params.execution_id, steering, reason: body?.reason }),
@@ -146,9 +146,9 @@ function rerun(deps: Dependencies): Route {
     path: `${ONE}/rerun`,
     operationId: 'rerunTask',
     tag,
-    summary: 'Run an ended task again from one of its steps',
+    summary: 'Rerun an ended task from one of its steps',
     description:
-      'A new run with the same members, that keeps the finished steps before the one it begins from. It has a callback secret of its own.',
+      'Creates a new run with the same fields and its own callback secret. The new run keeps the completed steps before the step it starts from.',
     access: writes,
     params: schema.taskParams,
     body: schema.rerunWish,
@@ -156,9 +156,9 @@ function rerun(deps: Dependencies): Route {
     idempotent: true,
     answers: {
       201: {
-        description: 'Taken in; the new run exists',
+        description: 'Accepted; the new run was created',
         schema: schema.rerun,
-        headers: { Location: 'Where to poll the new run' },
+        headers: { Location: 'URL to poll the new run' },
       },
     },
     problems: ['invalid_state', 'unavailable'],
@@ -173,14 +173,14 @@ function events(deps: Dependencies): Route {
     path: `${ONE}/events`,
     operationId: 'readTaskEvents',
     tag,
-    summary: "A run's feed, oldest first",
+    summary: 'List the events of a run, oldest first',
     description:
-      'As JSON at once, or with `Accept: text/event-stream` as server-sent events that follow the run to its last event: the `id` of each is its `seq`, its `data` the JSON of one `FeedEvent`, as in the list and on the live channel.',
+      'Returns JSON immediately, or with `Accept: text/event-stream` server-sent events that follow the run to its last event. The `id` of a server-sent event is its `seq`. Its `data` is the JSON of one `FeedEvent`, as in the list and on the live channel.',
     access: reads,
     params: schema.taskParams,
     query: schema.eventParameters,
     headers: z.strictObject({
-      'Last-Event-ID': z.string().optional().describe('For event streams: goes on behind this `seq`'),
+      'Last-Event-ID': z.string().optional().describe('For event streams: continue after this `seq`'),
     }),
     mediaTypes: ['application/json', 'text/event-stream'],
     answers: {
@@ -189,7 +189,7 @@ function events(deps: Dependencies): Route {
         schema: schema.eventList,
         mediaTypes: ['application/json', 'text/event-stream'],
       },
-      204: { description: 'To an event source that reconnects: the run has ended and everything was sent' },
+      204: { description: 'For a reconnecting event source: the run has ended and all events were sent' },
     },
     async handle(call): Promise<Answer> {
       const row = await openRun(deps, call.caller, call.params.execution_id);
@@ -211,7 +211,7 @@ function callbacks(deps: Dependencies): Route {
     path: `${ONE}/callbacks`,
     operationId: 'readTaskCallbacks',
     tag,
-    summary: "The audit log of a run's callback, oldest first",
+    summary: 'List the callback attempts of a run, oldest first',
     access: reads,
     params: schema.taskParams,
     answers: { 200: { description: 'All attempts', schema: schema.callbackList } },
@@ -231,7 +231,7 @@ function erase(deps: Dependencies): Route {
     path: ONE,
     operationId: 'eraseTask',
     tag,
-    summary: 'Erase the data of an ended run, here and in Temporal',
+    summary: 'Erase the data of an ended run, in Baton and in Temporal',
     access: writes,
     params: schema.taskParams,
     answers: { 204: { description: 'Erased' } },

@@ -22,13 +22,11 @@ import {
 export const submitted = z
   .strictObject({
     execution_id: uuidOut,
-    status_url: z.string().describe('Where to poll'),
-    websocket_room: z.string().describe('The channel of its live progress'),
+    status_url: z.string().describe('URL to poll'),
+    websocket_room: z.string().describe('Room of the run on the live channel'),
     callback_secret: z
       .string()
-      .describe(
-        '64 hex characters, shown this once; the HMAC key of callbacks is the UTF-8 bytes of this text',
-      ),
+      .describe('64 hex characters, shown once. The HMAC key of callbacks is the UTF-8 bytes of this text'),
   })
   .meta({ id: 'TaskSubmitted' });
 
@@ -38,16 +36,16 @@ export const rerunWish = z
     from_step: text({ least: 1, most: MAX_STEP_NAME_LENGTH })
       .optional()
       .describe(
-        'The name of the first step to do again, with all that come after it; the first that is not completed unless given',
+        'Name of the first step to run again, with all steps after it; default: the first step that is not completed',
       ),
   })
   .meta({ id: 'RerunWish' });
 const rerunFrom = z
   .string()
   .nullable()
-  .describe('The step from which the earlier run was taken up; null where it had no plan yet');
+  .describe('Step that the rerun starts from; null if the earlier run had no plan');
 export const rerun = submitted
-  .extend({ rerun_of: uuidOut.describe('The run that is taken up'), rerun_from: rerunFrom })
+  .extend({ rerun_of: uuidOut.describe('The earlier run'), rerun_from: rerunFrom })
   .meta({ id: 'TaskRerun' });
 
 const callbackStatus = z.enum(['none', 'pending', 'delivered', 'failed']);
@@ -69,14 +67,14 @@ const head = {
 };
 const rerunOf = uuidOut
   .nullable()
-  .describe('The run that this one takes up; null where there is none, or it is erased');
-const createdBy = z.string().describe('Who submitted it: `user:<e-mail>` or `key:<prefix>`');
+  .describe('The run that this run reruns; null if there is none or it was erased');
+const createdBy = z.string().describe('Submitter: `user:<e-mail>` or `key:<prefix>`');
 const timing = {
   created_at: timestamp,
   started_at: timestamp.nullable(),
   paused_at: timestamp.nullable(),
   paused_by: z.string().nullable(),
-  paused_ms: z.int().describe('Milliseconds paused so far, a pause that still holds not included'),
+  paused_ms: z.int().describe('Milliseconds paused, without the current pause'),
   completed_at: timestamp.nullable(),
   duration_ms: z.int().nullable(),
 };
@@ -97,16 +95,16 @@ export const detail = z
     callback: z.strictObject({
       url: z.string().nullable(),
       status: callbackStatus,
-      attempts: z.array(callbackAttemptBrief).describe('The whole record is at `…/callbacks`'),
+      attempts: z.array(callbackAttemptBrief).describe('Full log: `…/callbacks`'),
     }),
     status_url: z.string(),
     websocket_room: z.string(),
-    last_seq: z.int().describe('`seq` of the last event that this answer includes'),
+    last_seq: z.int().describe('`seq` of the last event in this response'),
     created_by: createdBy,
     rerun_of: rerunOf,
     rerun_from: rerunFrom,
-    question: question.nullable().describe('What an agent asks, while the run is paused for the answer'),
-    usage: usage.nullable().describe('Of all models that worked for this run; null where none was asked'),
+    question: question.nullable().describe('Question of an agent, while the run is paused for the answer'),
+    usage: usage.nullable().describe('Usage of all models in this run; null if no model was called'),
     reruns: z
       .array(
         z.strictObject({
@@ -116,7 +114,7 @@ export const detail = z
           created_at: timestamp,
         }),
       )
-      .describe('The runs that take up this one, the oldest first'),
+      .describe('Reruns of this run, oldest first'),
   })
   .meta({ id: 'TaskDetail' });
 
@@ -142,9 +140,9 @@ const knownListParameters = z.strictObject({
   ...pageParameters,
   state: listParameter(TASK_STATES).optional(),
   task_type: listParameter(TASK_TYPES).optional(),
-  created_after: givenTime.optional().describe('Submitted then or later'),
-  created_before: givenTime.optional().describe('Submitted earlier'),
-  project_id: uuid.optional().describe('For people, who see all projects of their workspace'),
+  created_after: givenTime.optional().describe('Submitted at or after this time'),
+  created_before: givenTime.optional().describe('Submitted before this time'),
+  project_id: uuid.optional().describe('For users, who can access all projects of their workspace'),
 });
 /** Beside the named ones, `metadata.<name>=<value>` compares a top-level member of the metadata by its text. */
 export const listParameters = knownListParameters.catchall(z.string()).superRefine(
@@ -167,7 +165,7 @@ export const taskParams = z.strictObject({ execution_id: uuid });
 
 /** The optional body of pause, continue and cancel. */
 export const wish = z
-  .strictObject({ reason: text({ most: MAX_REASON_LENGTH }).optional().describe('For people to read') })
+  .strictObject({ reason: text({ most: MAX_REASON_LENGTH }).optional().describe('Reason shown to people') })
   .meta({ id: 'Wish' });
 
 export const eventList = z
@@ -189,9 +187,9 @@ const callbackAttempt = z
     response_status: z.int().nullable(),
     response_headers: z.record(z.string(), z.string()).nullable(),
     response_body: z.string().nullable().describe('The first 16 KiB'),
-    failure: z.string().nullable().describe('The kind of failure; null for a success'),
+    failure: z.string().nullable().describe('Kind of failure; null on success'),
     message: z.string().nullable(),
-    address: z.string().nullable().describe('The address that was connected to'),
+    address: z.string().nullable().describe('IP address of the connection'),
     duration_ms: z.int().nullable(),
     attempted_at: timestamp,
     completed_at: timestamp.nullable(),

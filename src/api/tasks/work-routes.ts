@@ -25,9 +25,8 @@ function calls(deps: Dependencies): Route {
     path: `${ONE}/calls`,
     operationId: 'listTaskCalls',
     tag,
-    summary: 'Calls of models and tools, in the order they began',
-    description:
-      'Each as it ended; input and output are cut where they are long. Calls under way are not in it.',
+    summary: 'List model and tool calls, in start order',
+    description: 'Lists completed calls. Long input and output is truncated. Running calls are not included.',
     access: reads,
     params: taskParams,
     query: schema.callParameters,
@@ -49,10 +48,10 @@ function artifacts(deps: Dependencies): Route {
     path: `${ONE}/artifacts`,
     operationId: 'listTaskArtifacts',
     tag,
-    summary: 'What the agents have left behind as documents',
+    summary: 'List the documents of a run',
     access: reads,
     params: taskParams,
-    answers: { 200: { description: 'All of them, without their content', schema: schema.artifactList } },
+    answers: { 200: { description: 'The documents, without content', schema: schema.artifactList } },
     async handle({ caller, params }) {
       const run = await openRun(deps, caller, params.execution_id);
       const rows = await listArtifacts(deps.database, run.id);
@@ -69,14 +68,14 @@ function artifact(deps: Dependencies): Route {
     tag,
     summary: 'Download a document',
     description:
-      'Always as a file to keep (`Content-Disposition: attachment`). The type is the one it was kept with; what browsers would run or draw as a page goes out as plain bytes.',
+      'Always sent as an attachment (`Content-Disposition: attachment`) with its stored media type. Types that a browser would execute or render are sent as plain bytes.',
     access: reads,
     params: schema.artifactParams,
     answers: {
       200: {
-        description: 'Its bytes',
+        description: 'The content',
         mediaTypes: ['*/*'],
-        headers: { 'Content-Disposition': 'Its name' },
+        headers: { 'Content-Disposition': 'File name' },
       },
     },
     async handle({ caller, params }) {

@@ -12,12 +12,12 @@ export const artifactList = z
         .strictObject({
           name: z.string(),
           media_type: z.string(),
-          size: z.int().describe('In bytes'),
-          sha256: z.string().describe('Of the content, hex'),
+          size: z.int().describe('Size in bytes'),
+          sha256: z.string().describe('SHA-256 of the content, hex'),
           step: z.string().nullable(),
           agent: z.string(),
           created_at: timestamp,
-          url: z.string().describe('Where to download it, with the same credential'),
+          url: z.string().describe('Download URL, requires the same credential'),
         })
         .meta({ id: 'Artifact' }),
     ),
@@ -31,15 +31,15 @@ export const artifactParams = z.strictObject({
 
 const call = z
   .strictObject({
-    step: z.string().nullable().describe('null for calls that were made for the plan'),
+    step: z.string().nullable().describe('Null for calls of the planner'),
     agent: z.string().nullable(),
     attempt: z.int(),
-    number: z.int().describe('Which call of the attempt'),
+    number: z.int().describe('Number of the call within the attempt'),
     kind: z.enum(['model', 'tool']),
-    name: z.string().describe('`provider/model`, or the name of the tool'),
+    name: z.string().describe('`provider/model`, or name of the tool'),
     input: z.unknown(),
     output: z.unknown(),
-    truncated: z.boolean().describe('Whether the input or the output was cut'),
+    truncated: z.boolean().describe('Whether the input or output was truncated'),
     usage: usage.nullable(),
     failure: z.string().nullable(),
     started_at: timestamp,
@@ -48,7 +48,7 @@ const call = z
   .meta({ id: 'AgentCall' });
 export const callPage = pageOf(call).meta({ id: 'AgentCallPage' });
 export const callParameters = z.strictObject({
-  limit: integerParameter(1, MAX_PAGE).optional().describe(`Rows of a page, ${DEFAULT_PAGE} by default`),
+  limit: integerParameter(1, MAX_PAGE).optional().describe(`Rows per page; default: ${DEFAULT_PAGE}`),
   cursor: z
     .string()
     .max(200)
@@ -59,6 +59,6 @@ export const callParameters = z.strictObject({
     })
     .optional()
     .meta(shownAs({ type: 'string' }))
-    .describe('`next_cursor` of the page before'),
+    .describe('`next_cursor` of the previous page'),
   kind: z.enum(['model', 'tool']).optional(),
 });

@@ -24,14 +24,14 @@ function test(deps: Dependencies): Route {
     path: `${ONE}/test`,
     operationId: 'testWebhook',
     tag,
-    summary: 'Send a sample event, and see what the receiver says',
+    summary: 'Send a sample event and return the response',
     description:
-      'Sent like any other, also while the webhook is disabled or switched off; neither counted nor retried.',
+      'Sent like any event, also while the webhook is disabled or inactive. Not counted and not retried.',
     access: writes,
     params: schema.webhookParams,
     body: schema.testWish,
     idempotent: true,
-    answers: { 200: { description: 'The attempt, whatever came of it', schema: schema.testAttempt } },
+    answers: { 200: { description: 'The attempt, successful or not', schema: schema.testAttempt } },
     problems: ['invalid_state', 'conflict'],
     handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data, draft } }) =>
       await testWebhook(deps, { workspaceId, id, event, data, draft }),
@@ -44,9 +44,9 @@ function testDraft(deps: Dependencies): Route {
     path: `${ONE}/test-request`,
     operationId: 'draftWebhookTest',
     tag,
-    summary: 'See the request of a test before it is sent, with its real signature',
+    summary: 'Preview the request of a test with its real signature',
     description:
-      'Nothing is stored or sent. The `draft` of the answer, given to the test, sends exactly this.',
+      'Nothing is stored or sent. Pass the returned `draft` to the test to send exactly this request.',
     access: writes,
     params: schema.webhookParams,
     body: schema.testDraftWish,
@@ -62,12 +62,12 @@ function preview(deps: Dependencies): Route {
     path: `${ONE}/preview`,
     operationId: 'previewWebhook',
     tag,
-    summary: 'See which recent events a webhook would be sent, and why not the others',
+    summary: 'Preview which recent events match a webhook, with reasons',
     access: reads,
     params: schema.webhookParams,
     body: schema.previewWish,
     bodyOptional: true,
-    answers: { 200: { description: 'The verdicts, newest event first', schema: schema.preview } },
+    answers: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
     async handle({ caller: { workspaceId }, params: { id }, body }) {
       const webhook = await findWebhook(deps.database, { workspaceId, id });
       if (!webhook) throw notFound(tag);
@@ -83,10 +83,10 @@ function previewPlan(deps: Dependencies): Route {
     path: `${PATH}/preview`,
     operationId: 'previewSubscriptions',
     tag,
-    summary: 'The same for a webhook that is not made yet',
+    summary: 'Preview which recent events match the given filters',
     access: reads,
     body: schema.planPreviewWish,
-    answers: { 200: { description: 'The verdicts, newest event first', schema: schema.preview } },
+    answers: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
     handle: async ({ caller: { workspaceId }, body: { events, limit } }) =>
       await previewOf(deps, workspaceId, { events, limit }),
   });
@@ -98,16 +98,19 @@ function recover(deps: Dependencies): Route {
     path: `${ONE}/recover`,
     operationId: 'recoverWebhook',
     tag,
-    summary: 'Send what was held, failed or skipped since a time',
+    summary: 'Resend held, failed or skipped deliveries since a time',
     description:
-      'Each delivery begins its schedule anew. Of the skipped ones those go that the filters of today let pass. Deliveries whose payload is no longer kept stay as they are.',
+      'Each delivery starts a new retry schedule. Skipped deliveries are sent only if they match the current filters. Deliveries whose payload was deleted do not change.',
     access: writes,
     params: schema.webhookParams,
     body: schema.recovery,
     idempotent: true,
     answers: {
-      200: { description: 'How many they would be, with `count_only`', schema: schema.recovered },
-      202: { description: 'How many', schema: schema.recovered },
+      200: {
+        description: 'With `count_only`: number of deliveries that would be sent',
+        schema: schema.recovered,
+      },
+      202: { description: 'Number of deliveries that will be sent', schema: schema.recovered },
     },
     problems: ['invalid_state'],
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {

@@ -16,8 +16,8 @@ const seen = z
   .strictObject({
     event: z.enum(EVENT_KINDS),
     field: z.enum(FILTER_FIELDS),
-    values: z.array(value).describe('Present values, the latest first'),
-    changed_to: z.array(value).describe('Values that it changed to, the latest first'),
+    values: z.array(value).describe('Current values, latest first'),
+    changed_to: z.array(value).describe('Values it changed to, latest first'),
   })
   .meta({ id: 'SeenFilterValues' });
 
@@ -28,8 +28,8 @@ export function filterValuesRoute(deps: Dependencies): Route {
     path: '/api/v1/filter-values',
     operationId: 'listFilterValues',
     tag: 'webhook',
-    summary: 'Values of filterable fields in recent events',
-    description: `Of the latest ${LOOKED_AT} events. Fields that none of them had are not in the list.`,
+    summary: 'List values of filterable fields in recent events',
+    description: `Based on the latest ${LOOKED_AT} events. Fields that occur in none of them are omitted.`,
     access: { kind: 'credential', scope: 'webhooks:read' },
     answers: { 200: { description: 'The values', schema: z.strictObject({ data: z.array(seen) }) } },
     async handle({ caller: { workspaceId } }) {

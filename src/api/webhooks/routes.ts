@@ -72,7 +72,7 @@ function create(deps: Dependencies): Route {
     path: PATH,
     operationId: 'createWebhook',
     tag,
-    summary: 'Make a webhook',
+    summary: 'Create a webhook',
     access: writes,
     body: webhookPlan,
     idempotent: true,
@@ -80,7 +80,7 @@ function create(deps: Dependencies): Route {
       201: {
         description: 'The webhook',
         schema: webhookView,
-        headers: { Location: 'Where it is read' },
+        headers: { Location: 'URL of the webhook' },
       },
     },
     problems: ['conflict'],
@@ -110,7 +110,7 @@ function read(deps: Dependencies): Route {
     path: ONE,
     operationId: 'readWebhook',
     tag,
-    summary: 'Read a webhook',
+    summary: 'Get a webhook',
     access: reads,
     params: schema.webhookParams,
     answers: { 200: { description: 'The webhook', schema: webhookView } },
@@ -128,13 +128,13 @@ function change(deps: Dependencies): Route {
     path: ONE,
     operationId: 'changeWebhook',
     tag,
-    summary: 'Change a webhook; the next attempt honours it',
+    summary: 'Change a webhook, effective from the next attempt',
     description:
-      'While a webhook is switched off, its new events are skipped, and so is every delivery whose next attempt falls due. `active: true` re-enables one that was disabled by failures.',
+      'While a webhook is inactive, new events are skipped, and so is every delivery whose next attempt becomes due. `active: true` re-enables a webhook that was disabled by failures.',
     access: writes,
     params: schema.webhookParams,
     body: webhookEdit,
-    answers: { 200: { description: 'The webhook as it is now', schema: webhookView } },
+    answers: { 200: { description: 'The current webhook', schema: webhookView } },
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();
       const row = await changeWebhook(deps.database, { workspaceId, id, actor, now }, (before) =>
@@ -152,10 +152,10 @@ function remove(deps: Dependencies): Route {
     path: ONE,
     operationId: 'deleteWebhook',
     tag,
-    summary: 'Delete a webhook; what it had not sent yet is cancelled',
+    summary: 'Delete a webhook and cancel its pending deliveries',
     access: writes,
     params: schema.webhookParams,
-    answers: { 204: { description: 'Deleted; its delivery log stays as long as every log' } },
+    answers: { 204: { description: 'Deleted; its delivery log follows normal retention' } },
     async handle({ caller: { workspaceId, actor }, params: { id } }) {
       const deleted = await deleteWebhook(deps.database, { workspaceId, id, actor, now: deps.clock() });
       if (!deleted) throw notFound(tag);
@@ -170,13 +170,15 @@ function rotate(deps: Dependencies): Route {
     path: `${ONE}/rotate-secret`,
     operationId: 'rotateWebhookSecret',
     tag,
-    summary: 'Give a webhook another secret; the old one signs too for a while',
+    summary: 'Replace the secret of a webhook; the old one also signs during the overlap',
     access: writes,
     params: schema.webhookParams,
     body: schema.rotation,
     bodyOptional: true,
     idempotent: true,
-    answers: { 200: { description: 'The webhook, with the secret if we made it', schema: schema.rotated } },
+    answers: {
+      200: { description: 'The webhook, with the secret if it was generated', schema: schema.rotated },
+    },
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();
       const hours = body?.overlap_hours ?? schema.DEFAULT_OVERLAP_HOURS;

@@ -16,25 +16,28 @@ export const webhookPage = pageOf(webhookView).meta({ id: 'WebhookPage' });
 
 export const rotation = z
   .strictObject({
-    secret: secret.optional().describe('The new one; made by us and shown once where it is not given'),
+    secret: secret.optional().describe('New secret; default: generated and shown once'),
     overlap_hours: overlapHours(MAX_SECRET_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
-      .describe('How long the old secret signs beside the new one'),
+      .describe('Hours during which the old secret also signs'),
   })
   .meta({ id: 'SecretRotation' });
 export { DEFAULT_OVERLAP_HOURS };
 
 /** The only answer that holds a secret, and only one that we made. */
 export const rotated = webhookView
-  .extend({ secret: z.string().optional().describe('64 hex characters, shown this once; only one we made') })
+  .extend({ secret: z.string().optional().describe('64 hex characters, shown once; only if generated') })
   .meta({ id: 'RotatedWebhook' });
 
 export const webhookParams = z.strictObject({ id: uuid });
 export const webhookListParameters = z.strictObject(pageParameters);
 
 const testEvent = {
-  event: z.enum(EVENT_KINDS).describe('A sample of this kind is sent'),
-  data: z.looseObject({}).optional().describe("In the place of the sample's, as for events of the kind"),
+  event: z.enum(EVENT_KINDS).describe('Kind of the sample event'),
+  data: z
+    .looseObject({})
+    .optional()
+    .describe('Replaces the data of the sample; same schema as events of the kind'),
 };
 type TestEvent = z.output<z.ZodObject<typeof testEvent>>;
 const checkTestData = ({ event, data }: TestEvent, context: z.core.$RefinementCtx) =>
@@ -45,7 +48,7 @@ export const testWish = z
     ...testEvent,
     draft: uuid
       .optional()
-      .describe('Of the request that was looked at before: it is sent as it was shown, once, within a day'),
+      .describe('`draft` of a previewed request: sends it once, exactly as shown, within a day'),
   })
   .superRefine(checkTestData)
   .meta({ id: 'TestDelivery' });
@@ -58,16 +61,16 @@ export const testDraftWish = z
 /** A test as it would go out. */
 export const testDraft = z
   .strictObject({
-    draft: uuidOut.describe('Sends exactly this, as `draft` of a test; also the id of the delivery'),
+    draft: uuidOut.describe('Pass it as `draft` of a test to send exactly this; also the id of the delivery'),
     request: attemptRequest.describe(
-      'Times of Standard Webhooks and what they sign are those of the attempt',
+      'The Standard Webhooks timestamp and signature are computed at the attempt',
     ),
   })
   .meta({ id: 'TestDraft' });
 
 /** An attempt as the delivery log shows it, with the id of its delivery. */
 export const testAttempt = attempt
-  .extend({ delivery_id: uuidOut.describe('Its place in the delivery log') })
+  .extend({ delivery_id: uuidOut.describe('Id in the delivery log') })
   .meta({ id: 'TestAttempt' });
 
 const previewLimit = z
@@ -75,7 +78,7 @@ const previewLimit = z
   .min(1)
   .max(MAX_PREVIEW)
   .optional()
-  .describe(`How many recent events, ${DEFAULT_PREVIEW} by default`);
+  .describe(`Number of recent events; default: ${DEFAULT_PREVIEW}`);
 /** Subscriptions to try on recent events: those of the webhook where none are given. */
 export const previewWish = z
   .strictObject({ events: subscriptions.optional(), limit: previewLimit })
@@ -90,9 +93,9 @@ export const preview = z
         event_id: z.string(),
         event: z.enum(EVENT_KINDS),
         timestamp,
-        about: z.string().nullable().describe('What it is about, in its own words: ids, keys, titles, names'),
+        about: z.string().nullable().describe('Ids, keys, titles and names in the event'),
         verdict: z.enum(['send', 'skip', 'unsubscribed']),
-        reason: z.string().nullable().describe('Which filter said no, and why'),
+        reason: z.string().nullable().describe('Filter that did not match, and why'),
       }),
     ),
   })
@@ -105,18 +108,18 @@ export const DEFAULT_RECOVERY: readonly Recoverable[] = ['held', 'failed'];
 
 export const recovery = z
   .strictObject({
-    since: givenTime.describe('Deliveries made then or later'),
+    since: givenTime.describe('Deliveries created at or after this time'),
     statuses: z
       .array(z.enum(RECOVERABLE))
       .min(1)
       .optional()
-      .describe(`${DEFAULT_RECOVERY.join(' and ')} by default`),
+      .describe(`Default: ${DEFAULT_RECOVERY.join(' and ')}`),
     count_only: z
       .boolean()
       .default(false)
-      .describe('Only says how many they would be, with 200; also while the webhook is disabled or off'),
+      .describe('Only returns the number, with 200; also while the webhook is disabled or inactive'),
   })
   .meta({ id: 'Recovery' });
 export const recovered = z
-  .strictObject({ count: z.int().describe('Deliveries that begin anew') })
+  .strictObject({ count: z.int().describe('Number of deliveries to resend') })
   .meta({ id: 'Recovered' });

@@ -28,11 +28,7 @@ const hour = z.strictObject({
   from: timestamp,
   succeeded: z.number().int(),
   failed: z.number().int(),
-  p95_ms: z
-    .number()
-    .int()
-    .nullable()
-    .describe('Within so many milliseconds 95 of 100 answers came; null where none did'),
+  p95_ms: z.number().int().nullable().describe('p95 response time in milliseconds; null without responses'),
 });
 
 const last = z.strictObject({
@@ -45,19 +41,19 @@ const last = z.strictObject({
 const stats = z
   .strictObject({
     from: timestamp,
-    to: timestamp.describe('When they were counted: up to two minutes ago where they are very many'),
-    hours: z.array(hour).describe('One for each hour, oldest first; the last one ends now'),
-    total: z.number().int().describe('Attempts, those of test deliveries left out'),
+    to: timestamp.describe('When the attempts were counted: up to two minutes ago for large counts'),
+    hours: z.array(hour).describe('One entry per hour, oldest first; the last hour ends now'),
+    total: z.number().int().describe('Attempts, without test deliveries'),
     succeeded: z.number().int(),
     failed: z.number().int(),
-    success_rate: z.number().nullable().describe('From 0 to 1; null without attempts'),
+    success_rate: z.number().nullable().describe('0 to 1; null without attempts'),
     last_delivery_at: timestamp.nullable(),
-    last: last.nullable().describe('What came of the newest delivery that was attempted'),
+    last: last.nullable().describe('Outcome of the newest attempted delivery'),
     held: z
       .number()
       .int()
-      .describe(`Deliveries that wait for the webhook to be enabled, counted to ${MOST_HELD}`),
-    next_attempt_at: timestamp.nullable().describe('When the next retry is due'),
+      .describe(`Deliveries held until the webhook is enabled, counted up to ${MOST_HELD}`),
+    next_attempt_at: timestamp.nullable().describe('Time of the next retry'),
   })
   .meta({ id: 'WebhookStats' });
 
@@ -72,13 +68,13 @@ export function webhookStatsRoute(deps: Dependencies): Route {
     path: '/api/v1/webhooks/{id}/stats',
     operationId: 'getWebhookStats',
     tag: 'webhook',
-    summary: 'Count the attempts of the last hours, hour by hour',
+    summary: 'Get hourly attempt statistics',
     access: { kind: 'credential', scope: 'webhooks:read' },
     params: z.strictObject({ id: uuid }),
     query: z.strictObject({
-      hours: integerParameter(1, MAX_HOURS).optional().describe(`How many, ${DEFAULT_HOURS} by default`),
+      hours: integerParameter(1, MAX_HOURS).optional().describe(`Number of hours; default: ${DEFAULT_HOURS}`),
     }),
-    answers: { 200: { description: 'The counts', schema: stats } },
+    answers: { 200: { description: 'The statistics', schema: stats } },
     async handle({ caller: { workspaceId }, params: { id }, query: { hours = DEFAULT_HOURS } }) {
       const standing = await webhookStanding(deps.database, { workspaceId, webhookId: id });
       if (!standing) throw notFound('webhook');

@@ -23,31 +23,36 @@ const text = (description: string, maxLength: number) => ({
 /** How a model is told of them. */
 const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 'input_schema'>>> = {
   report_progress: {
-    description: 'Tell the people who watch how far the work has come. Changes nothing else.',
+    description: 'Report progress to the people who watch. Changes nothing else.',
     input_schema: objectOf(
       {
-        text: text('What has been done, in a sentence', 1_000),
-        percent: { type: 'number', minimum: 0, maximum: 100, description: 'How much of the step is done' },
+        text: text('What has been done, in one sentence', 1_000),
+        percent: {
+          type: 'number',
+          minimum: 0,
+          maximum: 100,
+          description: 'Completed part of the step, in percent',
+        },
       },
       ['text'],
     ),
   },
   escalate_to_human: {
     description:
-      'End the work and hand it to a person, with everything done so far. For what you can not or must not decide yourself.',
-    input_schema: objectOf({ reason: text('What a person has to know or decide', MAX_REASON_LENGTH) }, [
+      'End the work and hand it to a person, with everything done so far. Use it for decisions that you cannot or must not make yourself.',
+    input_schema: objectOf({ reason: text('What the person must know or decide', MAX_REASON_LENGTH) }, [
       'reason',
     ]),
   },
   ask_for_approval: {
     description:
-      'Pause the work until a person has agreed to what you are about to do. Ask before anything that can not be taken back.',
-    input_schema: objectOf({ question: text('What you want to do, so that it can be judged', 2_000) }, [
+      'Pause the work until a person approves what you are about to do. Ask before anything that cannot be undone.',
+    input_schema: objectOf({ question: text('What you want to do, with enough detail to decide', 2_000) }, [
       'question',
     ]),
   },
   save_artifact: {
-    description: 'Keep a document as a result of the work, for people to download.',
+    description: 'Save a document as a result of the work, for people to download.',
     input_schema: objectOf(
       {
         name: text('A file name', 200),
@@ -56,7 +61,7 @@ const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 
         encoding: {
           type: 'string',
           enum: ['text', 'base64'],
-          description: 'How content is written; text unless given',
+          description: 'Encoding of content; default: text',
         },
       },
       ['name', 'media_type', 'content'],

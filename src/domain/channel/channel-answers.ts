@@ -21,21 +21,19 @@ const code = z.enum(Object.keys(CHANNEL_CODES) as [ChannelCode, ...ChannelCode[]
 export const webhookSnapshot = z
   .strictObject({
     webhook: webhookView,
-    deliveries: z.array(listedDelivery).describe(`The newest ${ROOM_DELIVERIES}, as in a list`),
+    deliveries: z.array(listedDelivery).describe(`The newest ${ROOM_DELIVERIES} deliveries, as in a list`),
   })
-  .meta({ id: 'WebhookSnapshot', description: 'A webhook as it stands' });
+  .meta({ id: 'WebhookSnapshot', description: 'Current state of a webhook' });
 
 export const joinedAnswer = z
   .strictObject({
     room: z.string(),
-    snapshot: z.union([workflowSnapshot, webhookSnapshot]).describe('How it looks in the room'),
-    last_seq: z
-      .int()
-      .describe('`seq` of the last event that the snapshot includes; 0 in rooms whose events have none'),
+    snapshot: z.union([workflowSnapshot, webhookSnapshot]).describe('Current state of the room'),
+    last_seq: z.int().describe('`seq` of the last event in the snapshot; 0 in rooms without `seq`'),
   })
   .meta({
     id: 'Joined',
-    description: 'You are in the room; what happens comes from now on',
+    description: 'The client joined the room and receives its events from now on',
     examples: [
       {
         room: `workflow:${RUN}`,
@@ -64,36 +62,36 @@ export const joinedAnswer = z
 
 export const leftAnswer = z.strictObject({ room: z.string() }).meta({
   id: 'Left',
-  description: 'You are in the room no more, if you were',
+  description: 'The client is no longer in the room',
   examples: [{ room: `workflow:${RUN}` }],
 });
 
 export const renewedAnswer = z
-  .strictObject({ expires_at: timestamp.describe('When the connection ends, unless it is renewed again') })
-  .meta({ id: 'Renewed', description: 'The newer token holds', examples: [{ expires_at: AT }] });
+  .strictObject({ expires_at: timestamp.describe('When the connection ends unless renewed again') })
+  .meta({ id: 'Renewed', description: 'The new token is in use', examples: [{ expires_at: AT }] });
 
 export const listeningAnswer = z.strictObject({ webhook_id: uuidOut }).meta({
   id: 'Listening',
-  description: 'Deliveries of the webhook come over this connection',
+  description: 'Deliveries of the webhook are sent over this connection',
   examples: [{ webhook_id: WEBHOOK }],
 });
 
 export const answeredAnswer = z
   .strictObject({
     request_id: uuidOut,
-    in_time: z.boolean().describe('Whether the delivery still waited for it'),
+    in_time: z.boolean().describe('Whether the delivery was still waiting for the answer'),
   })
   .meta({
     id: 'Answered',
-    description: 'The answer was taken',
+    description: 'The answer was accepted',
     examples: [{ request_id: REQUEST, in_time: true }],
   });
 
 export const refusedAnswer = z
   .strictObject({
     code,
-    message: z.string().describe('The same in words'),
-    room: z.string().nullable().describe('The room that the message named, if it named one'),
+    message: z.string().describe('Description of the code'),
+    room: z.string().nullable().describe('Room of the message, if any'),
   })
   .meta({
     id: 'Refused',
@@ -104,7 +102,7 @@ export const refusedAnswer = z
 /** The last words of a connection. */
 export const closedMessage = z.strictObject({ code, message: z.string() }).meta({
   id: 'Closed',
-  description: 'The last words before the service ends the connection',
+  description: 'Last message before the service closes the connection',
   examples: [{ code: 'token_expired', message: CHANNEL_CODES.token_expired }],
 });
 
@@ -112,7 +110,8 @@ export const deliveryChanged = z
   .strictObject({ type: z.literal('delivery.changed'), webhook_id: uuidOut, delivery: listedDelivery })
   .meta({
     id: 'DeliveryChanged',
-    description: 'A delivery is new or has changed: as it is now. States in between may be left out',
+    description:
+      'A delivery was created or changed; contains its current state. Intermediate states may be omitted',
     examples: [
       {
         type: 'delivery.changed',
@@ -141,11 +140,11 @@ export const webhookChanged = z
   .strictObject({
     type: z.literal('webhook.changed'),
     webhook_id: uuidOut,
-    webhook: webhookView.nullable().describe('As it is now; null where it was deleted'),
+    webhook: webhookView.nullable().describe('Current state; null if deleted'),
   })
   .meta({
     id: 'WebhookChanged',
     description:
-      'The webhook was changed, disabled, enabled, recovered or deleted, or much of it changed at once. Its newest deliveries follow; read the list again for older ones',
+      'The webhook was changed, disabled, enabled, recovered or deleted, or many of its deliveries changed at once. Its newest deliveries follow. Read the list again for older ones',
     examples: [{ type: 'webhook.changed', webhook_id: WEBHOOK, webhook: null }],
   });

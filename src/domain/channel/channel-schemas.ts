@@ -20,29 +20,29 @@ export const joinMessage = z
       .max(2_147_483_647)
       .optional()
       .describe(
-        'The `seq` of the last event that the client has: what came behind it is sent first. 0 for all; without it, from behind the snapshot',
+        '`seq` of the last event that the client has; later events are sent first. 0: all events. Default: events after the snapshot',
       ),
   })
   .meta({
     id: 'Join',
-    description: 'Enter a room',
+    description: 'Join a room',
     examples: [{ room: ROOM }, { room: ROOM, after: 17 }],
   });
 
 /** `leave`: go out of a room. */
 export const leaveMessage = z.strictObject({ room }).meta({
   id: 'Leave',
-  description: 'Go out of a room',
+  description: 'Leave a room',
   examples: [{ room: ROOM }],
 });
 
 /** `renew`: go on with a newer token. */
 export const renewMessage = z
   .strictObject({
-    token: z.string().max(MAX_TOKEN_LENGTH).describe('A newer token for the same project'),
+    token: z.string().max(MAX_TOKEN_LENGTH).describe('New token for the same project'),
   })
   .meta({
     id: 'Renew',
-    description: 'Go on with a newer token, before the first one expires',
+    description: 'Continue with a new token before the current one expires',
     examples: [{ token: 'eyJhbGciOiJIUzI1NiJ9.…' }],
   });

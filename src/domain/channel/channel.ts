@@ -62,7 +62,7 @@ export type Pushed = {
   event: FeedEvent | DeliveryEvent | WebhookChanged;
   /** A delivery for a listener to post and answer. */
   request: RelayRequest;
-  /** No more requests of this webhook come over this connection. */
+  /** No more requests of this webhook are sent over this connection. */
   listening_ended: ListeningEnded;
   /** The last words before the connection ends. */
   closed: { code: ChannelCode; message: string };
@@ -110,7 +110,7 @@ export type ChannelNumbers = {
   connections: number;
   /** Rooms that somebody is in, by kind. */
   rooms: Record<RoomKind, number>;
-  /** Events handed to clients since the start, one for each client, and in a second of the last ten. */
+  /** Events sent since startup, counted once per client, and in a second of the last ten. */
   events_sent: number;
   events_per_second: number;
   /** From the write of an event to its hand-over, over the last 2,048 readings; null before the first. */

@@ -27,7 +27,7 @@ const EXAMPLE = {
 export const listenMessage = z.strictObject({ webhook_id: uuid }).meta({
   id: 'Listen',
   description:
-    'Have the deliveries of a webhook, made with `POST /api/v1/listeners`, sent over this connection; the newest listener gets them',
+    'Receive the deliveries of a webhook created with `POST /api/v1/listeners` over this connection. Only the newest listener receives them',
   examples: [{ webhook_id: EXAMPLE.webhook }],
 });
 
@@ -52,31 +52,31 @@ const base64Body = z
     (text) => (text.length / 4) * 3 - (/=*$/.exec(text)?.[0].length ?? 0) <= DELIVERY_RESPONSE_BYTES,
     `must decode to at most ${DELIVERY_RESPONSE_BYTES} bytes; cut it and set \`truncated\``,
   )
-  .describe('The bytes of the body in base64');
+  .describe('The body in base64');
 
 const answered = z.strictObject({
   request_id: requestId,
   status: z.int().min(200).max(599),
   headers: headers.default({}),
   body: base64Body.default(''),
-  truncated: z.boolean().default(false).describe('Whether the body went on behind what is here'),
-  duration_ms: z.number().min(0).max(3_600_000).describe('How long the machine took'),
+  truncated: z.boolean().default(false).describe('Whether the body was truncated'),
+  duration_ms: z.number().min(0).max(3_600_000).describe('Response time of the local endpoint'),
 });
 
 const failed = z.strictObject({
   request_id: requestId,
-  failure: z.enum(RELAY_FAILURES).describe('Why there is no answer'),
+  failure: z.enum(RELAY_FAILURES).describe('Why there is no response'),
   message: z
     .string()
     .max(MAX_RELAYED_MESSAGE_LENGTH)
     .refine((text) => isStorableText(text) && !/\p{Cc}/u.test(text), 'must not contain control characters')
-    .describe('The same in one sentence, for the delivery log'),
+    .describe('Description of the failure for the delivery log'),
 });
 
 /** `answer`: what came of a request. */
 export const answerMessage = z.union([answered, failed]).meta({
   id: 'RelayAnswer',
-  description: 'What a request was answered with, or why it was not',
+  description: 'The response to a request, or the failure',
   examples: [
     {
       request_id: EXAMPLE.request,
@@ -102,18 +102,18 @@ export function readAnswer(body: Record<string, unknown>) {
 export const relayRequest = z
   .strictObject({
     id: uuidOut.describe(
-      'To be named in the `answer`; the same again where the connection was lost before it',
+      'Id for the `answer`. Sent again with the same id if the connection was lost before the answer',
     ),
     webhook_id: uuidOut,
-    delivery_id: uuidOut.describe('As in `X-Service-Delivery`'),
+    delivery_id: uuidOut.describe('Same as `X-Service-Delivery`'),
     event: z.string(),
     method: z.literal('POST'),
-    headers: z.record(z.string(), z.string()).describe('As a receiver gets them, with the signature'),
+    headers: z.record(z.string(), z.string()).describe('Headers as sent to a receiver, with the signature'),
     body: z.string().describe('The signed bytes in base64'),
   })
   .meta({
     id: 'RelayRequest',
-    description: 'A delivery for a listener to post to its machine',
+    description: 'A delivery that the listener posts to its local endpoint',
     examples: [
       {
         id: EXAMPLE.request,
@@ -139,10 +139,10 @@ export const listeningEnded = z
     webhook_id: uuidOut,
     reason: z
       .enum(LISTENING_ENDS)
-      .describe('`replaced`: another connection listens now; `gone`: deleted, or not yours any more'),
+      .describe('`replaced`: another connection listens now; `gone`: deleted or no longer accessible'),
   })
   .meta({
     id: 'ListeningEnded',
-    description: 'No more requests of this webhook come over this connection',
+    description: 'No more requests of this webhook are sent over this connection',
     examples: [{ webhook_id: EXAMPLE.webhook, reason: 'replaced' }],
   });

@@ -29,7 +29,7 @@ export function rolesToInvite(role: Role): readonly Role[] {
 
 /** Whom to invite as what. */
 export const invitationPlan = z
-  .strictObject({ email, role: z.enum(ROLES).describe('Your own at most') })
+  .strictObject({ email, role: z.enum(ROLES).describe('Up to your own role') })
   .meta({ id: 'InvitationPlan', example: { email: 'ada@example.com', role: 'member' } });
 
 /** What somebody new must give. */

@@ -9,14 +9,14 @@ const scopes = z
   .array(z.enum(SCOPES))
   .min(1)
   .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
-  .describe(`${WORKSPACE_SCOPES.join(', ')} act for the whole workspace`);
+  .describe(`${WORKSPACE_SCOPES.join(', ')} apply to the whole workspace`);
 
 /** A key to be. */
 export const keyPlan = z
   .strictObject({
     name: text({ least: 1, most: 200 }),
     project_id: uuid,
-    scopes: scopes.optional().describe(`${DEFAULT_SCOPES.join(', ')} by default`),
+    scopes: scopes.optional().describe(`Default: ${DEFAULT_SCOPES.join(', ')}`),
     expires_at: givenTime.optional(),
   })
   .meta({ id: 'KeyPlan' });

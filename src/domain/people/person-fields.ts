@@ -27,5 +27,5 @@ export const passwordChange = z
   .strictObject({ current_password: givenPassword, new_password: newPassword })
   .meta({
     id: 'PasswordChange',
-    example: { current_password: 'the one until now', new_password: 'another good long one' },
+    example: { current_password: 'the current one', new_password: 'another good long one' },
   });

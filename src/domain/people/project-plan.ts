@@ -20,6 +20,6 @@ export const projectPlan = z
       })
       .meta({ pattern: KEY_FORM.source })
       .optional()
-      .describe('Short key, unique in the workspace; made from the name by default'),
+      .describe('Short key, unique in the workspace; default: derived from the name'),
   })
   .meta({ id: 'ProjectPlan' });

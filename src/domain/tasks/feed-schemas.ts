@@ -28,51 +28,51 @@ const plannedStep = z.strictObject({
   id: z.string(),
   name: z.string(),
   agent: z.string(),
-  after: z.array(z.string()).describe('Names of the steps that come before'),
-  kept: z.literal(true).optional().describe('Taken over, completed, from the run that this one takes up'),
+  after: z.array(z.string()).describe('Names of the steps that must complete first'),
+  kept: z.literal(true).optional().describe('Completed step, kept from the earlier run'),
 });
 
 /** What an event of each type tells, beside the members that all have. */
 const KINDS = {
   'state.changed': {
     id: 'StateChanged',
-    description: 'The run is in another state',
+    description: 'The state of the run changed',
     data: z.strictObject({
       from: state,
       to: state,
-      by: z.string().optional().describe('Who wished for it, where somebody did'),
-      reason: z.string().optional().describe('The reason that was given with the wish'),
-      question: question.optional().describe('What the agent asks that paused the run'),
-      backend: z.enum(BACKENDS).optional().describe('What does the work; when executing begins'),
-      steps: z.array(plannedStep).optional().describe('The plan; when executing begins'),
+      by: z.string().optional().describe('Who requested it, if anyone'),
+      reason: z.string().optional().describe('The reason given with the request'),
+      question: question.optional().describe('Question of the agent that paused the run'),
+      backend: z.enum(BACKENDS).optional().describe('What runs the steps; set when executing starts'),
+      steps: z.array(plannedStep).optional().describe('The plan; set when executing starts'),
     }),
-    example: { from: 'executing', to: 'paused', by: 'user:ada@example.com', reason: 'a second look' },
+    example: { from: 'executing', to: 'paused', by: 'user:ada@example.com', reason: 'needs review' },
   },
   'step.started': {
     id: 'StepStarted',
-    description: 'An attempt of a step began',
+    description: 'A step attempt started',
     data: z.strictObject({ step }),
     example: { step: STEP },
   },
   'step.progress': {
     id: 'StepProgress',
     description:
-      'How far a step is. Reports that come close together are merged before they are given a `seq`; the latest counts',
+      'Progress of a step. Frequent reports are merged before they get a `seq`; the latest report wins',
     data: z.strictObject({
       step,
-      percent: z.int().min(0).max(100).optional().describe('Not given where an agent could not tell'),
-      text: z.string().optional().describe('What an agent says of it'),
+      percent: z.int().min(0).max(100).optional().describe('Omitted if the agent does not know'),
+      text: z.string().optional().describe('Message of the agent'),
     }),
     example: { step: STEP, percent: 40 },
   },
   'step.completed': {
     id: 'StepCompleted',
-    description: 'A step is done',
+    description: 'A step completed',
     data: z.strictObject({
       step,
       summary: z.string().nullable(),
       usage: usage.nullable(),
-      duration_ms: z.int().nullable().describe('From the beginning of its first attempt'),
+      duration_ms: z.int().nullable().describe('Since the start of its first attempt'),
     }),
     example: {
       step: STEP,
@@ -83,17 +83,20 @@ const KINDS = {
   },
   'step.failed': {
     id: 'StepFailed',
-    description: 'An attempt of a step failed',
+    description: 'A step attempt failed',
     data: z.strictObject({
       step,
       error: runError,
-      retry_in_ms: z.number().nullable().describe('Until the next attempt; null where there is none'),
+      retry_in_ms: z
+        .number()
+        .nullable()
+        .describe('Milliseconds until the next attempt; null if there is none'),
     }),
     example: {
       step: STEP,
       error: {
         code: 'step_failed',
-        message: 'the tool did not answer',
+        message: 'the tool did not respond',
         step: 'design',
         agent: 'architect',
         at: AT,
@@ -103,20 +106,19 @@ const KINDS = {
   },
   'agent.message': {
     id: 'AgentMessage',
-    description: 'What an agent said; with a model, after each of its calls',
+    description: 'Message of an agent; for a model, after each call',
     data: z.strictObject({ step, text: z.string() }),
     example: { step: STEP, text: 'The queue is the simplest thing that works.' },
   },
   'escalation.requested': {
     id: 'EscalationRequested',
-    description: 'An agent asked for a human; the run ends `escalated`',
+    description: 'An agent asked for a human decision; the run ends `escalated`',
     data: z.strictObject({ step, reason: z.string() }),
     example: { step: STEP, reason: 'The two wishes contradict each other.' },
   },
   'callback.attempted': {
     id: 'CallbackAttempted',
-    description:
-      'An attempt to send the callback ended. The last one, delivered or not, is the last event of a run',
+    description: 'A callback attempt ended. The last attempt, successful or not, is the last event of a run',
     data: z.strictObject({
       attempt: z.int().min(1),
       outcome: z.enum(['succeeded', 'failed']),
@@ -124,21 +126,21 @@ const KINDS = {
       failure: z.enum(FAILURE_KINDS).nullable(),
       message: z.string().nullable(),
       duration_ms: z.int().nullable(),
-      next_attempt_at: timestamp.nullable().describe('null where none comes'),
+      next_attempt_at: timestamp.nullable().describe('Null if there is none'),
     }),
     example: {
       attempt: 1,
       outcome: 'failed',
       response_status: 500,
       failure: 'status',
-      message: 'the answer has status 500',
+      message: 'The response has status 500',
       duration_ms: 31,
       next_attempt_at: '2026-01-31T12:00:01.000Z',
     },
   },
   'run.ended': {
     id: 'RunEnded',
-    description: 'The run has ended; its last event, unless there is a callback',
+    description: 'The run ended. Last event of a run without a callback',
     data: z.strictObject({
       state: z.enum(TERMINAL_STATES),
       duration_ms: z.int().nullable(),
@@ -157,7 +159,7 @@ function eventOf<const T extends FeedEventType>(type: T, seq: number) {
   const data: (typeof KINDS)[T]['data'] = KINDS[type].data;
   return z
     .strictObject({
-      seq: z.int().min(1).describe('1, 2, 3 … within a run, without a gap'),
+      seq: z.int().min(1).describe('1, 2, 3 … within a run, without gaps'),
       type: z.literal(type),
       execution_id: uuidOut,
       at: timestamp.describe('When it happened'),

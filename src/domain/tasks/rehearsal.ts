@@ -13,17 +13,20 @@ export const rehearsalSchema = z
     start_ms: milliseconds.optional().describe('How long `initializing` takes, in milliseconds'),
     plan_ms: milliseconds.optional().describe('How long `planning` takes, in milliseconds'),
     step_ms: milliseconds.optional().describe('How long each step takes, in milliseconds'),
-    steps: stepNumber.optional().describe("As many steps instead of the team's own"),
-    progress_events: z.int().min(0).max(1_000).optional().describe('`step.progress` reports in each step'),
+    steps: stepNumber.optional().describe('Number of steps, instead of the steps of the team'),
+    progress_events: z.int().min(0).max(1_000).optional().describe('`step.progress` reports per step'),
     fail: z
       .strictObject({ step: stepNumber, times: z.int().min(1).max(100) })
       .optional()
-      .describe('The step fails so often, then recovers'),
-    unrecoverable: z.strictObject({ step: stepNumber }).optional().describe('The step ends the run `failed`'),
+      .describe('The step fails this many times, then succeeds'),
+    unrecoverable: z
+      .strictObject({ step: stepNumber })
+      .optional()
+      .describe('This step ends the run as `failed`'),
     escalate: z
       .strictObject({ step: stepNumber, reason: z.string().min(1).max(1_000) })
       .optional()
-      .describe('The step ends the run `escalated`'),
+      .describe('This step ends the run as `escalated`'),
     artifact: z
       .strictObject({
         step: stepNumber,
@@ -32,11 +35,11 @@ export const rehearsalSchema = z
         text: z.string().max(10_000),
       })
       .optional()
-      .describe('The step leaves this document behind'),
+      .describe('This step saves this document'),
     ask: z
       .strictObject({ step: stepNumber, question: z.string().min(1).max(MAX_QUESTION_LENGTH) })
       .optional()
-      .describe('The step asks this before it works: the run is paused until somebody continues it'),
+      .describe('This step asks this question first: the run is paused until it is continued'),
   })
   .meta({ id: 'Rehearsal' });
 

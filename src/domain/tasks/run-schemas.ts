@@ -18,13 +18,10 @@ export const usage = z
   .strictObject({
     input_tokens: z.int(),
     output_tokens: z.int(),
-    model_calls: z.int().optional().describe('Calls that a model answered'),
-    cost_usd: z
-      .number()
-      .optional()
-      .describe('US dollars, where the catalogue knows the prices of its models'),
+    model_calls: z.int().optional().describe('Answered model calls'),
+    cost_usd: z.number().optional().describe('US dollars, if the catalogue has prices for the models'),
   })
-  .meta({ id: 'Usage', description: 'What the models of a step counted, over all its attempts' });
+  .meta({ id: 'Usage', description: 'Model usage of a step over all attempts' });
 
 export const step = z
   .strictObject({
@@ -32,7 +29,7 @@ export const step = z
     name: z.string().describe('Unique within the run'),
     agent: z.string(),
     status: z.enum(STEP_STATUSES),
-    attempt: z.int().describe('0 before it began'),
+    attempt: z.int().describe('0 before the step starts'),
     started_at: timestamp.nullable(),
     completed_at: timestamp.nullable(),
     duration_ms: z.int().nullable(),
@@ -42,7 +39,7 @@ export const step = z
     kept: z
       .literal(true)
       .optional()
-      .describe('The run that this one takes up completed the step; what it says is said of it there'),
+      .describe('The earlier run completed the step; its details are from that run'),
   })
   .meta({ id: 'Step' });
 
@@ -62,39 +59,39 @@ export const escalation = z
     agent: z.string().nullable(),
     at: timestamp,
   })
-  .meta({ id: 'Escalation', description: 'Why agents asked for a human' });
+  .meta({ id: 'Escalation', description: 'Why an agent asked for a human decision' });
 
 export const question = z
   .strictObject({ step: z.string(), agent: z.string(), text: z.string(), at: timestamp })
   .meta({
     id: 'Question',
     description:
-      'What an agent asks. Continuing the run answers it, with the reason as the answer; cancelling ends it',
+      'Question of an agent. Continue the run to answer it, with the reason as the answer. Cancel the run to end it',
   });
 
 /** The changing part of a run. The `detail` query returns it, and the stored projection has the same fields. */
 const runView = z.strictObject({
   state: z.enum(TASK_STATES),
-  paused_from: z.enum(ACTIVE_STATES).nullable().describe('What a paused run goes back to'),
+  paused_from: z.enum(ACTIVE_STATES).nullable().describe('State that a paused run returns to'),
   progress,
   steps: z.array(step),
   started_at: timestamp.nullable(),
   paused_at: timestamp.nullable(),
   paused_by: z.string().nullable(),
-  paused_ms: z.int().describe('Milliseconds paused so far, a pause that still holds not included'),
+  paused_ms: z.int().describe('Milliseconds paused, without the current pause'),
   completed_at: timestamp.nullable(),
   duration_ms: z.int().nullable(),
   output: z.record(z.string(), z.unknown()).nullable(),
   errors: z.array(runError),
   escalation: escalation.nullable(),
-  question: question.nullable().describe('While the run is paused for the answer'),
-  last_seq: z.int().describe('`seq` of the last event that this includes'),
+  question: question.nullable().describe('Set while the run is paused for the answer'),
+  last_seq: z.int().describe('`seq` of the last event in this snapshot'),
 });
 
 /** The snapshot that a run's room begins with. */
 export const workflowSnapshot = z
   .strictObject({ execution_id: uuidOut, ...runView.shape })
-  .meta({ id: 'WorkflowSnapshot', description: 'A run as it stands' });
+  .meta({ id: 'WorkflowSnapshot', description: 'Current state of a run' });
 
 /** Optional fields are absent, never `undefined`. */
 type Exact<T> = { [K in keyof T]: Exclude<T[K], undefined> };

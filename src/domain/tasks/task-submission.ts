@@ -15,15 +15,15 @@ export const submission = z
   .strictObject({
     title: text({ least: 1, most: MAX_TITLE_LENGTH }).describe('Short human-readable name'),
     description: text({ most: MAX_DESCRIPTION_LENGTH }).optional().describe('Full prompt for the agent'),
-    project_id: uuid.describe("A project of the credential's"),
-    task_type: z.enum(TASK_TYPES).default(DEFAULT_TASK_TYPE).describe('Selects the agents'),
+    project_id: uuid.describe('A project that the credential can access'),
+    task_type: z.enum(TASK_TYPES).default(DEFAULT_TASK_TYPE).describe('Selects the team of agents'),
     callback_url: callbackUrl
       .optional()
-      .describe(`Begins with https://; without it, poll. At most ${MAX_URL_LENGTH} characters`),
+      .describe(`Starts with https://. Without it, poll. At most ${MAX_URL_LENGTH} characters`),
     metadata: metadata
       .optional()
       .describe(
-        `Passed through; at most ${MAX_METADATA_BYTES} bytes of JSON. \`rehearsal\` directs the rehearsal backend`,
+        `Passed through; at most ${MAX_METADATA_BYTES} bytes of JSON. Use \`rehearsal\` to script a simulated run`,
       ),
   })
   .meta({ id: 'TaskSubmission' });

@@ -8,18 +8,18 @@ import { timestamp, uuidOut } from '../common/schema-parts.ts';
 /** A delivery (docs/webhooks.md). */
 export const deliveryView = z
   .strictObject({
-    id: uuidOut.describe('`X-Service-Delivery`, the same in all attempts'),
+    id: uuidOut.describe('Value of `X-Service-Delivery`, the same in all attempts'),
     webhook_id: uuidOut,
     event_id: z.string(),
     event: z.enum(EVENT_KINDS),
     status: z.enum(DELIVERY_STATUSES),
     test: z.boolean(),
-    response_status: z.int().nullable().describe('Of the last attempt, as the two that follow'),
+    response_status: z.int().nullable().describe('Of the last attempt, like the next two fields'),
     failure: z.enum(FAILURE_KINDS).nullable(),
     response_ms: z.int().nullable(),
     attempts_count: z.int(),
     next_attempt_at: timestamp.nullable(),
-    reason: z.string().nullable().describe('Why it was not sent, or not sent yet'),
+    reason: z.string().nullable().describe('Why it was not sent or not yet sent'),
     created_at: timestamp,
   })
   .meta({ id: 'Delivery' });
@@ -30,7 +30,7 @@ export const listedDelivery = deliveryView
     about: z
       .string()
       .nullable()
-      .describe('What the event is about: ids, keys, titles, names; null once they are removed'),
+      .describe('Ids, keys, titles and names in the event; null after they were deleted'),
   })
   .meta({ id: 'ListedDelivery' });
 

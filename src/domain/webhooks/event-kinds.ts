@@ -22,7 +22,7 @@ export const ABOUT_EVENTS: Readonly<Record<EventKind, { description: string; obj
   'issue.created': { description: 'A new issue is created', object: 'issue' },
   'issue.updated': { description: 'An issue is modified', object: 'issue' },
   'issue.deleted': { description: 'An issue is deleted', object: 'issue' },
-  'issue.moved': { description: 'An issue changes project', object: 'issue' },
+  'issue.moved': { description: 'An issue moves to another project', object: 'issue' },
   'comment.created': { description: 'A new comment', object: 'comment' },
   'sprint.started': { description: 'A sprint begins', object: 'sprint' },
   'sprint.completed': { description: 'A sprint ends', object: 'sprint' },

@@ -22,13 +22,13 @@ const filterValue = z
 const filter = z
   .strictObject({
     field: z.enum(FILTER_FIELDS),
-    changed_to: filterValue.optional().describe('The field must have changed to this value'),
+    changed_to: filterValue.optional().describe('The field changed to this value'),
     values: z
       .array(filterValue)
       .min(1)
       .max(MAX_FILTER_VALUES)
       .optional()
-      .describe("The field's value must be one of these"),
+      .describe('The value of the field is one of these'),
   })
   .superRefine((value, context) => {
     const given = ['changed_to', 'values'].filter((name) => Object.hasOwn(value, name));
@@ -38,12 +38,12 @@ const filter = z
       context.addIssue(memberProblem('not_allowed', 'must not have both `changed_to` and `values`'));
     }
   })
-  .meta({ id: 'WebhookFilter', description: 'Exactly one of `changed_to` and `values`' });
+  .meta({ id: 'WebhookFilter', description: 'Has exactly one of `changed_to` and `values`' });
 
 const subscription = z
   .strictObject({
     event: z.enum(EVENT_KINDS),
-    filters: z.array(filter).max(MAX_FILTERS).default([]).describe('All of them are required'),
+    filters: z.array(filter).max(MAX_FILTERS).default([]).describe('All filters must match'),
   })
   .meta({ id: 'WebhookSubscription' });
 

@@ -26,7 +26,7 @@ export const secret = text({ least: 1, most: MAX_SECRET_LENGTH })
     }
   })
   .meta({ minLength: 1, maxLength: MAX_SECRET_LENGTH })
-  .describe('Signs deliveries; the HMAC key is its UTF-8 bytes. It is never shown again');
+  .describe('Signs deliveries; the HMAC key is its UTF-8 bytes. Never shown again');
 
 const plan = {
   name: text({ least: 1, most: MAX_WEBHOOK_NAME_LENGTH }),
@@ -34,11 +34,11 @@ const plan = {
   method: z.literal('POST').optional(),
   content_type: z.literal('application/json').optional(),
   events: subscriptions,
-  include_secret_header: z.boolean().describe('Whether the secret is sent in `X-Webhook-Secret`').optional(),
+  include_secret_header: z.boolean().describe('Whether to send the secret in `X-Webhook-Secret`').optional(),
   active: z.boolean().optional(),
   standard_webhooks: z
     .boolean()
-    .describe('Whether the headers of Standard Webhooks are sent, too; needs a secret')
+    .describe('Whether to also send the headers of Standard Webhooks; requires a secret')
     .optional(),
 };
 
@@ -52,8 +52,8 @@ export const webhookEdit = z
     name: plan.name.optional(),
     url: plan.url.optional(),
     events: plan.events.optional(),
-    secret: secret.nullable().optional().describe('Takes the place of the old one at once; null: none'),
-    active: plan.active.describe('true also re-enables a webhook that was disabled by failures'),
+    secret: secret.nullable().optional().describe('Replaces the old secret immediately; null: no secret'),
+    active: plan.active.describe('`true` also re-enables a webhook that was disabled by failures'),
   })
   .meta({ id: 'WebhookEdit' });
 export type WebhookEdit = z.output<typeof webhookEdit>;

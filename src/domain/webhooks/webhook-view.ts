@@ -30,14 +30,14 @@ export const webhookView = z
     include_secret_header: z.boolean(),
     active: z.boolean(),
     standard_webhooks: z.boolean(),
-    status: z.enum(WEBHOOK_STATUSES).describe('`disabled`: by failures in a row; `inactive`: switched off'),
+    status: z.enum(WEBHOOK_STATUSES).describe('`disabled`: by repeated failures; `inactive`: by a user'),
     consecutive_failures: z.int(),
     disabled_at: timestamp.nullable(),
     disabled_reason: z.string().nullable(),
-    previous_secret_until: timestamp.nullable().describe('Until when the secret before signs, too'),
+    previous_secret_until: timestamp.nullable().describe('Until when the previous secret also signs'),
     listening: z
       .boolean()
-      .describe('Whether its deliveries go to who listens on the live channel, and not to `url`'),
+      .describe('Whether its deliveries go to a listener on the live channel instead of `url`'),
     created_at: timestamp,
     updated_at: timestamp,
   })

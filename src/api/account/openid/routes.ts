@@ -25,8 +25,8 @@ const parameter = z
 
 const FOUND = {
   302: {
-    description: 'To the provider, to the wanted page, or to `/sign-in?problem=<code>`',
-    headers: { Location: 'Where to', 'Set-Cookie': 'The sign-in under way, or the session; HttpOnly' },
+    description: 'Redirect to the provider, to the requested page, or to `/sign-in?problem=<code>`',
+    headers: { Location: 'Redirect target', 'Set-Cookie': 'The pending sign-in, or the session; HttpOnly' },
   },
 };
 
@@ -52,9 +52,9 @@ function begin(deps: Dependencies): Route {
     path: `${PATH}/sign-in`,
     operationId: 'beginOpenIdSignIn',
     tag,
-    summary: 'Sign in at the OpenID provider (for browsers)',
+    summary: 'Sign in with the OpenID provider (for browsers)',
     access: { kind: 'public' },
-    query: z.looseObject({ to: parameter.describe('The page of this service to come back to: a path') }),
+    query: z.looseObject({ to: parameter.describe('Path of the page to return to after sign-in') }),
     answers: FOUND,
     handle: async ({ query: { to } }) =>
       await guarded(deps, to, async () => {
@@ -74,7 +74,7 @@ function finish(deps: Dependencies, limiter: RateLimiter): Route {
     path: `${PATH}/callback`,
     operationId: 'finishOpenIdSignIn',
     tag,
-    summary: 'Where the OpenID provider sends browsers back to',
+    summary: 'Receive the browser from the OpenID provider',
     access: { kind: 'public' },
     // Counted below, so that too many are told on the sign-in page, too.
     limit: 'none',

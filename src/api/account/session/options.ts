@@ -6,13 +6,13 @@ const options = z
   .strictObject({
     password: z.boolean(),
     openid: z
-      .strictObject({ name: z.string().describe('What the button says') })
+      .strictObject({ name: z.string().describe('Label of the sign-in button') })
       .nullable()
-      .describe('Null where no provider is configured'),
+      .describe('Null if no provider is configured'),
   })
   .meta({ id: 'SignInOptions', example: { password: true, openid: { name: 'Acme SSO' } } });
 
-/** How one may sign in here. */
+/** List the ways to sign in. */
 export function signInOptionRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -20,9 +20,9 @@ export function signInOptionRoutes(deps: Dependencies): Route[] {
       path: '/api/v1/sign-in-options',
       operationId: 'readSignInOptions',
       tag: 'session',
-      summary: 'How one may sign in here',
+      summary: 'List the ways to sign in',
       access: { kind: 'public' },
-      answers: { 200: { description: 'The ways', schema: options } },
+      answers: { 200: { description: 'The ways to sign in', schema: options } },
       async handle() {
         const openid = deps.openId && { name: deps.openId.name };
         return { status: 200, body: { password: true, openid } };

@@ -59,7 +59,7 @@ function read(deps: Dependencies): Route {
     path: PATH,
     operationId: 'readSession',
     tag: 'session',
-    summary: 'Who is signed in',
+    summary: 'Get the current session',
     access: { kind: 'person', least: 'viewer' },
     answers: { 200: { description: 'The session', schema: signedIn } },
     handle: async ({ caller }) => ({
@@ -84,7 +84,7 @@ function end(deps: Dependencies): Route {
     tag: 'session',
     summary: 'Sign out',
     access: { kind: 'person', least: 'viewer' },
-    answers: { 204: { description: 'Signed out', headers: { 'Set-Cookie': 'Takes the cookie away' } } },
+    answers: { 204: { description: 'Signed out', headers: { 'Set-Cookie': 'Removes the cookie' } } },
     async handle({ caller: { sessionId: id, userId, workspaceId } }) {
       await endSession(deps.database, { id, userId, workspaceId, now: deps.clock() });
       return { status: 204, headers: { 'Set-Cookie': sessionCookie(deps.baseUrl, null) } };
