@@ -83,7 +83,7 @@ function answerOf({ failure, message, response, duration_ms }: AttemptRecord): R
   if (status > 599) {
     return {
       failure: 'invalid_response',
-      message: `The answer has status ${status}, which HTTP does not have`,
+      message: `The response has status ${status}, which is not a valid HTTP status`,
     };
   }
   return { status, headers: plainHeaders(headers), body: body.toString('base64'), truncated, duration_ms };

@@ -142,10 +142,10 @@ async function begin(
     },
     earlier,
   );
-  if (number === null) throw callbackFailed('another process is at it', LOOK_AGAIN_MS);
+  if (number === null) throw callbackFailed('another process sends it', LOOK_AGAIN_MS);
   if (performance.now() - beginning > BEGUN_WITHIN_MS) {
     await noteUntilDone(() => withdrawAttempt(database, { id, executionId }), signal);
-    throw callbackFailed('it took too long to begin', LOOK_AGAIN_MS);
+    throw callbackFailed('it took too long to start', LOOK_AGAIN_MS);
   }
   return { id, number };
 }

@@ -68,12 +68,12 @@ export function createNotifyActivities({
         mailed += 1;
       } catch (error) {
         if (current === '') throw error;
-        troubles.set(current, error instanceof Error ? error.message : 'the mail was not taken');
+        troubles.set(current, error instanceof Error ? error.message : 'the mail was not accepted');
       }
     }
     const [trouble] = troubles.values();
     if (trouble === undefined) return { mailed };
-    throw new Error(`${troubles.size} could not be mailed, ${mailed} were; first: ${trouble}`);
+    throw new Error(`${troubles.size} mails failed, ${mailed} were sent; first failure: ${trouble}`);
   }
 }
 

@@ -128,7 +128,7 @@ async function poll(
   signal: AbortSignal,
 ): Promise<void> {
   const { task } = seen;
-  if (task === null) throw new Error('the agent answered with neither a task nor a message');
+  if (task === null) throw new Error('the agent returned neither a task nor a message');
   let failed = 0;
   for (let pause = 0; !isAtRest(seen) && !isOverTokens(seen.usage, tokens); ) {
     await wait(pause, undefined, { signal });
@@ -205,7 +205,7 @@ function endOf({ reply, status, artifacts, task, usage }: Seen): AgentEnd {
     }
     case TaskState.TASK_STATE_INPUT_REQUIRED:
       return task
-        ? { kind: 'asks', text: said || 'The agent asks how to go on.', task, usage }
+        ? { kind: 'asks', text: said || 'The agent asks how to continue.', task, usage }
         : { kind: 'escalated', reason: said, usage };
     case TaskState.TASK_STATE_AUTH_REQUIRED:
       return { kind: 'escalated', reason: said || 'The agent asks for credentials.', usage };
@@ -214,7 +214,7 @@ function endOf({ reply, status, artifacts, task, usage }: Seen): AgentEnd {
     case TaskState.TASK_STATE_CANCELED:
       return { kind: 'failed', message: 'the agent cancelled its task', usage };
     default:
-      return { kind: 'failed', message: said || 'the agent failed without a word', usage };
+      return { kind: 'failed', message: said || 'the agent failed without a message', usage };
   }
 }
 

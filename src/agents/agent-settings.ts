@@ -27,7 +27,7 @@ export const modelName = z
   .max(200)
   .regex(
     new RegExp(`^(${PROVIDERS.join('|')})/[^\\s]+$`),
-    `must be provider/model, the provider one of ${PROVIDERS.join(', ')}`,
+    `must be provider/model with one of the providers ${PROVIDERS.join(', ')}`,
   );
 
 const limitsSchema = z.strictObject({
@@ -49,10 +49,10 @@ export const agentSchema = z
     command: commandSchema.optional(),
   })
   .refine(({ model, a2a, command }) => [model, a2a, command].filter(Boolean).length <= 1, {
-    error: 'must have one of model, a2a and command at most',
+    error: 'must have at most one of model, a2a and command',
   })
   .refine(({ tools, a2a, command }) => tools === undefined || (!a2a && !command), {
-    error: 'must have no tools: an agent at an address, or a command, brings its own',
+    error: 'must not have tools: a remote agent or a command has its own',
   });
 
 /** `prices`: US dollars for a million tokens, by model. */

@@ -86,7 +86,7 @@ export function loadCatalogue(path: string, defaultModel: string | null = null):
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Error(`the catalogue of agents can not be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`cannot read the agent catalogue: ${(error as Error).message}`, { cause: error });
   }
   return parseCatalogue(text, path, defaultModel);
 }
@@ -100,14 +100,14 @@ export function parseCatalogue(text: string, source: string, defaultModel: strin
       const message = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message;
       return `${issue.path.join('.') || 'the file'}: ${message ?? issue.message}`;
     });
-    throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
+    throw new Error(`${source} is not a valid agent catalogue: ${faults.join('; ')}`);
   }
   const { agents, teams, defaults, prices, servers, planner } = read.data;
   const faults = [
     ...toolFaults(agents, new Set(Object.keys(servers))),
     ...TASK_TYPES.flatMap((type) => teamFaults(type, teams[type], agents)),
   ];
-  if (faults.length > 0) throw new Error(`${source} is not a catalogue of agents: ${faults.join('; ')}`);
+  if (faults.length > 0) throw new Error(`${source} is not a valid agent catalogue: ${faults.join('; ')}`);
   const stepLimits = (step: z.infer<typeof stepSchema>): StepLimits => ({
     timeLimitMs: step.time_limit ?? defaults.step_time_limit ?? STEP_TIME_LIMIT_MS,
     retry: retryOf(step.retry ?? defaults.retry ?? DEFAULT_RETRY),
@@ -164,7 +164,7 @@ function teamFaults(
   const seen = new Set<string>();
   return steps.flatMap((step) => {
     const faults: string[] = [];
-    if (seen.has(step.step)) faults.push(`teams.${type}: two steps are called ${step.step}`);
+    if (seen.has(step.step)) faults.push(`teams.${type}: duplicate step ${step.step}`);
     if (!Object.hasOwn(agents, step.agent)) faults.push(`teams.${type}.${step.step}: no agent ${step.agent}`);
     for (const before of step.after ?? []) {
       if (!seen.has(before)) faults.push(`teams.${type}.${step.step}: no step ${before} above it`);

@@ -88,7 +88,7 @@ async function checkElsewhere({ a2a, command }: Agent, deps: Dependencies): Prom
   if (!command) return null;
   return await tryOut(async () => {
     const { PATH = '' } = environmentOf(command.env, environment);
-    if (!isProgram(command.command, PATH)) throw new Error(`there is no program ${command.command}`);
+    if (!isProgram(command.command, PATH)) throw new Error(`program not found: ${command.command}`);
   });
 }
 

@@ -102,7 +102,7 @@ function lineIn(text: string): Line | null {
 }
 
 function notUnderstood(text: string): string {
-  return `the command wrote a line that is none of its protocol: ${text.slice(0, 100)}`;
+  return `the command wrote a line that is not part of the protocol: ${text.slice(0, 100)}`;
 }
 
 function tooSoon({ code, signal, fault }: ProgramEnd): string {

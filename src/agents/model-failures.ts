@@ -22,28 +22,31 @@ export function failureOf(error: unknown, model: string, now: number): ModelFail
   }
   if (!APICallError.isInstance(error)) {
     const said = error instanceof Error ? error.message : String(error);
-    return { kind: 'failed', message: `${model} could not be asked: ${shortened(said)}`, retryInMs: null };
+    return { kind: 'failed', message: `calling ${model} failed: ${shortened(said)}`, retryInMs: null };
   }
   const { statusCode: status, responseHeaders: headers = {} } = error;
   const said = shortened(error.message);
   if (status === undefined) {
-    return { kind: 'failed', message: `${model} is out of reach: ${said}`, retryInMs: null };
+    return { kind: 'failed', message: `${model} is unreachable: ${said}`, retryInMs: null };
   }
   if (status < 300) {
     return {
       kind: 'failed',
-      message: `${model} sent an answer that can not be read: ${said}`,
+      message: `${model} sent an unreadable response: ${said}`,
       retryInMs: null,
     };
   }
   if (status < 500 && !TRY_AGAIN.has(status))
     return { kind: 'refused', message: refusal(model, status, said) };
   if (status === 429 && /insufficient_quota/.test(error.responseBody ?? '')) {
-    return { kind: 'refused', message: `${model} answered 429: the account's quota is used up (${said})` };
+    return {
+      kind: 'refused',
+      message: `${model} returned 429: the quota of the account is used up (${said})`,
+    };
   }
   return {
     kind: 'failed',
-    message: `${model} answered ${status}: ${said}`,
+    message: `${model} returned ${status}: ${said}`,
     retryInMs: retryAfterMs(headers, now),
   };
 }
@@ -51,11 +54,10 @@ export function failureOf(error: unknown, model: string, now: number): ModelFail
 function refusal(model: string, status: number, said: string): string {
   const variable = KEY_VARIABLES[splitModelName(model).provider];
   if (status === 401 || status === 403) {
-    return `${model} answered ${status}: the key in ${variable} is refused (${said})`;
+    return `${model} returned ${status}: the key in ${variable} was refused (${said})`;
   }
-  if (status === 404)
-    return `${model} answered 404: there is no such model for the key in ${variable} (${said})`;
-  return `${model} answered ${status}: ${said}`;
+  if (status === 404) return `${model} returned 404: the key in ${variable} has no such model (${said})`;
+  return `${model} returned ${status}: ${said}`;
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date. */

@@ -38,7 +38,7 @@ export function splitModelName(name: string): { provider: ProviderName; model: s
   const [first = '', ...rest] = name.split('/');
   const provider = PROVIDERS.find((known) => known === first);
   if (!provider || rest.length === 0) {
-    throw new ModelUnavailable(`"${name}" is no model: it must be provider/model, ${PROVIDERS.join(' or ')}`);
+    throw new ModelUnavailable(`"${name}" is not a model: use provider/model with ${PROVIDERS.join(' or ')}`);
   }
   return { provider, model: rest.join('/') };
 }
@@ -68,7 +68,7 @@ export function createModels(access: ModelAccess): Models {
 function open(name: string, access: ModelAccess, fetch: typeof globalThis.fetch): LanguageModelV4 {
   const { provider, model } = splitModelName(name);
   const needs = (value: string | null, variable: string): string => {
-    if (value === null) throw new ModelUnavailable(`${name} can not be asked: ${variable} is not set`);
+    if (value === null) throw new ModelUnavailable(`${name} is not configured: ${variable} is not set`);
     return value;
   };
   switch (provider) {

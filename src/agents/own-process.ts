@@ -44,7 +44,7 @@ export function environmentOf(
   for (const name of [...ALWAYS, ...names]) {
     const value = environment[name];
     if (value !== undefined) chosen[name] = value;
-    else if (!ALWAYS.includes(name)) throw new Error(`the variable ${name} is not set in the environment`);
+    else if (!ALWAYS.includes(name)) throw new Error(`the environment variable ${name} is not set`);
   }
   return chosen;
 }
@@ -62,9 +62,7 @@ export function startProgram(program: Program, env: Record<string, string>, ears
   const ended = new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       fault ??=
-        error.code === 'ENOENT'
-          ? `there is no program ${program.command}`
-          : `it does not start (${error.code})`;
+        error.code === 'ENOENT' ? `program not found: ${program.command}` : `cannot start (${error.code})`;
       if (child.pid === undefined) resolve({ code: null, signal: null, fault });
     });
     child.once('close', (code, signal) => resolve({ code, signal, fault }));
@@ -101,7 +99,7 @@ function listen(
   child.stdout.on('data', (chunk: Buffer) => {
     const lastEnd = chunk.lastIndexOf(10);
     length = lastEnd === -1 ? length + chunk.length : chunk.length - lastEnd - 1;
-    if (length > LONGEST_LINE) giveUp(`it wrote a line of more than ${LONGEST_LINE} bytes`);
+    if (length > LONGEST_LINE) giveUp(`it wrote a line longer than ${LONGEST_LINE} bytes`);
   });
   createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
   createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', (line) =>

@@ -97,14 +97,15 @@ function draftFaults(
   const above = new Set<string>();
   const faults = steps.flatMap(({ name, agent, after }) => {
     const own: string[] = [];
-    if (above.has(name)) own.push(`two steps are called ${name}`);
+    if (above.has(name)) own.push(`duplicate step ${name}`);
     if (!team.includes(agent)) own.push(`${name}: ${agent} is not in the team, which is ${team.join(', ')}`);
-    for (const before of after)
-      if (!above.has(before)) own.push(`${name}: there is no step ${before} above it`);
+    for (const before of after) if (!above.has(before)) own.push(`${name}: no step ${before} above it`);
     above.add(name);
     return own;
   });
-  return steps.length > most ? [`${steps.length} steps are too many: ${most} at most`, ...faults] : faults;
+  return steps.length > most
+    ? [`${steps.length} steps are too many: at most ${most} are allowed`, ...faults]
+    : faults;
 }
 
 function teamOf({ teams }: Catalogue, taskType: TaskType): string[] {

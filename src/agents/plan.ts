@@ -28,10 +28,10 @@ export function planRun(catalogue: Catalogue, task: Task, newId: () => string): 
       retry: step.limits.retry,
     }),
   );
-  if (steps.length === 0) return { error: `the catalogue has no team for ${task.taskType}` };
+  if (steps.length === 0) return { error: `agents.yml has no team for ${task.taskType}` };
   const named = namedSteps(task.rehearsal).find((number) => number > steps.length);
   if (named !== undefined) {
-    return { error: `metadata.rehearsal speaks of step ${named}, the plan has ${steps.length}` };
+    return { error: `metadata.rehearsal names step ${named}, but the plan has ${steps.length} steps` };
   }
   const hasPlanner = task.rehearsal === null && (catalogue.planner?.model ?? null) !== null;
   return { plan: planOf(catalogue, task, steps), ...(hasPlanner ? { toShape: true } : {}) };
@@ -84,7 +84,7 @@ export function takeUpPlan(catalogue: Catalogue, task: Task, stored: StoredPlan)
   const isKept = (id: string) => stored.kept?.some((step) => step.id === id) === true;
   const missing = stored.steps.find(({ id, agent }) => !isKept(id) && !catalogue.agents.has(agent));
   if (missing)
-    return { error: `agents.yml has no agent ${missing.agent} any more, who does ${missing.name}` };
+    return { error: `agents.yml no longer has the agent ${missing.agent} of step ${missing.name}` };
   const bare = stored.steps.map((step): PlannedStep => {
     const { backend: _, ...rest } = step;
     return rest;

@@ -19,27 +19,27 @@ export async function rehearseStep(work: StepWork, stage: Stage): Promise<StepOu
   const script = work.rehearsal ?? {};
   await playTime(script.step_ms ?? 0, script.progress_events ?? 0, stage);
   if (script.unrecoverable?.step === work.number) {
-    return { kind: 'unrecoverable', message: `step ${work.number} was rehearsed to be unrecoverable` };
+    return { kind: 'unrecoverable', message: `step ${work.number} is scripted to be unrecoverable` };
   }
   if (script.escalate?.step === work.number) return { kind: 'escalated', reason: script.escalate.reason };
   if (script.fail?.step === work.number && work.attempt <= script.fail.times) {
-    const message = `step ${work.number} was rehearsed to fail ${script.fail.times} times, this is number ${work.attempt}`;
+    const message = `step ${work.number} is scripted to fail ${script.fail.times} times; this is attempt ${work.attempt}`;
     return { kind: 'failed', message };
   }
   const { name, agent } = work.step;
   return {
     kind: 'completed',
     result: {
-      summary: `Rehearsed ${name}: no model was asked.`,
+      summary: `Simulated ${name} without a model.`,
       usage: { input_tokens: 0, output_tokens: 0 },
-      message: `This is a rehearsal of ${name} by ${agent}.${answered(work.answer)}`,
+      message: `Simulation of ${name} by ${agent}.${answered(work.answer)}`,
     },
   };
 }
 
 function answered(answer: StepWork['answer']): string {
   if (!answer) return '';
-  return ` ${answer.by} let it go on${answer.reason === null ? '' : `: ${answer.reason}`}`;
+  return ` ${answer.by} continued it${answer.reason === null ? '' : `: ${answer.reason}`}`;
 }
 
 async function playTime(stepMs: number, reports: number, stage: Stage): Promise<void> {

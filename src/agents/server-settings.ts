@@ -5,7 +5,7 @@ import { duration } from './durations.ts';
 /** The name of a server; it is a part of the names of its tools, which providers limit. */
 export const serverName = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be lower-case letters, digits and dashes, 32 characters at most');
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be at most 32 lower-case letters, digits and dashes');
 
 const variable = z
   .string()
@@ -14,11 +14,11 @@ const httpUrl = z
   .string()
   .max(2_048)
   .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), {
-    error: 'must be an address that begins with http:// or https://',
+    error: 'must be an address that starts with http:// or https://',
     abort: true,
   })
   .refine((text) => URL.parse(text)?.username === '' && URL.parse(text)?.password === '', {
-    error: 'must have no user name or password in it: name a variable in headers_env',
+    error: 'must not contain a user name or password: name a variable in headers_env',
   });
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header');
 
@@ -26,7 +26,7 @@ const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of
 const headersEnv = z.record(headerName, variable).default({});
 const timeLimit = duration
   .refine((ms) => ms >= 1 && ms <= MAX_TOOL_TIME_LIMIT_MS, {
-    error: `must be ${MAX_TOOL_TIME_LIMIT_MS / 60_000} min at most`,
+    error: `must be at most ${MAX_TOOL_TIME_LIMIT_MS / 60_000} min`,
   })
   .default(TOOL_TIME_LIMIT_MS);
 

@@ -31,7 +31,7 @@ export function createStdioTransport(
       transport.onmessage?.(message);
     } catch (error) {
       // For example the answer to a request that was given up.
-      onComplaint(`a message that fits nothing: ${(error as Error).message.slice(0, 200)}`);
+      onComplaint(`an unexpected message: ${(error as Error).message.slice(0, 200)}`);
     }
   };
 

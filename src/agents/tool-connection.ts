@@ -55,7 +55,7 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
   } catch (error) {
     await transport.close();
     const reason = transport.fault() ?? (error as Error).message;
-    throw new Error(`the server does not start: ${reason}`, { cause: error });
+    throw new Error(`cannot start the server: ${reason}`, { cause: error });
   }
 }
 
@@ -84,7 +84,7 @@ export function headersOf(
   return Object.fromEntries(
     Object.entries(headersEnv).map(([header, variable]) => {
       const value = environment[variable];
-      if (!value) throw new Error(`the variable ${variable} is not set in the environment`);
+      if (!value) throw new Error(`the environment variable ${variable} is not set`);
       return [header, value];
     }),
   );

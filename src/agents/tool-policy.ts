@@ -33,9 +33,9 @@ export function allowListFaults(tools: readonly string[], servers: ReadonlySet<s
     if (slash === -1) {
       return isOwnTool(pattern)
         ? []
-        : [`no tool ${pattern}: name <server>/<tool>, <server>/*, or one of ${OWN_TOOLS.join(', ')}`];
+        : [`no tool ${pattern}: use <server>/<tool>, <server>/*, or one of ${OWN_TOOLS.join(', ')}`];
     }
-    if (slash === pattern.length - 1) return [`${pattern} names no tool: write ${pattern}* for all of them`];
+    if (slash === pattern.length - 1) return [`${pattern} names no tool: use ${pattern}* for all tools`];
     const server = pattern.slice(0, slash);
     return servers.has(server) ? [] : [`no server ${server} for ${pattern}`];
   });

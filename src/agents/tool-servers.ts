@@ -104,7 +104,7 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const server = deps.servers.get(name);
-    if (!server || isClosed) throw new ToolServerError(`there is no server ${name}`);
+    if (!server || isClosed) throw new ToolServerError(`no server ${name}`);
     const first = await once(server, signal, work);
     // The server knows the session no more, so it has done nothing (MCP, Streamable HTTP, session management).
     const done = 'error' in first && first.isLost ? await once(server, signal, work) : first;

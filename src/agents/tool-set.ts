@@ -34,7 +34,7 @@ export async function toolSetOf(
   const all = [...own, ...found.flatMap(({ tools }) => tools)];
   const faults = found.flatMap((one) => one.faults);
   const { tools, left } = bounded(all);
-  if (left.length > 0) faults.push(`too much for one agent, left out: ${left.join(', ')}`);
+  if (left.length > 0) faults.push(`too many or too large tools for one agent, omitted: ${left.join(', ')}`);
   return { tools, faults };
 }
 
@@ -115,7 +115,7 @@ function described(server: string, { name, description, title, inputSchema }: Se
 function placeholders(server: string, patterns: readonly string[], reason: string): ToolDescription[] {
   const named = patterns.filter((pattern) => !pattern.endsWith('*'));
   const input_schema = { type: 'object', properties: {}, additionalProperties: true };
-  const shared = { server, description: `Perhaps not to be had now (${reason})`, input_schema };
+  const shared = { server, description: `May be unavailable (${reason})`, input_schema };
   const tools = named.map((tool) => ({ name: modelToolName(server, tool), tool, ...shared }));
   if (named.length === patterns.length) return tools;
   return [...tools, { name: `${server}__unavailable`, tool: 'unavailable', ...shared }];

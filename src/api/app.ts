@@ -38,7 +38,7 @@ import { webhookRoutes } from './webhooks/routes.ts';
 /** The HTTP API over its dependencies; listening is the root's business. */
 export function createApp(deps: Dependencies): Koa {
   const { clock, rateLimit } = deps;
-  const onError = (error: unknown) => deps.log.warn({ err: error }, 'a note could not be written');
+  const onError = (error: unknown) => deps.log.warn({ err: error }, 'recording credential use failed');
   const routes = allRoutes(deps);
   const router = createRouter({
     routes,
@@ -73,7 +73,7 @@ export function createApp(deps: Dependencies): Koa {
       error.code !== 'ECONNRESET' &&
       error.code !== 'EPIPE'
     ) {
-      deps.log.error({ err: error }, 'an answer broke off');
+      deps.log.error({ err: error }, 'response aborted');
     }
   });
   return app;

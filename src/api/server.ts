@@ -176,7 +176,7 @@ function openIdOf({ openId, outboundCaFile, baseUrl }: Configuration, port: numb
 function forgetRegularly(database: Database, clock: () => Date, log: Logger): NodeJS.Timeout {
   const forget = () =>
     forgetOldKeys(database, clock()).catch((error: unknown) =>
-      log.warn({ err: error }, 'old idempotency keys could not be forgotten'),
+      log.warn({ err: error }, 'deleting old idempotency keys failed'),
     );
   return setInterval(() => void forget(), HOUSEKEEPING_MS);
 }

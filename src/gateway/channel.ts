@@ -51,7 +51,7 @@ export function createChannel(deps: ChannelDependencies): Channel {
   const numbers = createNumbers(clock);
   const door = createDoor({
     ...deps,
-    onTrouble: (error) => log.warn({ err: error }, 'a token could not be looked at'),
+    onTrouble: (error) => log.warn({ err: error }, 'checking a token failed'),
   });
   const feeds = createRunFeeds({ ...deps, numbers });
   const rooms = {

@@ -33,7 +33,7 @@ export function createClients(
       try {
         await session.recheck();
       } catch (error) {
-        deps.log.warn({ err: error }, 'a key could not be looked at again');
+        deps.log.warn({ err: error }, 'rechecking a key failed');
       }
     }
   }
@@ -55,7 +55,7 @@ export function createClients(
           numbers.dropped(code);
           deps.log.info(
             { connection: connection.id, actor: admitted.holder.label, code },
-            'a channel connection is ended',
+            'channel connection closed by the service',
           );
           connection.close(code);
         },

@@ -100,7 +100,7 @@ export class Listener {
       if (typeof signed === 'string') return this.#endAs(signed);
       this.#until = signed.until;
     } catch (error) {
-      this.#warn(error, 'a listener could not be noted');
+      this.#warn(error, 'recording a listener failed');
     }
     if (this.#isOver) return;
     this.#timer = this.#signLater();
@@ -131,7 +131,7 @@ export class Listener {
       return requests.length === BATCH;
     } catch (error) {
       // They wait for the next sign.
-      this.#warn(error, 'requests for a listener could not be read');
+      this.#warn(error, 'reading requests for a listener failed');
       return false;
     }
   }

@@ -56,7 +56,7 @@ export function createListening({ database, notifications, log, signMs }: Depend
   function sayFarewell(listener: Listener): void {
     const done = listener
       .left()
-      .catch((error: unknown) => log.warn({ err: error }, 'the end of a listener could not be noted'))
+      .catch((error: unknown) => log.warn({ err: error }, 'recording the end of a listener failed'))
       .finally(() => farewells.delete(done));
     farewells.add(done);
   }

@@ -49,7 +49,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
   const common = {
     read: (places: readonly FeedPlace[], limit: number) => eventsBehind(database, places, limit),
     onRead,
-    onTrouble: (error: unknown) => log.warn({ err: error }, 'feeds could not be read'),
+    onTrouble: (error: unknown) => log.warn({ err: error }, 'reading feeds failed'),
   };
   const live = createLane({ ...common, size: LIVE, placesOf: (id) => placesOf(id, 0, 1) });
   const behind = createLane({
@@ -77,10 +77,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     const events = found.map(({ event }) => event);
     const hole = events.findIndex(({ seq }, index) => seq !== after + 1 + index);
     if (hole === -1) return events;
-    log.error(
-      { execution_id: executionId, seq: after + 1 + hole },
-      'an event is missing in the feed of a run',
-    );
+    log.error({ execution_id: executionId, seq: after + 1 + hole }, 'the feed of a run has a missing event');
     return events.slice(0, hole);
   }
 
@@ -117,7 +114,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     try {
       for (const id of await feedsAhead(database, places)) look(id);
     } catch (error) {
-      log.warn({ err: error }, 'feeds could not be looked at');
+      log.warn({ err: error }, 'checking feeds failed');
     }
   }
 

@@ -150,7 +150,7 @@ export class Session {
       if (handler.isAsked && handled.reply.ok) this.#pace.giveBack('');
       return { answeredAs: handler.answeredAs, ...handled };
     } catch (error) {
-      this.#deps.log.warn({ err: error, type }, 'a message on the channel could not be handled');
+      this.#deps.log.warn({ err: error, type }, 'handling a channel message failed');
       return refused('unavailable', roomNamed(body));
     }
   }

@@ -48,7 +48,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
       } catch (error) {
         for (const [id, owedTo] of batch) for (const viewer of owedTo) viewer.owe([id]);
         if (isClosed) break;
-        log.warn({ err: error }, 'deliveries could not be read for their rooms');
+        log.warn({ err: error }, 'reading deliveries for rooms failed');
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
       }
     }

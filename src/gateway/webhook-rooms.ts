@@ -54,7 +54,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
       // Whoever was not watched for a while was not told of anything.
       if (now - before > WATCHED_MS) for (const { viewers: some } of rooms.values()) owe(some, [MUCH]);
     } catch (error) {
-      log.warn({ err: error }, 'it could not be said which webhooks are watched');
+      log.warn({ err: error }, 'recording watched webhooks failed');
     }
   }
 
@@ -86,7 +86,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
       const ids = await newestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since });
       owe(rooms.get(webhookId)?.viewers ?? [], ids);
     } catch (error) {
-      log.warn({ err: error, webhook_id: webhookId }, 'the newest deliveries could not be looked at');
+      log.warn({ err: error, webhook_id: webhookId }, 'reading the newest deliveries failed');
       owe(rooms.get(webhookId)?.viewers ?? [], [MUCH]);
     }
   }

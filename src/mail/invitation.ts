@@ -19,11 +19,11 @@ export function invitationMail({ inviter, workspace, role, expiresAt, url }: Inv
 
 ${oneLine(inviter ?? '') || 'An admin'} invites you to the workspace "${name}" on Baton, as ${role}.
 
-Open this link to join. It works once, until ${until}:
+Open this link to join. It works once and expires at ${until}:
 ${url}
 
-The link is for you alone: whoever has it can join in your place.
-If you did not expect this mail, leave it be; without the link nothing happens.
+Do not share the link. Anyone who has it can join in your place.
+If you did not expect this mail, ignore it.
 `;
   return { subject: `Invitation to ${name}`, text };
 }

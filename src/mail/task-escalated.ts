@@ -25,14 +25,14 @@ export function taskEscalatedMail(task: EscalatedTask, baseUrl: string) {
   const where = task.step === null ? '' : ` in the step ${oneLine(task.step)}`;
   const text = `Hello ${oneLine(task.person) || 'colleague'},
 
-the task "${title}" of the project "${oneLine(task.project)}" needs a human. At ${at} ${who} asked for one${where}:
+the task "${title}" of the project "${oneLine(task.project)}" needs your decision. At ${at}, ${who} escalated it${where}:
 
 ${oneLine(task.reason, MAX_REASON_LENGTH)}
 
-The run has ended; what was done so far is kept. See it, and run it again from any of its steps, on this page:
+The run has ended. Its completed steps are kept. Open the run to see the details or to rerun it from any step:
 ${baseUrl}/orchestration/${task.executionId}
 
-You are told because you may work on the tasks of the workspace "${oneLine(task.workspace)}".
+You receive this mail because you can manage tasks in the workspace "${oneLine(task.workspace)}".
 `;
-  return { subject: `Task ${title} needs a human`, text };
+  return { subject: `Task ${title} needs your decision`, text };
 }

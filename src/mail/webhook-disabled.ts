@@ -21,19 +21,19 @@ export function webhookDisabledMail(webhook: DisabledWebhook, baseUrl: string) {
 
 the webhook "${name}" of the workspace "${oneLine(webhook.workspace)}" was disabled at ${at}.
 
-Why: ${oneLine(webhook.reason)}.
+Reason: ${oneLine(webhook.reason)}.
 
-Nothing is sent to it any more. Deliveries that were waiting, and those of events that come in from now on, are held.
-Nothing of them is lost as long as payloads are kept.
+Baton no longer sends events to it. Waiting deliveries and deliveries of new events are held.
+They can be recovered until their payloads are deleted.
 
-When its receiver works again:
+When the receiver works again:
 1. Re-enable the webhook.
-2. Recover the deliveries that are held or failed; they are sent then.
+2. Recover the held and failed deliveries to send them.
 
-Both are on this page, as is the log of what went wrong:
+Do both on this page, which also shows the delivery log:
 ${baseUrl}/settings/integrations/webhooks/${webhook.webhookId}
 
-You are told because you are an admin of this workspace.
+You receive this mail because you are an admin of this workspace.
 `;
   return { subject: `Webhook ${name} was disabled`, text };
 }

@@ -39,13 +39,13 @@ export function createAddressGuard(allow: readonly string[]): AddressGuard {
   return {
     judge(address) {
       const parsed = parseAddress(address);
-      if (parsed === null) return { allowed: false, reason: `${address} is no IP address` };
+      if (parsed === null) return { allowed: false, reason: `${address} is not an IP address` };
       if (parsed.family === 'ipv4') return judgeFamily(parsed.text, 'ipv4');
       const embedded = embeddedIPv4(parsed.bytes);
       if (embedded === null) return judgeFamily(parsed.text, 'ipv6');
       const judgement = judgeFamily(embedded, 'ipv4');
       if (judgement.allowed) return judgement;
-      return { allowed: false, reason: `${parsed.text} leads to an IPv4 address, and ${judgement.reason}` };
+      return { allowed: false, reason: `${parsed.text} maps to an IPv4 address, and ${judgement.reason}` };
     },
   };
 }
@@ -60,7 +60,7 @@ export function judgeUrlHost(url: URL, guard: AddressGuard): Judgement {
     const ipv4 = guard.judge('127.0.0.1');
     return ipv4.allowed || guard.judge('::1').allowed
       ? ALLOWED
-      : { allowed: false, reason: `${host} leads to a loopback address` };
+      : { allowed: false, reason: `${host} resolves to a loopback address` };
   }
   return parseAddress(host) === null ? ALLOWED : guard.judge(host);
 }
@@ -77,6 +77,6 @@ function addRange(list: BlockList, range: string): void {
   const longest = address?.family === 'ipv4' ? 32 : 128;
   const prefix = bits === undefined ? longest : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
   if (address === null || rest.length > 0 || !(prefix <= longest))
-    throw new RangeError(`"${range}" is no CIDR range`);
+    throw new RangeError(`"${range}" is not a CIDR range`);
   list.addSubnet(address.text, prefix, address.family);
 }

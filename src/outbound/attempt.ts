@@ -142,10 +142,10 @@ async function connect(
 function destination(text: string): { url: URL; target: Target } {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new OutboundFailure('invalid_request', 'The address is no http or https URL');
+    throw new OutboundFailure('invalid_request', 'The address is not an http or https URL');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new OutboundFailure('invalid_request', 'The address has a user name or password in it');
+    throw new OutboundFailure('invalid_request', 'The address contains a user name or password');
   }
   const secure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -154,9 +154,7 @@ function destination(text: string): { url: URL; target: Target } {
 
 function failedExchange(error: unknown): Exchange {
   const failure =
-    error instanceof OutboundFailure
-      ? error
-      : new OutboundFailure('connection_failed', 'No connection could be made');
+    error instanceof OutboundFailure ? error : new OutboundFailure('connection_failed', 'Connection failed');
   return { response: null, failure, firstByteMs: null };
 }
 
@@ -182,7 +180,7 @@ function trusting(ca: string | undefined): SecureContext {
 function proxyUrl(proxy: string | undefined): URL | null {
   if (proxy === undefined || proxy === '') return null;
   const url = URL.parse(proxy);
-  if (url?.protocol !== 'http:') throw new TypeError('The egress proxy is no http:// URL');
+  if (url?.protocol !== 'http:') throw new TypeError('The egress proxy is not an http:// URL');
   return url;
 }
 

@@ -113,7 +113,7 @@ async function openByProxy(proxy: URL, address: string, port: number, signal: Ab
   const status = await askProxy(toProxy, authority, proxyAuthorization(proxy), signal);
   if (status === 200) return toProxy;
   toProxy.destroy();
-  throw new OutboundFailure('connection_failed', `The egress proxy answered ${status}`);
+  throw new OutboundFailure('connection_failed', `The egress proxy returned ${status}`);
 }
 
 /** Sends `CONNECT` and gives the answer's status; 200 leaves the socket to us. */

@@ -22,18 +22,18 @@ export function lookupFailure(error: unknown): OutboundFailure {
   const code = codeOf(error);
   const sentence =
     code === 'ENOTFOUND' || code === 'ENODATA'
-      ? 'The name has no address'
-      : `The name could not be looked up${inBrackets(code)}`;
+      ? 'The host name has no address'
+      : `DNS lookup failed${inBrackets(code)}`;
   return new OutboundFailure('lookup_failed', sentence);
 }
 
 const CONNECTION_SENTENCES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens at the address',
-  ECONNRESET: 'The connection was closed while it was being made',
-  EHOSTUNREACH: 'The address cannot be reached',
-  ENETUNREACH: 'The network of the address cannot be reached',
-  EADDRNOTAVAIL: 'This machine has no way to the address',
-  ETIMEDOUT: 'The address did not answer',
+  ECONNREFUSED: 'Connection refused',
+  ECONNRESET: 'The connection was reset during the TCP handshake',
+  EHOSTUNREACH: 'The address is unreachable',
+  ENETUNREACH: 'The network of the address is unreachable',
+  EADDRNOTAVAIL: 'This machine has no route to the address',
+  ETIMEDOUT: 'The address did not respond',
 };
 
 /** A TCP connection that was not made. */
@@ -41,20 +41,20 @@ export function connectionFailure(error: unknown): OutboundFailure {
   const code = codeOf(error);
   return new OutboundFailure(
     'connection_failed',
-    CONNECTION_SENTENCES[code] ?? `No connection could be made${inBrackets(code)}`,
+    CONNECTION_SENTENCES[code] ?? `Connection failed${inBrackets(code)}`,
   );
 }
 
 const TLS_SENTENCES: Readonly<Record<string, string>> = {
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another host',
   CERT_HAS_EXPIRED: 'The certificate has expired',
   CERT_NOT_YET_VALID: 'The certificate is not valid yet',
   CERT_REVOKED: 'The certificate has been revoked',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate comes from an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT: 'The certificate comes from an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'The certificate comes from an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate comes from an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate authority is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'The certificate authority is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'The certificate authority is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate authority is not trusted',
   ECONNRESET: 'The connection was closed during the TLS handshake',
 };
 
@@ -77,29 +77,29 @@ export function exchangeFailure(error: unknown, answering: boolean): OutboundFai
   if (error instanceof OutboundFailure) return error;
   const code = codeOf(error);
   if (code === 'UND_ERR_INVALID_ARG')
-    return new OutboundFailure('invalid_request', 'A header has a form that cannot be sent');
+    return new OutboundFailure('invalid_request', 'A header is not valid in an HTTP request');
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return new OutboundFailure('invalid_response', "The answer's headers are too large");
+    return new OutboundFailure('invalid_response', 'The response headers are too large');
   if (error instanceof Error && error.message === 'bad upgrade') {
-    return new OutboundFailure('invalid_response', 'The answer switches to another protocol');
+    return new OutboundFailure('invalid_response', 'The response switches to another protocol');
   }
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !answering) {
-    return new OutboundFailure('invalid_response', 'The answer contradicts itself about its length');
+    return new OutboundFailure('invalid_response', 'The response has contradictory lengths');
   }
   if (CLOSED.has(code) || CLOSED_BY_SYSTEM.has(code) || code === 'HPE_INVALID_EOF_STATE') {
-    const when = answering ? 'before the answer was complete' : 'before an answer came';
+    const when = answering ? 'before the response was complete' : 'before a response';
     return new OutboundFailure('connection_closed', `The connection was closed ${when}`);
   }
-  return new OutboundFailure('invalid_response', `The answer is no valid HTTP${inBrackets(code)}`);
+  return new OutboundFailure('invalid_response', `The response is not valid HTTP${inBrackets(code)}`);
 }
 
 /** What a status says of an attempt; null for 2xx (docs/callbacks.md). */
 export function statusFailure(status: number): OutboundFailure | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) {
-    return new OutboundFailure('redirect', `The answer is a redirect (${status}), which is not followed`);
+    return new OutboundFailure('redirect', `The response is a redirect (${status}) and is not followed`);
   }
-  return new OutboundFailure('status', `The answer has status ${status}`);
+  return new OutboundFailure('status', `The response has status ${status}`);
 }
 
 function inBrackets(code: string): string {

@@ -84,12 +84,12 @@ async function hand(opening: Promise<Socket>, callback: buildConnector.Callback)
 /** What can be said at once, also where a connection is still open from before. */
 function checkAddress({ protocol, hostname }: URL, guard: AddressGuard): void {
   if (protocol !== 'https:' && protocol !== 'http:') {
-    throw new OutboundFailure('invalid_request', 'The address is no http or https URL');
+    throw new OutboundFailure('invalid_request', 'The address is not an http or https URL');
   }
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(literal) === 0) return;
   const judgement = guard.judge(literal);
   if (!judgement.allowed) {
-    throw new OutboundFailure('address_refused', `Nothing may be sent there: ${judgement.reason}`);
+    throw new OutboundFailure('address_refused', `Address not allowed: ${judgement.reason}`);
   }
 }

@@ -34,8 +34,8 @@ export async function allowedAddresses(
   const refusal = judged.find(({ judgement }) => !judgement.allowed)?.judgement;
   if (allowed.length > 0) return allowed;
   if (refusal === undefined || refusal.allowed)
-    throw new OutboundFailure('lookup_failed', 'The name has no address');
-  throw new OutboundFailure('address_refused', `Nothing may be sent there: ${refusal.reason}`);
+    throw new OutboundFailure('lookup_failed', 'The host name has no address');
+  throw new OutboundFailure('address_refused', `Address not allowed: ${refusal.reason}`);
 }
 
 async function ask(lookup: Lookup, hostname: string): Promise<readonly string[]> {

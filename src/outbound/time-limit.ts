@@ -4,9 +4,9 @@ import { OutboundFailure } from './failure.ts';
 export type Stage = 'lookup' | 'connection' | 'answer';
 
 const LATE: Readonly<Record<Stage, string>> = {
-  lookup: 'The name was not looked up',
-  connection: 'No connection was made',
-  answer: 'The whole answer was not there',
+  lookup: 'No DNS response',
+  connection: 'No connection',
+  answer: 'No complete response',
 };
 
 /**
@@ -21,7 +21,7 @@ export function limitOf(
   const timer = setTimeout(() => {
     control.abort(new OutboundFailure('timeout', `${LATE[stage()]} within ${timeoutMs / 1_000} s`));
   }, timeoutMs);
-  const giveUp = () => control.abort(new OutboundFailure('aborted', 'The attempt was given up'));
+  const giveUp = () => control.abort(new OutboundFailure('aborted', 'The attempt was aborted'));
   if (signal?.aborted) giveUp();
   else signal?.addEventListener('abort', giveUp, { once: true });
   return {

@@ -18,7 +18,7 @@ export async function removeAbandoned({ database, clock, log }: Dependencies): P
     const isDeleted = await deleteWebhook(database, which, ({ listening_until: until }) =>
       Boolean(until && until < before),
     );
-    if (isDeleted) log.info({ webhook_id: id }, 'deleted a webhook whose listener is gone');
+    if (isDeleted) log.info({ webhook_id: id }, 'deleted a webhook without a listener');
   }
 }
 

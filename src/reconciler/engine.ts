@@ -46,7 +46,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
       } catch (error) {
         if (grpcCodeOf(error) !== GRPC.invalidArgument) throw error;
         knowsPauses = false;
-        log.warn('this Temporal service has no workflow pause: pauses in its Web UI are not followed');
+        log.warn('this Temporal service does not support workflow pause: pauses in its Web UI are ignored');
         return [];
       }
     },
@@ -123,5 +123,9 @@ function endOf(status: string): EngineEnd {
   if (status === 'TIMED_OUT') {
     return { state: 'failed', code: 'engine_timed_out', message: 'the run timed out in Temporal' };
   }
-  return { state: 'failed', code: 'engine_failed', message: 'the run was closed in Temporal before its end' };
+  return {
+    state: 'failed',
+    code: 'engine_failed',
+    message: 'the run was closed in Temporal before it ended',
+  };
 }

@@ -35,7 +35,7 @@ export async function dispatchForgotten({
     await deliveryControl.dispatch(id);
     await noteGroupStarted(database, [id]);
     onAction?.('group_started');
-    log.warn({ group_id: id }, 'started a group of events whose request was cut off');
+    log.warn({ group_id: id }, 'started a group of events after its request was interrupted');
   }
 }
 
@@ -55,7 +55,7 @@ export async function retryForgotten({
     await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
     await noteRetriesStarted(database, [id]);
     onAction?.('retry_started');
-    log.warn({ delivery_id: id }, 'started the retries of a delivery whose worker was cut off');
+    log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
   }
 }
 

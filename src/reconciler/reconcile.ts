@@ -126,7 +126,7 @@ async function startAgain(needs: Dependencies, row: TaskRunRow): Promise<void> {
     createdAt: row.created_at,
   });
   needs.onAction?.('run_started');
-  log.warn({ execution_id: row.id }, 'started a run whose submission was cut off');
+  log.warn({ execution_id: row.id }, 'started a run after its submission was interrupted');
 }
 
 /** A run that has recorded anything was started once: that its execution is gone is an operator's deletion. */
@@ -151,7 +151,7 @@ async function notePause(needs: Dependencies, id: string, known?: EngineState): 
   const news = pausedByEngine(viewOfRow(row), state.by, state.pausedAt, state.reason);
   if (news) await write(needs, { executionId: id, ...news });
   needs.onAction?.('pause_noted');
-  log.info({ execution_id: id, by: state.by }, 'paused in the Temporal Web UI');
+  log.info({ execution_id: id, by: state.by }, 'run paused in the Temporal Web UI');
 }
 
 async function tellOfPause({ engine, database }: Dependencies, row: TaskRunRow): Promise<void> {
@@ -175,7 +175,7 @@ async function noteEnd(
   const { state } = news.view;
   const outcome = await write(needs, { executionId: id, ...news });
   needs.onAction?.('end_noted');
-  log.info({ execution_id: id, state, outcome }, 'ended in Temporal');
+  log.info({ execution_id: id, state, outcome }, 'run ended in Temporal');
   if (outcome === 'recorded' && row.callback_url && isToldByCallback(state)) {
     await engine.startCallback(id);
   }

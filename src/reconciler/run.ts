@@ -58,7 +58,7 @@ export function startReconciler(needs: ReconcilerDependencies): Reconciler {
       connectionString: databaseUrl,
       application_name: 'baton reconciler',
     });
-    client.on('error', (error) => log.warn({ err: error }, 'the reconciler lost its lock'));
+    client.on('error', (error) => log.warn({ err: error }, 'reconciler lost its lock'));
     client.on('end', () => {
       if (lock === client) lock = null;
     });
@@ -73,7 +73,7 @@ export function startReconciler(needs: ReconcilerDependencies): Reconciler {
     while (!stopping.signal.aborted) {
       await turn().catch((error: unknown) => {
         needs.onTurn?.('failed');
-        log.warn({ err: error }, 'a turn of the reconciler failed');
+        log.warn({ err: error }, 'reconciler turn failed');
       });
       await pause(EVERY_MS, stopping.signal);
     }

@@ -48,7 +48,7 @@ export function createAgentTools(
       servers,
       clock: () => new Date(),
       onCall,
-      onFault: (agent, fault) => log.warn({ agent }, `a tool is not to be had: ${fault}`),
+      onFault: (agent, fault) => log.warn({ agent }, `tool unavailable: ${fault}`),
     }),
     async close() {
       await servers.close();

@@ -105,7 +105,7 @@ async function counts(claim: string): Promise<boolean> {
 /** In a process of its own: the bundler leaves a hundred megabytes behind, which a worker would keep for its life. */
 async function build(plan: BundlePlan, logger: Logger): Promise<void> {
   const { stderr } = await promisify(execFile)(process.execPath, [BUILDER, JSON.stringify(plan)]);
-  if (stderr !== '') logger.warn('The bundler had something to say', { said: stderr });
+  if (stderr !== '') logger.warn('bundler output', { said: stderr });
 }
 
 async function fingerprint(): Promise<string> {

@@ -35,7 +35,7 @@ export function openCallbacks(
       const { failure, response } = made;
       log.info(
         { execution_id: executionId, failure, response_status: response?.status ?? null },
-        'an attempt of a callback failed',
+        'callback attempt failed',
       );
     },
   });

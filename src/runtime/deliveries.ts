@@ -36,16 +36,16 @@ export async function openDeliveries(
   const book = createEndpointBook(database);
   const ledger = createLedger(database, ({ webhookId, at }) => {
     measures?.onDisabled();
-    log.warn({ webhook_id: webhookId, disabled_at: at }, 'a webhook was disabled after too many failures');
+    log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
     // One that can't be started now is found by the reconciler.
     control
       .notify(webhookId, at)
-      .catch((error: unknown) => log.warn({ err: error }, 'admins could not be told yet'));
+      .catch((error: unknown) => log.warn({ err: error }, 'notifying admins failed; will retry'));
   });
   const relay = createRelay({
     database,
     notifications,
-    onTrouble: (error) => log.warn({ err: error }, 'a relayed request is cleared away later'),
+    onTrouble: (error) => log.warn({ err: error }, 'deleting a relayed request failed; will retry later'),
   });
   const attempt = createAttempts({
     database,
@@ -64,7 +64,7 @@ export async function openDeliveries(
       const { delivery_id, webhook_id, trigger, number, failure, response_status } = made;
       log.info(
         { delivery_id, webhook_id, trigger, attempt: number, failure, response_status },
-        'an attempt of a delivery failed',
+        'delivery attempt failed',
       );
     },
   });

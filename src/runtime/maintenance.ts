@@ -27,6 +27,6 @@ export async function scheduleRetention(
   try {
     await ensureRetentionSchedule(client, configuration.taskQueue);
   } catch (error) {
-    log.warn({ err: error }, 'the Schedule of the retention can not be set up: nothing old is removed');
+    log.warn({ err: error }, 'cannot set up the retention Schedule: old data is not deleted');
   }
 }

@@ -34,7 +34,7 @@ export async function runProcess(
   } catch (error) {
     // A configuration that is wrong is said in its own sentences; a stack would only hide them.
     const detail = error instanceof ConfigurationError ? {} : { err: error };
-    log.fatal(detail, error instanceof Error ? error.message : 'the start failed');
+    log.fatal(detail, error instanceof Error ? error.message : 'startup failed');
     process.exit(1);
   }
   let isClosing = false;
@@ -43,15 +43,17 @@ export async function runProcess(
     isClosing = true;
     log.info({ reason }, 'closing');
     setTimeout(() => process.exit(1), CLOSE_LIMIT_MS).unref();
-    await running.close().catch((error: unknown) => log.error({ err: error }, 'closing had trouble'));
-    await telemetry.close().catch((error: unknown) => log.warn({ err: error }, 'the last traces were lost'));
+    await running.close().catch((error: unknown) => log.error({ err: error }, 'shutdown failed'));
+    await telemetry
+      .close()
+      .catch((error: unknown) => log.warn({ err: error }, 'sending the last traces failed'));
     log.info('closed');
     process.exit(code);
   };
   process.on('SIGTERM', () => void close('SIGTERM', 0));
   process.on('SIGINT', () => void close('SIGINT', 0));
   // A parent that has died can't tell us to stop.
-  process.on('disconnect', () => void close('the parent process is gone', 0));
+  process.on('disconnect', () => void close('parent process exited', 0));
   running.stopped?.then(
     () => close('stopped by itself', 1),
     (error: unknown) => {

@@ -43,7 +43,7 @@ function metricsOf({ telemetry, database, log }: Foundation) {
   tellOfStored(
     registry,
     () => storedFigures(database),
-    (error) => log.warn({ err: error }, 'the figures of the database could not be read'),
+    (error) => log.warn({ err: error }, 'reading database statistics failed'),
   );
   return { ...measureReconciler(registry, RECONCILER_ACTIONS), ...runMeasuresOf(telemetry) };
 }

@@ -48,15 +48,9 @@ export async function knowsSearchAttributes(
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
     const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
     if (missing.length === 0) return true;
-    log.warn(
-      { missing },
-      'search attributes are not registered: runs can not be found by them in the Web UI',
-    );
+    log.warn({ missing }, 'search attributes are not registered: the Web UI cannot find runs by them');
   } catch (error) {
-    log.warn(
-      { err: error },
-      'search attributes can not be listed: runs can not be found by them in the Web UI',
-    );
+    log.warn({ err: error }, 'cannot list search attributes: the Web UI cannot find runs by them');
   }
   return false;
 }

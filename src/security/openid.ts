@@ -120,7 +120,7 @@ async function redeem(
     idTokenExpected: true,
   });
   const claims = tokens.claims();
-  if (!claims) throw new OpenIdFailure('openid_failed', 'the provider gave no ID token');
+  if (!claims) throw new OpenIdFailure('openid_failed', 'the provider returned no ID token');
   const { iss: issuer, sub: subject } = claims;
   // Many providers tell the address on request only (OIDC Core, section 5.4).
   const asks =
@@ -141,11 +141,11 @@ function asFailure(error: unknown): OpenIdFailure {
   if (error instanceof openid.AuthorizationResponseError) {
     const { error: code } = error;
     if (code === 'access_denied')
-      return new OpenIdFailure('openid_refused', 'the provider answered access_denied');
+      return new OpenIdFailure('openid_refused', 'the provider returned access_denied');
     const isAway = code === 'temporarily_unavailable' || code === 'server_error';
     return new OpenIdFailure(
       isAway ? 'openid_unavailable' : 'openid_failed',
-      `the provider answered ${nameOf(code)}`,
+      `the provider returned ${nameOf(code)}`,
     );
   }
   if (error instanceof openid.ResponseBodyError) {
@@ -163,7 +163,7 @@ function asFailure(error: unknown): OpenIdFailure {
 function unavailable(error: unknown): never {
   const { message, cause } = error as { message?: unknown; cause?: { message?: unknown } };
   const why = textOr(cause?.message, '') || textOr(message, '');
-  throw new OpenIdFailure('openid_unavailable', `what the provider says of itself can not be read: ${why}`);
+  throw new OpenIdFailure('openid_unavailable', `cannot read the metadata of the provider: ${why}`);
 }
 
 function isServerError(error: unknown): boolean {
@@ -173,7 +173,7 @@ function isServerError(error: unknown): boolean {
 
 /** A code of OAuth's; anything else came from who knows whom and is not repeated. */
 function nameOf(code: string): string {
-  return /^[a-z_]{1,50}$/.test(code) ? code : 'an error without a proper name';
+  return /^[a-z_]{1,50}$/.test(code) ? code : 'an unknown error';
 }
 
 function textOr<T>(value: unknown, otherwise: T): string | T {

@@ -56,7 +56,7 @@ function open(ring: KeyRing, { metadata, data }: Payload): Payload {
       Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]),
     );
   } catch (error) {
-    throw new PayloadError(`a payload can not be opened with the key "${id}"`, { cause: error });
+    throw new PayloadError(`cannot decrypt a payload with the key "${id}"`, { cause: error });
   }
 }
 

@@ -27,7 +27,7 @@ export function createSealing(ring: KeyRing): Sealing {
     },
     open(sealed, place) {
       const [version, keyId, nonce, body] = sealed.split('.');
-      if (version !== 'v1' || !keyId || !nonce || !body) throw new SealError('this is no sealed text');
+      if (version !== 'v1' || !keyId || !nonce || !body) throw new SealError('not a sealed text');
       const key = ring.find(keyId);
       if (!key) throw new SealError(`the sealing key "${keyId}" is not configured (BATON_SEALING_KEYS)`);
       return decrypt(key, Buffer.from(nonce, 'base64url'), Buffer.from(body, 'base64url'), place);
@@ -61,6 +61,6 @@ function decrypt(key: Uint8Array, nonce: Buffer, body: Buffer, place: string): s
     decipher.setAAD(Buffer.from(place)).setAuthTag(body.subarray(-TAG_BYTES));
     return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
   } catch {
-    throw new SealError(`what is sealed for ${place} does not open: another key, another place, or damage`);
+    throw new SealError(`cannot decrypt the sealed value for ${place}: wrong key, wrong place, or damaged`);
   }
 }

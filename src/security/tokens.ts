@@ -125,7 +125,7 @@ function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
         throw error;
-      throw new ProviderUnreachable("the identity provider's keys can not be read", { cause: error });
+      throw new ProviderUnreachable('cannot read the keys of the identity provider', { cause: error });
     }
   };
   return async (token: string): Promise<TokenClaims> => {

@@ -15,7 +15,7 @@ export function grpcCodeOf(error: unknown): number | null {
  */
 export async function withinDeadline<T>(client: Client, ms: number, call: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${ms} ms`)), ms);
+  const timer = setTimeout(() => late.reject(new Error(`no response within ${ms} ms`)), ms);
   try {
     return await Promise.race([client.withDeadline(Date.now() + ms, call), late.promise]);
   } finally {

@@ -79,7 +79,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'absent';
-        throw new EngineUnavailable('Temporal is out of reach', { cause: error });
+        throw new EngineUnavailable('Temporal is unreachable', { cause: error });
       }
     },
 
@@ -97,7 +97,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
           }),
         );
       } catch (error) {
-        throw new EngineUnavailable('Temporal did not take the backlog', { cause: error });
+        throw new EngineUnavailable('Temporal did not accept the backlog', { cause: error });
       }
     },
 

@@ -81,7 +81,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       return 'accepted';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'ended';
-      throw new EngineUnavailable('Temporal did not take the signal', { cause: error });
+      throw new EngineUnavailable('Temporal did not accept the signal', { cause: error });
     }
   }
 
@@ -142,7 +142,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'absent';
-        throw new EngineUnavailable('Temporal is out of reach', { cause: error });
+        throw new EngineUnavailable('Temporal is unreachable', { cause: error });
       }
     },
 
@@ -189,7 +189,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       try {
         await within(QUERY_LIMIT_MS, () => client.workflowService.getSystemInfo({}));
       } catch (error) {
-        throw new EngineUnavailable('Temporal is out of reach', { cause: error });
+        throw new EngineUnavailable('Temporal is unreachable', { cause: error });
       }
     },
   };
@@ -205,7 +205,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
         return found;
       });
     } catch (error) {
-      throw new EngineUnavailable('Temporal did not say what belongs to the run', { cause: error });
+      throw new EngineUnavailable('Temporal did not list the workflows of the run', { cause: error });
     }
   }
 
@@ -224,7 +224,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       await liftEnginePause(id, wish.by);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return;
-      throw new EngineUnavailable('Temporal did not lift its own pause', { cause: error });
+      throw new EngineUnavailable('Temporal did not resume the run', { cause: error });
     }
   }
 }
@@ -235,7 +235,7 @@ export function startFailure(error: unknown): EngineUnavailable | EngineUncertai
   if (REFUSALS.has(grpcCodeOf(cause) ?? Number.NaN)) {
     return new EngineUnavailable('Temporal refused to start the run', { cause: error });
   }
-  return new EngineUncertain('Temporal did not answer', { cause: error });
+  return new EngineUncertain('Temporal did not respond', { cause: error });
 }
 
 /** The longest beginning of `text` that fits `limit` bytes of UTF-8. */

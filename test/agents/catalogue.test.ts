@@ -38,7 +38,7 @@ describe('the catalogue of agents', () => {
 
   const FAULTS: [string, string, RegExp][] = [
     ['an agent that does not exist', '[{ step: a, agent: bob }]', /teams\.feature\.a: no agent bob/],
-    ['two steps of one name', '[{ step: a, agent: ada }, { step: a, agent: ada }]', /two steps are called a/],
+    ['two steps of one name', '[{ step: a, agent: ada }, { step: a, agent: ada }]', /duplicate step a/],
     [
       'a step after one that comes later',
       '[{ step: a, agent: ada, after: [b] }, { step: b, agent: ada }]',
@@ -46,7 +46,7 @@ describe('the catalogue of agents', () => {
     ],
     ['a team without steps', '[]', /teams\.feature/],
     ['a member that nobody knows', '[{ step: a, agent: ada, colour: red }]', /colour/],
-    ['a duration without a unit', '[{ step: a, agent: ada, time_limit: "30" }]', /duration like 30 s/],
+    ['a duration without a unit', '[{ step: a, agent: ada, time_limit: "30" }]', /duration such as 30 s/],
   ];
   for (const [what, feature, sentence] of FAULTS) {
     it(`refuses ${what}, and says where`, () => {
@@ -72,7 +72,7 @@ describe('the catalogue of agents', () => {
 
   const MODEL_FAULTS: [string, string, RegExp][] = [
     ['a model without a provider', 'model: gpt', /agents\.ada\.model: must be provider\/model/],
-    ['a provider that nobody knows', 'model: acme/gpt', /the provider one of openai, anthropic/],
+    ['a provider that nobody knows', 'model: acme/gpt', /one of the providers openai, anthropic/],
     ['a limit of nothing', 'limits: { model_calls: 0 }', /agents\.ada\.limits\.model_calls/],
     ['a limit that nobody knows', 'limits: { patience: 3 }', /patience/],
   ];
@@ -93,7 +93,7 @@ describe('the catalogue of agents', () => {
   });
 
   it('refuses a file that is not there', () => {
-    assert.throws(() => loadCatalogue('/nowhere/agents.yml'), /can not be read/);
+    assert.throws(() => loadCatalogue('/nowhere/agents.yml'), /cannot read the agent catalogue/);
   });
 });
 
@@ -140,7 +140,7 @@ describe('planning', () => {
       { taskType: 'chore', rehearsal: { fail: { step: 3, times: 1 } } },
       counting(),
     );
-    assert.deepEqual(planned, { error: 'metadata.rehearsal speaks of step 3, the plan has 2' });
+    assert.deepEqual(planned, { error: 'metadata.rehearsal names step 3, but the plan has 2 steps' });
   });
 });
 

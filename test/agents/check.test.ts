@@ -87,12 +87,12 @@ describe('`baton agents check`', function () {
     const done = await cli.run(['agents', 'check', '--file', file]);
     assert.equal(done.code, 1);
     assert.match(done.stdout, /ada: openai-compatible\/one .*401/);
-    assert.match(done.stdout, /ada: gone: the server does not start: there is no program \/nowhere\/at-all/);
-    assert.match(done.stdout, /bob: openai\/gpt can not be asked: OPENAI_API_KEY is not set/);
+    assert.match(done.stdout, /ada: gone: cannot start the server: program not found: \/nowhere\/at-all/);
+    assert.match(done.stdout, /bob: openai\/gpt is not configured: OPENAI_API_KEY is not set/);
     assert.match(done.stdout, /scout: Failed to fetch Agent Card .*404/);
-    assert.match(done.stdout, /inner: Nothing may be sent there: 10\.0\.0\.1/);
-    assert.match(done.stdout, /prog: there is no program no-such-program-here/);
-    assert.match(done.stderr, /5 of 5 agents can not work/);
+    assert.match(done.stdout, /inner: Address not allowed: 10\.0\.0\.1/);
+    assert.match(done.stdout, /prog: program not found: no-such-program-here/);
+    assert.match(done.stderr, /5 of 5 agents failed the check/);
     assert.ok(!(done.stdout + done.stderr).includes(KEY));
   });
 

@@ -88,7 +88,7 @@ describe('agents that are programs', function () {
     const id = await runs.submit({ taskType: 'spec', title: 'Three short words' });
     const { output, errors } = await runs.reaches(id, 'failed');
     assert.match(JSON.stringify(output), /3 words in all/);
-    assert.match(JSON.stringify(errors), /there is no program \/nowhere\/at-all/);
+    assert.match(JSON.stringify(errors), /program not found: \/nowhere\/at-all/);
   });
 
   it('see of the environment only what is named for them, and can not hand on a secret of it', async () => {
@@ -117,7 +117,7 @@ describe('agents that are programs', function () {
     ['give up', 'gives up', 'failed', /never/],
     ['ask for a human', 'escalates', 'escalated', /who decides\?/],
     ['end without a result', 'dies', 'failed', /ended without a result \(exit code 7\)/],
-    ['do not keep to the protocol', 'babbles', 'failed', /none of its protocol: Hello, I am an agent/],
+    ['do not keep to the protocol', 'babbles', 'failed', /not part of the protocol: Hello, I am an agent/],
     ['take more tokens than they may', 'takes much', 'escalated', /prog reached its limit of 1000 tokens/],
   ];
   for (const [what, title, state, said] of ENDS) {
@@ -143,7 +143,7 @@ describe('agents that are programs', function () {
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
     await eventually('their end', () => pids.every((pid) => !isRunning(pid)));
-    await eventually('the record', async () => /broken off/.test((await calls(id))[0]?.failure ?? ''));
+    await eventually('the record', async () => /interrupted/i.test((await calls(id))[0]?.failure ?? ''));
   });
 
   it('are ended when their time is up, and tried again', async () => {

@@ -65,7 +65,7 @@ describe('a kill -9 of the worker', function () {
     assert.equal(state, 'completed');
     assert.equal(steps[0].summary, 'Went on.');
     const last = model.asked.at(-1) ?? assert.fail('nobody asked');
-    assert.match(saidIn(last), /not known whether it took effect/);
+    assert.match(saidIn(last), /unknown whether it took effect/);
     assert.equal(workerLog().split('hanging from now on').length - 1, 1);
     const { json } = await service.send('GET', `/api/v1/tasks/${id}/calls?kind=tool`);
     assert.equal(json.data.length, 1);

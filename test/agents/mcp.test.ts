@@ -75,8 +75,11 @@ describe('MCP servers of the catalogue', () => {
 
     it('that can not be started are a sentence', async () => {
       const servers = serversOf({ none: { command: '/nowhere/at-all' }, ends: { command: 'false' } });
-      await assert.rejects(servers.list('none'), /does not start: there is no program \/nowhere\/at-all/);
-      await assert.rejects(servers.list('ends'), /the server does not start: exit code 1/);
+      await assert.rejects(
+        servers.list('none'),
+        /cannot start the server: program not found: \/nowhere\/at-all/,
+      );
+      await assert.rejects(servers.list('ends'), /cannot start the server: exit code 1/);
     });
 
     it('that crash in a call are started anew for the next one', async () => {
@@ -139,7 +142,7 @@ describe('MCP servers of the catalogue', () => {
       await servers.close();
       assert.ok(!isRunning(child));
       assert.deepEqual(childrenOf('mcp-server-everything'), []);
-      await assert.rejects(servers.list('all'), /there is no server/);
+      await assert.rejects(servers.list('all'), /no server/);
     });
   });
 
@@ -172,7 +175,7 @@ describe('MCP servers of the catalogue', () => {
       const server = await startHttpMcpServer();
       open.push(() => server.close());
       const servers = serversOf({ web: { url: server.url } }, {}, []);
-      await assert.rejects(servers.list('web'), /Nothing may be sent there: 127.0.0.1 is/);
+      await assert.rejects(servers.list('web'), /Address not allowed: 127.0.0.1 is/);
       assert.equal(server.requests, 0);
     });
 
@@ -241,8 +244,8 @@ describe('MCP servers of the catalogue', () => {
         tools.map(({ name }) => name),
         ['gone__read', 'gone__unavailable'],
       );
-      assert.match(tools[0]?.description ?? '', /not to be had now/);
-      assert.match(faults[0] ?? '', /^gone: the server does not start/);
+      assert.match(tools[0]?.description ?? '', /May be unavailable/);
+      assert.match(faults[0] ?? '', /^gone: cannot start the server/);
     });
 
     it('knows which may be called again after a crash', async () => {
@@ -258,7 +261,7 @@ describe('MCP servers of the catalogue', () => {
       const many = Array.from({ length: 80 }, (_, index) => ({ name: `tool-${index}`, inputSchema: {} }));
       const { tools, faults } = await toolSetOf(['much/*'], { list: async () => many });
       assert.equal(tools.length, 64);
-      assert.match(faults[0] ?? '', /^too much for one agent, left out: much__tool-64, /);
+      assert.match(faults[0] ?? '', /^too many or too large tools for one agent, omitted: much__tool-64, /);
     });
   });
 

@@ -75,7 +75,7 @@ describe('a model call that fails', function () {
   it('is not made where the environment lacks the key: the sentence names the variable', async () => {
     const id = await world.play(() => ({ text: 'never' }), { taskType: 'spec' });
     const { errors } = await world.runs.reaches(id, 'failed');
-    assert.equal(errors[0]?.message, 'anthropic/test can not be asked: ANTHROPIC_API_KEY is not set');
+    assert.equal(errors[0]?.message, 'anthropic/test is not configured: ANTHROPIC_API_KEY is not set');
     assert.equal(world.asked(id).length, 0);
   });
 
@@ -83,27 +83,27 @@ describe('a model call that fails', function () {
     [
       'a refused key',
       { status: 401, message: 'Incorrect API key provided: sk-test-secret-key.' },
-      /^openai-compatible\/test answered 401: the key in OPENAI_COMPATIBLE_API_KEY is refused/,
+      /^openai-compatible\/test returned 401: the key in OPENAI_COMPATIBLE_API_KEY was refused/,
     ],
     [
       'a key that may not',
       { status: 403, message: 'no access' },
-      /answered 403: the key in OPENAI_COMPATIBLE_API_KEY is refused/,
+      /returned 403: the key in OPENAI_COMPATIBLE_API_KEY was refused/,
     ],
     [
       'an unknown model',
       { status: 404, message: 'The model test does not exist' },
-      /^openai-compatible\/test answered 404: there is no such model/,
+      /^openai-compatible\/test returned 404: the key in OPENAI_COMPATIBLE_API_KEY has no such model/,
     ],
     [
       'a bad request',
       { status: 400, message: 'too long' },
-      /^openai-compatible\/test answered 400: too long/,
+      /^openai-compatible\/test returned 400: too long/,
     ],
     [
       'a quota that is used up',
       { status: 429, message: 'pay', code: 'insufficient_quota' },
-      /quota is used up/,
+      /quota of the account is used up/,
     ],
   ];
   for (const [what, , sentence] of REFUSED) {

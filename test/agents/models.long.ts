@@ -17,7 +17,7 @@ describe('agents with models', function () {
     const { steps } = await world.runs.reaches(id, 'completed');
     assert.deepEqual([steps[0]?.attempt, calls], [2, 11]);
     const failed = (await world.runs.events(id)).find(({ type }) => type === 'step.failed');
-    assert.match(JSON.stringify(failed?.data), /answered 503/);
+    assert.match(JSON.stringify(failed?.data), /returned 503/);
   });
 
   it('leave nothing in Temporal of a run that is erased', async () => {

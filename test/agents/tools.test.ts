@@ -111,7 +111,7 @@ describe('agents with tools', function () {
     });
     const id = await runs.submit({ taskType: 'feature' });
     await runs.reaches(id, 'completed');
-    assert.match(lastAsked(), /no tool all__get-env for you/i);
+    assert.match(lastAsked(), /no tool all__get-env/i);
     assert.doesNotMatch(lastAsked(), /"PATH"/);
   });
 
@@ -132,8 +132,8 @@ describe('agents with tools', function () {
     playing({ calls: [{ name: 'gone__read', arguments: {} }] });
     const id = await runs.submit({ taskType: 'feature' });
     await runs.reaches(id, 'completed');
-    assert.match(lastAsked(), /gave no answer: the server does not start: there is no program/);
-    assert.match(runs.logged(), /a tool is not to be had: gone: the server does not start/);
+    assert.match(lastAsked(), /did not respond: cannot start the server: program not found/);
+    assert.match(runs.logged(), /tool unavailable: gone: cannot start the server/);
   });
 
   it('are not obeyed by what a tool says: only a call of the model itself escalates', async () => {
@@ -152,6 +152,6 @@ describe('agents with tools', function () {
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
     const given = await eventually('the record of it', async () => (await toolCalls(id))[0] ?? null);
-    assert.equal(given.failure, 'Broken off, since the run or its worker was stopped.');
+    assert.equal(given.failure, 'Interrupted because the run or its worker was stopped.');
   });
 });

@@ -23,7 +23,7 @@ describe('baton listen, killed', () => {
     const { attempts } = await deliveryOf(world, listening.id, 'retrying');
     assert.deepEqual(
       [attempts[0].failure, attempts[0].message],
-      ['connection_failed', 'Nobody is listening'],
+      ['connection_failed', 'No listener is connected'],
     );
     // The minute after which it goes, made short.
     await world.database.em

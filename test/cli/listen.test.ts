@@ -111,8 +111,8 @@ describe('baton listen', function () {
     await publish(world);
     const { attempts } = await deliveryOf(world, listening.id, 'retrying');
     assert.deepEqual([attempts[0].failure, attempts[0].response], ['connection_failed', null]);
-    assert.equal(attempts[0].message, 'Nothing listens at the address');
-    await listening.says(/connection_failed: Nothing listens at the address/);
+    assert.equal(attempts[0].message, 'Connection refused');
+    await listening.says(/connection_failed: Connection refused/);
     await stop(listening);
   });
 

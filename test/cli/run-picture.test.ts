@@ -89,7 +89,7 @@ describe('the picture of a run', () => {
         attempt: 1,
         outcome: 'failed',
         response_status: 500,
-        message: 'The answer has status 500',
+        message: 'The response has status 500',
         next_attempt_at: 'x',
       },
     };
@@ -97,7 +97,7 @@ describe('the picture of a run', () => {
       'failed  ░░░░░░░░░░░░░░░░░░░░  0 of 2 steps  390 ms',
       '  ✘ design  designer  no way',
       '  - build   builder',
-      '  callback attempt 1 failed: The answer has status 500; another attempt follows',
+      '  callback attempt 1 failed: The response has status 500; another attempt follows',
     ]);
   });
 

@@ -41,7 +41,7 @@ describe('a webhook whose attempts fail', function () {
       attempts.length >= FAILURES_TO_DISABLE && attempts.length < most,
       `${attempts.length} attempts`,
     );
-    assert.match(row.disabled_reason ?? '', /^10 attempts in a row failed; the last one: .*500/);
+    assert.match(row.disabled_reason ?? '', /^10 attempts in a row failed. Last failure: .*500/);
     const notices = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);
     assert.equal(notices.length, 1, 'one admin, one notice');
     const told = receiver.requests.length;

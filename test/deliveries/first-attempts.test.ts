@@ -141,7 +141,7 @@ describe('first attempts', function () {
     assert.match(row?.reason ?? '', /^filter on status: /);
     assert.deepEqual(
       (await settled(off, 1)).map(({ status, reason }) => ({ status, reason })),
-      [{ status: 'skipped', reason: 'the webhook is switched off' }],
+      [{ status: 'skipped', reason: 'the webhook is inactive' }],
     );
     assert.equal((await settled(disabled, 1))[0]?.status, 'held');
     assert.deepEqual(await world.deliveries(deaf), []);

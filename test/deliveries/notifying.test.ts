@@ -61,7 +61,7 @@ describe('the disabling of a webhook', function () {
       return rows.every((row) => row.emailed_at !== null) && rows;
     });
     assert.equal(notices.length, ADMINS.length);
-    assert.match(server.mails[0]?.text ?? '', /10 attempts in a row failed; the last one: .*503/);
+    assert.match(server.mails[0]?.text ?? '', /10 attempts in a row failed. Last failure: .*503/);
     assert.ok(
       server.mails[0]?.text.includes(
         `https://baton.example.com/settings/integrations/webhooks/${webhookId}\n`,

@@ -103,7 +103,7 @@ describe('an attempt by way of a listener', function () {
   it('fails at once where nobody listens', async () => {
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
     const { failure, message } = await attempt();
-    assert.deepEqual([failure, message], ['connection_failed', 'Nobody is listening']);
+    assert.deepEqual([failure, message], ['connection_failed', 'No listener is connected']);
   });
 
   it('fails where the webhook is deleted', async () => {
@@ -121,7 +121,10 @@ describe('an attempt by way of a listener', function () {
     // As if its time to come back were over.
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
     const { failure, message } = await attempting;
-    assert.deepEqual([failure, message], ['connection_closed', 'The listener left before it answered']);
+    assert.deepEqual(
+      [failure, message],
+      ['connection_closed', 'The listener disconnected before it answered'],
+    );
   });
 
   it('goes to the next listener where the first has not answered', async () => {
@@ -140,7 +143,7 @@ describe('an attempt by way of a listener', function () {
 
   it('times out where the answer does not come, and where nobody takes it', async () => {
     const untaken = await attempt(300);
-    assert.deepEqual([untaken.failure, untaken.message], ['timeout', 'No listener took it in time']);
+    assert.deepEqual([untaken.failure, untaken.message], ['timeout', 'No listener received it in time']);
     const attempting = attempt(2_000);
     await taken();
     const { failure, message } = await attempting;

@@ -114,7 +114,7 @@ describe('whether an event goes to a webhook', () => {
         for (const call of calls) {
           assert.equal(
             reasonOf(kind, [{ field, changed_to: call }], unchanged),
-            `filter on ${field}: it did not change`,
+            `filter on ${field}: the field did not change`,
           );
         }
       });
@@ -150,7 +150,7 @@ describe('whether an event goes to a webhook', () => {
     const { assignee: _, ...issue } = sampleData('issue.updated')['issue'] as Data;
     assert.equal(
       reasonOf('issue.updated', [{ field: 'assignee', values: [null] }], { issue }),
-      'filter on assignee: the event does not have it',
+      'filter on assignee: the event does not have this field',
     );
   });
 
@@ -181,8 +181,8 @@ describe('whether an event goes to a webhook', () => {
         { field: 'status', changed_to: 'Done' },
         'filter on status: it changed to "In Progress", not to "Done"',
       ],
-      [{ field: 'priority', changed_to: 'High' }, 'filter on priority: it did not change'],
-      [{ field: 'environment', values: ['x'] }, 'filter on environment: the event does not have it'],
+      [{ field: 'priority', changed_to: 'High' }, 'filter on priority: the field did not change'],
+      [{ field: 'environment', values: ['x'] }, 'filter on environment: the event does not have this field'],
       [{ field: 'assignee', values: [null] }, 'filter on assignee: it is "Ada Okafor", not empty'],
     ];
     for (const [filter, reason] of reasons) assert.equal(reasonOf('issue.updated', [filter]), reason);

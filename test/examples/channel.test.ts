@@ -138,7 +138,7 @@ describe('the examples of the live channel', function () {
         assert.equal(await page.locator('#state').textContent(), 'completed');
         const steps = await page.locator('#steps tr').allTextContents();
         assert.equal(steps.length, 4);
-        for (const text of steps) assert.match(text, /completed.*This is a rehearsal/);
+        for (const text of steps) assert.match(text, /completed.*Simulation of/);
         assert.deepEqual(errors, []);
       });
     });

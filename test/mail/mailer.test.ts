@@ -104,7 +104,7 @@ describe('the mail about a disabled webhook', () => {
       {
         webhookId: '0192-id',
         name: 'Orders',
-        reason: '10 attempts in a row failed; the last one: The answer has status 500',
+        reason: '10 attempts in a row failed. Last failure: The response has status 500',
         disabledAt: new Date('2026-01-31T12:34:56.789Z'),
         workspace: 'Acme',
         person: 'Ann',
@@ -119,7 +119,7 @@ describe('the mail about a disabled webhook', () => {
     for (const part of [
       'Hello Ann,',
       'webhook "Orders" of the workspace "Acme" was disabled at 2026-01-31 12:34 UTC',
-      'the last one: The answer has status 500.',
+      'Last failure: The response has status 500.',
       'are held',
       'https://baton.example.com/settings/integrations/webhooks/0192-id\n',
     ]) {

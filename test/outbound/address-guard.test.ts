@@ -62,10 +62,10 @@ const REFUSED: ReadonlyArray<readonly [address: string, reason: string]> = [
   ['fe80::1%eth0', 'link-local'],
   ['fec0::1', 'site-local'],
   ['ff02::1', 'multicast'],
-  ['example.com', 'no IP address'],
-  ['', 'no IP address'],
-  ['1.2.3', 'no IP address'],
-  ['127.1', 'no IP address'],
+  ['example.com', 'not an IP address'],
+  ['', 'not an IP address'],
+  ['1.2.3', 'not an IP address'],
+  ['127.1', 'not an IP address'],
 ];
 
 const ORDINARY = [
@@ -132,7 +132,7 @@ describe('the address guard', () => {
     it(`names "${range}" as no range`, () => {
       assert.throws(() => createAddressGuard([range]), {
         name: 'RangeError',
-        message: `"${range}" is no CIDR range`,
+        message: `"${range}" is not a CIDR range`,
       });
     });
   }

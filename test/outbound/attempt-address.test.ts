@@ -60,7 +60,7 @@ describe('where an outgoing attempt goes', () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
     };
     const missing = await post(sender({ lookup: unknown }), receiver.url);
-    assert.deepEqual([missing.failure, missing.message], ['lookup_failed', 'The name has no address']);
+    assert.deepEqual([missing.failure, missing.message], ['lookup_failed', 'The host name has no address']);
     assert.equal((await post(sender({ lookup: async () => [] }), receiver.url)).failure, 'lookup_failed');
     assert.equal((await post(sender(), 'http://no-such-name.invalid/')).failure, 'lookup_failed');
   });
@@ -69,10 +69,7 @@ describe('where an outgoing attempt goes', () => {
     const record = await post(sender({ lookup: () => new Promise(() => {}) }), receiver.url, {
       timeoutMs: 100,
     });
-    assert.deepEqual(
-      [record.failure, record.message],
-      ['timeout', 'The name was not looked up within 0.1 s'],
-    );
+    assert.deepEqual([record.failure, record.message], ['timeout', 'No DNS response within 0.1 s']);
   });
 
   describe('is judged', () => {
@@ -166,7 +163,7 @@ describe('where an outgoing attempt goes', () => {
       const gone = await post(sender({ proxy: no.url, lookup }), receiver.url);
       assert.deepEqual(
         [refused.failure, refused.message],
-        ['connection_failed', 'The egress proxy answered 403'],
+        ['connection_failed', 'The egress proxy returned 403'],
       );
       assert.equal(hung.failure, 'timeout');
       assert.equal(gone.failure, 'connection_failed');

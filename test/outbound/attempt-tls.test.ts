@@ -59,12 +59,12 @@ describe('an outgoing attempt over TLS', () => {
     [
       'for another name',
       () => authority.issue({ names: ['example.com'] }),
-      'The certificate is for another name',
+      'The certificate is for another host',
     ],
     [
       'for another address',
       () => authority.issue({ names: ['localhost', '127.0.0.2'] }),
-      'The certificate is for another name',
+      'The certificate is for another host',
       '127.0.0.1',
     ],
     [
@@ -91,7 +91,7 @@ describe('an outgoing attempt over TLS', () => {
     [
       'of an unknown authority',
       async () => (await createTestAuthority('Another authority')).issue({ names: ['localhost'] }),
-      'The certificate comes from an authority that is not trusted',
+      'The certificate authority is not trusted',
     ],
   ];
   for (const [what, make, message, name] of failures) {
@@ -134,6 +134,6 @@ describe('an outgoing attempt over TLS', () => {
     const hung = await post(sender(), `https://localhost:${silent.port}`, { timeoutMs: 150 });
     await Promise.all([cutting.close(), silent.close()]);
     assert.equal(cut.failure, 'tls_failed');
-    assert.deepEqual([hung.failure, hung.message], ['timeout', 'No connection was made within 0.15 s']);
+    assert.deepEqual([hung.failure, hung.message], ['timeout', 'No connection within 0.15 s']);
   });
 });

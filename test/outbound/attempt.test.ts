@@ -159,7 +159,7 @@ describe('an outgoing attempt', () => {
         });
         const record = await post(sender(), receiver.url);
         assert.deepEqual([record.outcome, record.failure], ['failed', 'status']);
-        assert.equal(record.message, `The answer has status ${status}`);
+        assert.equal(record.message, `The response has status ${status}`);
         assert.equal(record.response?.body.toString(), 'why');
       });
     }
@@ -185,7 +185,7 @@ describe('an outgoing attempt', () => {
       await post(kept, receiver.url);
       const record = await post(kept, receiver.hanging().url, { timeoutMs: 150 });
       assert.equal(record.failure, 'timeout');
-      assert.equal(record.message, 'The whole answer was not there within 0.15 s');
+      assert.equal(record.message, 'No complete response within 0.15 s');
       assert.equal(record.response, null);
       assert.ok(record.duration_ms >= 140, `${record.duration_ms} ms`);
     });
@@ -213,7 +213,7 @@ describe('an outgoing attempt', () => {
     it('a connection closed before the headers', async () => {
       const record = await post(sender(), receiver.closingEarly().url);
       assert.deepEqual([record.failure, record.response], ['connection_closed', null]);
-      assert.equal(record.message, 'The connection was closed before an answer came');
+      assert.equal(record.message, 'The connection was closed before a response');
     });
 
     it('a connection closed in the midst of the body, with what came of it', async () => {
@@ -250,7 +250,7 @@ describe('an outgoing attempt', () => {
     it('an address where nothing listens', async () => {
       const record = await post(sender(), 'http://127.0.0.1:1');
       assert.equal(record.failure, 'connection_failed');
-      assert.equal(record.message, 'Nothing listens at the address');
+      assert.equal(record.message, 'Connection refused');
       assert.equal(record.address, '127.0.0.1');
     });
 

@@ -104,7 +104,7 @@ describe('through an egress proxy', () => {
     const record = await post(sender({ proxy: url, lookup: here }), receiver.url);
     assert.deepEqual(
       [record.failure, record.message],
-      ['connection_failed', 'The egress proxy answered 407'],
+      ['connection_failed', 'The egress proxy returned 407'],
     );
     const basic = `Basic ${Buffer.from('user:very secret').toString('base64')}`;
     assert.deepEqual(refusing.asked[0]?.authorization, basic);

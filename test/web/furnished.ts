@@ -159,7 +159,7 @@ async function addWebhooks(world: World, owner: Sent, receiver: Receiver, make: 
   const url = 'https://crm.acme.example/x';
   const { id: disabledWebhook } = await make('/api/v1/webhooks', { name: 'Old CRM', url, events });
   await sql`update webhooks set disabled_at = now() - interval '2 hours', consecutive_failures = 10,
-    disabled_reason = '10 attempts in a row failed; the last one: Connection refused'
+    disabled_reason = '10 attempts in a row failed. Last failure: Connection refused'
     where id = ${disabledWebhook}`.execute(statements(world.database));
   return { webhook, delivery, disabledWebhook };
 }

@@ -73,7 +73,7 @@ describe('the webhook screens', function () {
     const database = statements(world.database);
     await sql`update webhooks set consecutive_failures = 7 where id = ${failing}`.execute(database);
     await sql`update webhooks set disabled_at = now() - interval '2 hours', consecutive_failures = 10,
-      disabled_reason = '10 attempts in a row failed; the last one: Connection refused' where id = ${old}`.execute(
+      disabled_reason = '10 attempts in a row failed. Last failure: Connection refused' where id = ${old}`.execute(
       database,
     );
     const { json } = await world.send('POST', '/api/v1/listeners', {

@@ -44,7 +44,7 @@ describe('payloads that are encrypted', function () {
       await runs.ends(id);
       const text = await readable(runs, id);
       assert.match(text, /binary\/encrypted/);
-      for (const word of [/vault/, /blue key/, /architect/, /rehearsed/i, /ada@example\.com/]) {
+      for (const word of [/vault/, /blue key/, /architect/, /simulated/i, /ada@example\.com/]) {
         hides(text, word);
       }
     });
@@ -53,7 +53,7 @@ describe('payloads that are encrypted', function () {
       const id = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
       await runs.reaches(id, 'failed');
       await assert.rejects(runs.client.workflow.getHandle(id).result(), (error: Error) => {
-        assert.match((error.cause as Error).message, /rehearsed to be unrecoverable/);
+        assert.match((error.cause as Error).message, /scripted to be unrecoverable/);
         return true;
       });
       assert.doesNotMatch(await readable(runs, id), /unrecoverable/);

@@ -91,7 +91,7 @@ describe('admins of a disabled webhook', function () {
           webhook_id: webhookId,
           name: 'Orders',
           failures: 10,
-          reason: '10 attempts in a row failed; the last one: The answer has status 500',
+          reason: '10 attempts in a row failed. Last failure: The response has status 500',
           disabled_at: disabledAt.toISOString(),
         },
         created_at: disabledAt,
@@ -139,7 +139,10 @@ describe('admins of a disabled webhook', function () {
     assert.equal(await unmailed(disabling.webhookId), 0);
     const [mail] = server.mails;
     assert.equal(mail?.header('Subject'), 'Webhook Orders was disabled');
-    assert.match(mail?.text ?? '', /10 attempts in a row failed; the last one: The answer has status 500\./);
+    assert.match(
+      mail?.text ?? '',
+      /10 attempts in a row failed. Last failure: The response has status 500\./,
+    );
     assert.ok(mail?.text.includes(`${BASE_URL}/settings/integrations/webhooks/${disabling.webhookId}\n`));
     assert.match(mail?.text ?? '', /workspace "Acme"/);
     const ids = new Set(server.mails.map((one) => one.header('Message-ID')));
@@ -176,8 +179,8 @@ describe('admins of a disabled webhook', function () {
     assert.deepEqual(await new MockActivityEnvironment().run(mailNotices, input), { mailed: 2 });
     assert.deepEqual(mailed(), [OWNER, 'bob@example.com'].toSorted());
     const [mail] = server.mails;
-    assert.equal(mail?.header('Subject'), 'Task Ship it needs a human');
-    assert.match(mail?.text ?? '', /developer asked for one in the step deploy:\n\nWho may sign\?\n/);
+    assert.equal(mail?.header('Subject'), 'Task Ship it needs your decision');
+    assert.match(mail?.text ?? '', /developer escalated it in the step deploy:\n\nWho may sign\?\n/);
     assert.ok(mail?.text.includes(`${BASE_URL}/orchestration/${executionId}\n`));
     for (const who of [ann, bob]) await database.em.fork().nativeUpdate(Member, who, { role: 'admin' });
   });

@@ -164,9 +164,7 @@ describe('a delivery worker', function () {
       await world.webhook({ url: receiver.url });
       await world.publish([{}]);
       await receiver.receives(1);
-      await eventually('it was said', () =>
-        /the Schedule of the retention can not be set up/.test(world.logged()),
-      );
+      await eventually('it was said', () => /cannot set up the retention Schedule/.test(world.logged()));
     } finally {
       await world.close();
       await receiver.close();

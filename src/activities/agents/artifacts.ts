@@ -34,8 +34,7 @@ export function createArtifactActivities({ database, clock }: Dependencies) {
         sha256: createHash('sha256').update(content).digest('hex'),
         created_at: clock(),
       });
-      if (outcome === 'full')
-        return refused(`the run has ${MAX_ARTIFACTS} documents, which is all it may have`);
+      if (outcome === 'full') return refused(`the run has reached its limit of ${MAX_ARTIFACTS} documents`);
       if (outcome === 'missing') return refused('the task was erased');
       return { answer: answerOf(`kept ${name}, ${content.length} bytes`), artifact: note };
     },

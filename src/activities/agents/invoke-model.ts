@@ -105,13 +105,13 @@ async function ask(
 /** @throws ApplicationFailure, without what the database says: that would stand in the history and among errors */
 function noRecord(): never {
   throw ApplicationFailure.create({
-    message: 'the record of a model call could not be written',
+    message: 'recording a model call failed',
     type: MODEL_FAILURES.failed,
   });
 }
 
 function lateAfter(ms: number, model: string): ModelFailure {
-  return { kind: 'failed', message: `${model} did not answer within ${ms} ms`, retryInMs: null };
+  return { kind: 'failed', message: `${model} did not respond within ${ms} ms`, retryInMs: null };
 }
 
 function applicationFailure(failure: ModelFailure): ApplicationFailure {
@@ -147,7 +147,7 @@ async function tell(
 
 function noteOf({ providerOptions }: LanguageModelV4CallOptions): ModelCallNote {
   const note = providerOptions?.[CALL_NOTE];
-  if (!note) throw ApplicationFailure.nonRetryable('a model call without a place in the record');
+  if (!note) throw ApplicationFailure.nonRetryable('a model call has no record');
   return note as unknown as ModelCallNote;
 }
 

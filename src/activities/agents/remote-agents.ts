@@ -71,7 +71,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
       const stopBeating = keepBeating(() => task ?? undefined);
       return await attempt(deps, asked, 'a2a', async (brief, { ears, signal }) => {
         const { agent, prompt } = brief;
-        if (!agent.a2a) throw new Error('agents.yml gives it no address');
+        if (!agent.a2a) throw new Error('agents.yml has no address for it');
         const { work, turn, answer } = asked;
         const remote = await connectToRemote(agent.a2a, deps, signal);
         const message = {
@@ -97,7 +97,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
       const stopBeating = keepBeating();
       return await attempt(deps, asked, 'command', async (brief, { ears, signal }) => {
         const { command, limits, name } = brief.agent;
-        if (!command) throw new Error('agents.yml gives it no command');
+        if (!command) throw new Error('agents.yml has no command for it');
         const env = environmentOf(command.env, deps.environment);
         const hide = (line: string) => withoutSecrets(line, brief.secrets);
         const request = requestOf(asked, brief, Context.current().info.attempt > 1);
@@ -158,8 +158,8 @@ async function attempt(
 function whyBroken({ step }: AgentWork, error: unknown, timedOut: boolean): string {
   if (timedOut) return `took longer than ${step.time_limit_ms} ms`;
   if (Context.current().cancellationSignal.aborted)
-    return 'broken off, since the run or its worker was stopped';
-  return `${step.agent} could not be asked: ${reasonOf(error)}`.slice(0, MAX_REASON_LENGTH);
+    return 'interrupted because the run or its worker was stopped';
+  return `calling ${step.agent} failed: ${reasonOf(error)}`.slice(0, MAX_REASON_LENGTH);
 }
 
 /** Whether nobody waits for the work any more; a worker that is stopped leaves it to the next one. */
@@ -171,7 +171,7 @@ function isGivenUp(): boolean {
 async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { error: string }> {
   const { database, catalogue, environment } = deps;
   const agent = catalogue.agents.get(work.step.agent);
-  if (!agent) return { error: `agents.yml knows no ${work.step.agent}` };
+  if (!agent) return { error: `agents.yml has no agent ${work.step.agent}` };
   const task = await taskTexts(database, work.executionId);
   if (!task) throw ApplicationFailure.nonRetryable('the task was erased', MODEL_FAILURES.over);
   const earlier = boundedResults(await stepResults(database, work.executionId, work.earlier));

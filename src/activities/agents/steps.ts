@@ -55,7 +55,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
       const agent = catalogue.agents.get(work.step.agent);
       const task = await taskTexts(database, work.executionId);
       if (!task) return { error: 'the task was erased' };
-      if (!agent?.model) return { error: `agents.yml gives ${work.step.agent} no model` };
+      if (!agent?.model) return { error: `agents.yml has no model for ${work.step.agent}` };
       const earlier = await stepResults(database, work.executionId, work.earlier);
       const step = { name: work.step.name, planned: work.step.task ?? null };
       return {

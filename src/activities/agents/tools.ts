@@ -26,10 +26,9 @@ type Dependencies = {
 type Done = { answer: ToolAnswer; failure: string | null };
 type Asked = Parameters<ToolActivities['callTool']>[0];
 
-const UNKNOWN =
-  'The call was broken off, and it is not known whether it took effect. Find out before you make it again.';
+const UNKNOWN = 'The call was interrupted. It is unknown whether it took effect. Check before you repeat it.';
 
-const BROKEN_OFF = 'Broken off, since the run or its worker was stopped.';
+const BROKEN_OFF = 'Interrupted because the run or its worker was stopped.';
 
 /** The tools of MCP servers, as activities. */
 export function createToolActivities(deps: Dependencies): ToolActivities {
@@ -89,7 +88,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
     const { agent, name, input } = asked;
     try {
       const found = await toolNamed(name, allowListOf(agent), servers, signal);
-      if (found === null) return without(`There is no tool ${name.slice(0, 100)} for you.`);
+      if (found === null) return without(`You have no tool ${name.slice(0, 100)}.`);
       if (!isObject(input)) return without('The arguments must be an object.');
       const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
       if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return without(UNKNOWN);
@@ -98,7 +97,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       return { answer: answerOf(text, 'isError' in result && result.isError === true), failure: null };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ToolServerError) return without(`The tool gave no answer: ${error.message}`);
+      if (error instanceof ToolServerError) return without(`The tool did not respond: ${error.message}`);
       throw error;
     }
   }

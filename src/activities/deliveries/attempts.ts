@@ -81,7 +81,7 @@ export function createAttempts(deps: AttemptDependencies) {
       await control.startRetries({ deliveryId, generation: result.generation }, due - now.getTime());
       await noteRetriesStarted(database, [deliveryId]);
     } catch (error) {
-      onTrouble(error, 'a retry could not be started; it is found and started later', deliveryId);
+      onTrouble(error, 'starting a retry failed; the reconciler will start it', deliveryId);
     }
   }
 }
@@ -96,7 +96,7 @@ export function refusalOf(
 ): readonly ['held' | 'skipped' | 'cancelled', string] | null {
   if (!endpoint || endpoint.deleted_at) return DELETED;
   if (endpoint.disabled_at) return ['held', 'the webhook is disabled'];
-  if (!endpoint.active) return ['skipped', 'the webhook is switched off'];
+  if (!endpoint.active) return ['skipped', 'the webhook is inactive'];
   return null;
 }
 

@@ -56,13 +56,13 @@ export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_
     for (;;) {
       if (!signal?.aborted) await bell.within(Math.min(lookMs, until - performance.now()));
       const now = await look(id);
-      if (signal?.aborted || now === null) return failure('aborted', 'The attempt was given up');
+      if (signal?.aborted || now === null) return failure('aborted', 'The attempt was aborted');
       if (now !== 'unknown' && now.answer) return now.answer;
       const isTaken = now !== 'unknown' && now.isTaken;
       if (performance.now() >= until) {
         return failure(
           'timeout',
-          isTaken ? 'The listener did not answer in time' : 'No listener took it in time',
+          isTaken ? 'The listener did not answer in time' : 'No listener received it in time',
         );
       }
       if (now !== 'unknown' && !now.isHeard) return isTaken ? LEFT : NOBODY;
@@ -105,8 +105,8 @@ function failure(kind: FailureKind, message: string): Outcome {
   return { failure: kind, message };
 }
 
-const NOBODY = failure('connection_failed', 'Nobody is listening');
-const LEFT = failure('connection_closed', 'The listener left before it answered');
+const NOBODY = failure('connection_failed', 'No listener is connected');
+const LEFT = failure('connection_closed', 'The listener disconnected before it answered');
 
 function recordOf(came: Outcome, startedAt: Date, totalMs: number): AttemptRecord {
   const isAnswer = 'status' in came;

@@ -84,7 +84,13 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
     const [one] = asPost(delivery);
     if (!one)
-      return await putAside(database, [deliveryId], 'cancelled', 'the payload is past its retention', now());
+      return await putAside(
+        database,
+        [deliveryId],
+        'cancelled',
+        'the payload was deleted after its retention period',
+        now(),
+      );
     const wish = { trigger: 'automatic', waitMs: null, now, startsRetries: false, signal: signal() } as const;
     const outcome = await attempt(one, wish);
     const result = outcome.kind === 'recorded' ? outcome.result : null;

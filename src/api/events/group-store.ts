@@ -47,7 +47,7 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
       isDoubtful = true;
       if (!(error instanceof EngineUncertain)) throw error;
       if ((await control.settleDispatch(groupId)) === 'absent') {
-        throw new EngineUnavailable('Temporal did not take the group', { cause: error });
+        throw new EngineUnavailable('Temporal did not accept the group', { cause: error });
       }
     }
   }
@@ -56,7 +56,7 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
   async function asLongAsReady(starts: Promise<void>): Promise<void> {
     while (!(await isSettledWithin(starts, DOUBT_MS))) {
       await engineReady().catch((error: unknown) => {
-        throw new EngineUncertain('Temporal does not answer', { cause: error });
+        throw new EngineUncertain('Temporal does not respond', { cause: error });
       });
     }
     await starts;
@@ -159,7 +159,7 @@ function createStartNotes(write: (ids: readonly string[]) => Promise<unknown>, l
     while (waiting.length > 0) {
       const ids = waiting;
       waiting = [];
-      await write(ids).catch((error: unknown) => log.warn({ err: error }, 'started groups were not noted'));
+      await write(ids).catch((error: unknown) => log.warn({ err: error }, 'recording started groups failed'));
     }
     writing = null;
   }

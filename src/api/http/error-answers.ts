@@ -15,7 +15,7 @@ export function errorAnswers(log: Logger) {
     } catch (error) {
       const problem = asProblem(error);
       if (problem.status >= 500)
-        log.error({ request_id: requestId, err: problem.cause ?? problem }, 'a request failed');
+        log.error({ request_id: requestId, err: problem.cause ?? problem }, 'request failed');
       context.status = problem.status;
       context.set(problem.headers);
       context.set('Cache-Control', 'no-store');

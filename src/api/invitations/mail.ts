@@ -28,7 +28,7 @@ export async function mailInvitation(
       return 'sent' as const;
     })
     .catch((error: unknown) => {
-      log.warn({ err: error, invitation: id }, 'an invitation could not be mailed');
+      log.warn({ err: error, invitation: id }, 'mailing an invitation failed');
       return 'failed' as const;
     });
   return await Promise.race([sending, wait(WAIT_MS, 'pending' as const, { ref: false })]);

@@ -76,7 +76,7 @@ async function settled(deps: Dependencies, id: string): Promise<boolean> {
   try {
     return (await deps.control.settleStart(id)) === 'started';
   } catch (error) {
-    deps.log.warn({ err: error, execution_id: id }, 'an uncertain start could not be settled');
+    deps.log.warn({ err: error, execution_id: id }, 'resolving an uncertain start failed');
     return false;
   }
 }

@@ -71,6 +71,6 @@ async function drain(deps: Dependencies, webhookId: string): Promise<void> {
   try {
     await deps.deliveryControl.drainBacklog(webhookId);
   } catch (error) {
-    deps.log.warn({ err: error, webhook_id: webhookId }, 'a backlog waits until it can be drained');
+    deps.log.warn({ err: error, webhook_id: webhookId }, 'draining a backlog failed; will retry');
   }
 }

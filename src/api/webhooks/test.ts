@@ -44,7 +44,7 @@ export async function testWebhook(
   try {
     await deps.deliveryControl.attemptAndWait({ deliveryId: draft, trigger: 'test', token: randomUUIDv7() });
   } catch (error) {
-    await giveUpTest(deps.database, draft, 'the test could not be sent in time', deps.clock());
+    await giveUpTest(deps.database, draft, 'the test was not sent in time', deps.clock());
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
   const [attempt] = await attemptsOf(deps.database, draft);

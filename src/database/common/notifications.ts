@@ -69,7 +69,7 @@ export async function startNotifications(
       const known = names.get(channel);
       if (known && payload) tell(known, payload);
     });
-    fresh.on('error', (error) => log.warn({ err: error }, 'the listener to the database has trouble'));
+    fresh.on('error', (error) => log.warn({ err: error }, 'database listener error'));
     await fresh.connect();
     await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
     hearing = true;
@@ -90,10 +90,10 @@ export async function startNotifications(
         for (const [place, listeners] of subscribers) {
           for (const listener of listeners) listener(place.slice(place.indexOf(':') + 1), null);
         }
-        log.info('the listener to the database is back');
+        log.info('database listener reconnected');
         return;
       } catch (error) {
-        log.warn({ err: error }, 'the listener to the database can not connect');
+        log.warn({ err: error }, 'database listener cannot connect');
       }
     }
   }

@@ -24,7 +24,7 @@ async function checked(name: string, attempt: Promise<unknown>): Promise<Check> 
     const outcome = await Promise.race([attempt, promise]);
     const late = {
       status: 'failing',
-      reason: `${name} did not answer within ${ANSWER_WITHIN_MS} ms.`,
+      reason: `${name} did not respond within ${ANSWER_WITHIN_MS} ms.`,
     } as const;
     return outcome === 'late' ? late : { status: 'ok', reason: null };
   } catch {

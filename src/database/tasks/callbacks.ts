@@ -10,7 +10,7 @@ import type { TaskRunRow } from './task-runs.ts';
 
 export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
 
-const UNKNOWN_END = 'what became of this attempt could not be noted';
+const UNKNOWN_END = 'the result of this attempt could not be recorded';
 
 /** An attempt as it is known before it is sent. */
 export type BegunAttempt = Pick<

@@ -130,7 +130,7 @@ async function countAttempts(db: Builder, results: readonly AttemptResult[]): Pr
 }
 
 function reasonOf(last: AttemptResult | undefined): string {
-  return `${FAILURES_TO_DISABLE} attempts in a row failed; the last one: ${last?.message ?? 'no reason known'}`;
+  return `${FAILURES_TO_DISABLE} attempts in a row failed. Last failure: ${last?.message ?? 'unknown'}`;
 }
 
 /** What waits is held, and every admin and owner is told, once. */

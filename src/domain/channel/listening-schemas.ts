@@ -88,7 +88,7 @@ export const answerMessage = z.union([answered, failed]).meta({
     {
       request_id: EXAMPLE.request,
       failure: 'connection_failed',
-      message: 'Nothing listens at the address',
+      message: 'Connection refused',
     },
   ],
 });

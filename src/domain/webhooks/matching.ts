@@ -32,7 +32,7 @@ export function judge(subscriptions: readonly Subscription[], event: JudgedEvent
 
 function notOneOf({ field, values }: Filter & { values: FilterValue[] }, event: JudgedEvent): string | null {
   const present = presentValue(field, event);
-  if (present === undefined) return 'the event does not have it';
+  if (present === undefined) return 'the event does not have this field';
   const meant = meanings(present);
   if (values.some((value) => meant.includes(value))) return null;
   return `it is ${shown(present)}, not ${values.length === 1 ? shown(values[0]) : `one of ${shownList(values)}`}`;
@@ -43,7 +43,7 @@ function notChangedTo(
   event: JudgedEvent,
 ): string | null {
   const news = newValues(field, event);
-  if (news.length === 0) return 'it did not change';
+  if (news.length === 0) return 'the field did not change';
   const named = meanings(presentValue(field, event));
   for (const value of news) {
     const meant = meanings(value);

@@ -123,7 +123,7 @@ async function guarded(deps: Dependencies, to: unknown, work: () => Promise<Answ
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) throw error;
-    deps.log.warn({ problem, reason: (error as Error).message }, 'a sign-in at the OpenID provider failed');
+    deps.log.warn({ problem, reason: (error as Error).message }, 'OpenID sign-in failed');
     return toSignIn(deps, problem, returnPlace(to));
   }
 }
