@@ -26,7 +26,7 @@ describe('the orchestration screens', () => {
     await page.getByRole('button', { name: 'Submit a task' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
-    await dialog.getByText('Must have 1 character or more').waitFor();
+    await dialog.getByText('Must have at least 1 character').waitFor();
     await assertAccessible(page, 'the form of a task');
     await dialog.getByLabel('Title').fill('Add CSV export to orders');
     await dialog.getByLabel('Callback URL').fill('http://example.com');

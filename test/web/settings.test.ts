@@ -14,7 +14,7 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'New key' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Make the key' }).click();
-    await dialog.getByText('Must have 1 character or more.').waitFor();
+    await dialog.getByText('Must have at least 1 character.').waitFor();
     await assertAccessible(page, 'the form of a key');
     await picture(page, 'key-new');
     await dialog.getByLabel('Name').fill('CI');
@@ -149,7 +149,7 @@ describe('the settings screens', () => {
     await page.getByLabel('Name').fill('Another');
     await page.getByLabel('Key').fill('WEBSHOP');
     await page.getByRole('button', { name: 'Make the project' }).click();
-    await page.getByText('has a project with the key WEBSHOP already').waitFor();
+    await page.getByText('already has a project with the key WEBSHOP').waitFor();
   });
 
   it('show the agents, their teams, and what does their work', async () => {

@@ -207,7 +207,7 @@ describe('the webhook screens', function () {
     await page.getByLabel('URL').fill('http://10.0.0.1/hooks');
     await page.getByText('An address inside a network').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('May not be called:').waitFor();
+    await page.getByText('Is not allowed:').waitFor();
     await page.getByLabel('URL').fill('http://example.com/hooks');
     const secret = await page.getByRole('textbox', { name: 'New secret' }).inputValue();
     assert.match(secret, /^[0-9a-f]{64}$/);
