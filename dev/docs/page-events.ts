@@ -27,10 +27,10 @@ export async function eventKindsPage(): Promise<string> {
   ]);
   return `${[
     pageHead(
-      'Kinds of events',
+      'Event kinds',
       '`src/domain/webhooks/event-kinds.ts` and `src/domain/webhooks/event-samples.ts`',
     ),
-    'Sending them: [events](../events.md). Receiving them: [receiving](../receiving.md). JSON Schemas of the payloads:',
+    'To send events, see [events](../events.md). To receive them, see [receiving](../receiving.md). For JSON Schemas of the payloads, use',
     '`GET /api/v1/event-types`, or `npx baton event-types KIND`.',
     '',
     markdownTable(['kind', 'when', 'about'], rows),

@@ -11,8 +11,8 @@ const COMMENT = /^\/\*\* (.+) \*\/$/;
 export function limitsPage(): string {
   return `${[
     pageHead('Limits', '`src/domain/common/limits.ts`'),
-    'Those that a configuration may change: [configuration](../configuration.md). Those of one part of the service stand with',
-    'it, too: [HTTP API](../http-api.md#limits), [live channel](../channel.md#limits), [agents](../agents.md).',
+    'For configurable limits, see [configuration](../configuration.md). For the limits of one part of the service, see',
+    '[HTTP API](../http-api.md#limits), [live channel](../channel.md#limits) and [agents](../agents.md).',
     '',
     markdownTable(
       ['limit', 'value', 'in the code'],

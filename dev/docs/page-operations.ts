@@ -11,16 +11,21 @@ export function operationsPage(): string {
   const tags = [...new Set(routes.map((route) => route.tag))];
   const groups = tags.flatMap((tag) => {
     const rows = routes.filter((route) => route.tag === tag).map((route) => rowOf(route, document));
-    return [`## ${tag}`, '', markdownTable(['operation', 'does', 'who', 'answers', 'problems'], rows), ''];
+    return [
+      `## ${tag}`,
+      '',
+      markdownTable(['operation', 'description', 'who', 'responses', 'problems'], rows),
+      '',
+    ];
   });
   return `${[
     pageHead('Operations of the HTTP API', 'the routes in `src/api/`'),
     'For concepts, see [the HTTP API](../http-api.md). For request and response schemas, open `/docs`',
-    'and `/api/v1/openapi.json` of a running service. What the problems mean: [problems](problems.md).',
+    'or `/api/v1/openapi.json` of a running service. For error codes, see [problems](problems.md).',
     '',
-    'Who: a [scope](../http-api.md#authentication) that a key or token needs and a person has by their role; *any*',
-    'credential; a signed-in *person* of this role or a higher one; *anybody*. `+` marks operations of which an',
-    '[`Idempotency-Key`](../http-api.md#idempotency) makes repeats harmless.',
+    'Who: a required [scope](../http-api.md#authentication) of a key or token, which people have by their role; *any*',
+    'credential; a signed-in *person* with this role or a higher one; *anyone*. `+` marks operations that an',
+    '[`Idempotency-Key`](../http-api.md#idempotency) makes safe to repeat.',
     '',
     ...groups,
   ]
@@ -48,7 +53,7 @@ function rowOf(route: Route, document: Document): string[] {
 function whoMay(access: Access): string {
   switch (access.kind) {
     case 'public':
-      return 'anybody';
+      return 'anyone';
     case 'credential':
       return access.scope === null ? 'any' : `\`${access.scope}\``;
     case 'person':

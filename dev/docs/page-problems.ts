@@ -12,19 +12,19 @@ export function problemsPage(): string {
   const channel = Object.entries(CHANNEL_CODES).map(([code, sentence]) => [`\`${code}\``, sentence]);
   return `${[
     pageHead('Problems', '`src/domain/common/problem-codes.ts` and `src/domain/channel/channel.ts`'),
-    'A refused request is answered with `application/problem+json` (RFC 9457). Its `code` is one of these and is stable;',
-    '`/problems/<code>` of a running service is its page. When each comes up: [the HTTP API](../http-api.md#problems).',
+    'Errors are returned as `application/problem+json` (RFC 9457). The `code` is stable and one of these values.',
+    'A running service describes each code at `/problems/<code>`. For causes, see [the HTTP API](../http-api.md#problems).',
     '',
     markdownTable(['status', '`code`', 'title'], problems),
     '',
-    '## What is wrong with a member',
+    '## Field errors',
     '',
     `Codes of entries in \`errors\`: ${MEMBER_PROBLEMS.map((code) => `\`${code}\``).join(', ')}.`,
     '',
     '## Codes of the live channel',
     '',
-    'What to do about each: [the live channel](../channel.md#codes).',
+    'For what to do, see [the live channel](../channel.md#codes).',
     '',
-    markdownTable(['`code`', 'says'], channel),
+    markdownTable(['`code`', 'message'], channel),
   ].join('\n')}\n`;
 }

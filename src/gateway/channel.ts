@@ -71,7 +71,7 @@ export function createChannel(deps: ChannelDependencies): Channel {
     isFor: ({ url }) => isChannelUrl(url),
     handleRequest(request, response) {
       if (speaksSocketIo(request)) return socketIo.handleRequest(request, response);
-      const detail = 'This address speaks WebSocket and Socket.IO.';
+      const detail = 'This address accepts only WebSocket and Socket.IO.';
       response.writeHead(426, {
         Upgrade: 'websocket',
         Connection: 'Upgrade',

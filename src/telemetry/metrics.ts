@@ -31,104 +31,98 @@ function seconds(
 }
 
 export const METRICS = {
-  buildInfo: gauge('baton_build_info', 'Always 1; what runs here.', ['process', 'version', 'node']),
+  buildInfo: gauge('baton_build_info', 'Always 1, with version information.', ['process', 'version', 'node']),
   databaseConnections: gauge(
     'baton_database_connections',
-    'Connections of the pool, and who waits for one.',
+    'Connections of the pool and requests waiting for one.',
     ['state'],
   ),
 
-  httpRequests: counter('baton_http_requests_total', 'Answered requests.', ['method', 'route', 'status']),
+  httpRequests: counter('baton_http_requests_total', 'Completed requests.', ['method', 'route', 'status']),
   httpSeconds: seconds(
     'baton_http_request_duration_seconds',
-    'From the arrival of a request to the end of its answer; waiting and streaming answers included.',
+    'Time from the arrival of a request to the end of its response, including waiting and streaming responses.',
     REQUEST_SECONDS,
     ['method', 'route'],
   ),
   eventsReceived: counter(
     'baton_events_received_total',
-    'Events taken in, and those that were there already.',
+    'Accepted events, by whether they were duplicates.',
     ['duplicate'],
   ),
 
-  taskTransitions: counter('baton_task_transitions_total', 'Changes of state of runs, by the new state.', [
-    'state',
+  taskTransitions: counter('baton_task_transitions_total', 'State changes of runs, by new state.', ['state']),
+  steps: counter('baton_steps_total', 'Ended step attempts.', ['agent', 'outcome']),
+  stepSeconds: seconds('baton_step_duration_seconds', 'Duration of completed steps.', STEP_SECONDS, [
+    'agent',
   ]),
-  steps: counter('baton_steps_total', 'Attempts of steps that have ended.', ['agent', 'outcome']),
-  stepSeconds: seconds('baton_step_duration_seconds', 'Of completed steps.', STEP_SECONDS, ['agent']),
-  callbackAttempts: counter('baton_callback_attempts_total', 'Attempts to deliver results of runs.', [
-    'outcome',
-    'failure',
-  ]),
+  callbackAttempts: counter('baton_callback_attempts_total', 'Callback attempts.', ['outcome', 'failure']),
   callbackSeconds: seconds(
     'baton_callback_attempt_duration_seconds',
-    'Of attempts to deliver results of runs.',
+    'Duration of callback attempts.',
     ATTEMPT_SECONDS,
   ),
-  modelCalls: counter('baton_model_calls_total', 'Calls of models.', ['model', 'outcome']),
-  modelSeconds: seconds('baton_model_call_duration_seconds', 'Of calls of models.', MODEL_SECONDS, ['model']),
-  modelTokens: counter('baton_model_tokens_total', 'Tokens of answered calls.', ['model', 'direction']),
-  modelCost: counter('baton_model_cost_usd_total', 'Cost of answered calls, of models with a price.', [
+  modelCalls: counter('baton_model_calls_total', 'Model calls.', ['model', 'outcome']),
+  modelSeconds: seconds('baton_model_call_duration_seconds', 'Duration of model calls.', MODEL_SECONDS, [
     'model',
   ]),
-  toolCalls: counter('baton_tool_calls_total', 'Calls of tools by agents.', ['outcome']),
+  modelTokens: counter('baton_model_tokens_total', 'Tokens of answered model calls.', ['model', 'direction']),
+  modelCost: counter('baton_model_cost_usd_total', 'Cost of answered calls of models with a price.', [
+    'model',
+  ]),
+  toolCalls: counter('baton_tool_calls_total', 'Tool calls by agents.', ['outcome']),
 
   reconcilerTurns: counter(
     'baton_reconciler_turns_total',
-    'Turns of the reconciler, in the one process that has it.',
+    'Reconciler turns, in the process that runs the reconciler.',
     ['outcome'],
   ),
-  reconcilerActions: counter('baton_reconciler_actions_total', 'What the reconciler took up or put right.', [
-    'action',
-  ]),
+  reconcilerActions: counter('baton_reconciler_actions_total', 'Repairs by the reconciler.', ['action']),
 
-  deliveryAttempts: counter('baton_delivery_attempts_total', 'Attempts of webhook deliveries.', [
+  deliveryAttempts: counter('baton_delivery_attempts_total', 'Delivery attempts.', [
     'trigger',
     'outcome',
     'failure',
   ]),
   deliverySeconds: seconds(
     'baton_delivery_attempt_duration_seconds',
-    'Of attempts of webhook deliveries, from the look-up to the last byte.',
+    'Duration of delivery attempts, from the DNS lookup to the last byte.',
     ATTEMPT_SECONDS,
     ['outcome'],
   ),
   deliveryLag: seconds(
     'baton_delivery_lag_seconds',
-    'From the acceptance of an event to its first attempt.',
+    'Time from the acceptance of an event to its first attempt.',
     LAG_SECONDS,
   ),
-  webhooksDisabled: counter('baton_webhooks_disabled_total', 'Webhooks disabled after too many failures.'),
+  webhooksDisabled: counter('baton_webhooks_disabled_total', 'Webhooks disabled after repeated failures.'),
 
   tasks: gauge('baton_tasks', 'Runs that have not ended, by state.', ['state']),
-  callbacksWaiting: gauge('baton_callbacks_waiting', 'Ended runs whose result is still to be delivered.'),
-  webhooks: gauge('baton_webhooks', 'Webhooks by status; failing: active, and the last attempt failed.', [
+  callbacksWaiting: gauge('baton_callbacks_waiting', 'Ended runs whose callback is pending.'),
+  webhooks: gauge('baton_webhooks', 'Webhooks by status; failing: active, but the last attempt failed.', [
     'status',
   ]),
   deliveriesWaiting: gauge(
     'baton_deliveries_waiting',
-    'Deliveries that wait: for a first attempt, for a retry, for their webhook. At most 10,000 of each are counted for one webhook.',
+    'Deliveries waiting for a first attempt, a retry or their webhook. At most 10,000 of each are counted per webhook.',
     ['status'],
   ),
-  groupsWaiting: gauge(
-    'baton_event_groups_waiting',
-    'Groups of events with first attempts still to be made.',
-  ),
+  groupsWaiting: gauge('baton_event_groups_waiting', 'Event groups with pending first attempts.'),
   groupsOldest: gauge(
     'baton_event_groups_oldest_seconds',
-    'Age of the oldest of them; 0 where there is none.',
+    'Age of the oldest event group; 0 if there is none.',
   ),
-  storedAge: gauge('baton_stored_figures_age_seconds', 'How long ago the figures of the database were read.'),
+  storedAge: gauge('baton_stored_figures_age_seconds', 'Age of the statistics read from the database.'),
 
   channelConnections: gauge('baton_channel_connections', 'Connections to the live channel.'),
-  channelRooms: gauge('baton_channel_rooms', 'Rooms that somebody is in.', ['kind']),
-  channelSent: counter('baton_channel_events_sent_total', 'Events handed to clients, one for each client.'),
+  channelRooms: gauge('baton_channel_rooms', 'Rooms with at least one connection.', ['kind']),
+  channelSent: counter('baton_channel_events_sent_total', 'Events sent to clients, counted once per client.'),
   channelLag: gauge(
     'baton_channel_lag_seconds',
-    'From the write of an event to its hand-over, over the last 2,048 readings.',
+    'Time from writing an event to sending it, over the last 2,048 readings.',
     ['quantile'],
   ),
-  channelDropped: counter('baton_channel_dropped_total', 'Connections refused or ended by the service.', [
+  channelDropped: counter('baton_channel_dropped_total', 'Connections refused or closed by the service.', [
     'code',
   ]),
 

@@ -3,163 +3,163 @@
  * docs/receiving.md, docs/events.md, docs/channel.md, docs/agents.md.
  */
 
-/** A request body, in bytes. */
+/** Size of a request body, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
-/** `title` of a task, in characters. */
+/** Length of the `title` of a task, in characters. */
 export const MAX_TITLE_LENGTH = 200;
-/** `description` of a task, in characters. */
+/** Length of the `description` of a task, in characters. */
 export const MAX_DESCRIPTION_LENGTH = 100_000;
-/** `metadata` of a task, in bytes of its JSON text. */
+/** Size of the `metadata` of a task, in bytes of JSON. */
 export const MAX_METADATA_BYTES = 16_384;
-/** `callback_url`, in characters. */
+/** Length of a `callback_url`, in characters. */
 export const MAX_URL_LENGTH = 2_048;
-/** A reason given for a pause or a cancel, in characters. */
+/** Length of the reason for a pause or a cancel, in characters. */
 export const MAX_REASON_LENGTH = 1_000;
-/** One callback attempt from the name look-up to the last byte, in milliseconds. */
+/** Timeout of a callback attempt, from the DNS lookup to the last byte, in milliseconds. */
 export const CALLBACK_TIMEOUT_MS = 10_000;
-/** What is kept of the answer to a callback, in bytes. */
+/** Stored part of the response to a callback, in bytes. */
 export const CALLBACK_RESPONSE_BYTES = 16_384;
-/** The name of a step, in characters. */
+/** Length of a step name, in characters. */
 export const MAX_STEP_NAME_LENGTH = 63;
-/** What an agent asks a person, in characters. */
+/** Length of a question of an agent, in characters. */
 export const MAX_QUESTION_LENGTH = 4_000;
-/** Documents that the agents of a run may leave behind, the bytes of each, and the name of one in characters. */
+/** Documents per run, size of a document in bytes, and length of its name in characters. */
 export const MAX_ARTIFACTS = 20;
 export const MAX_ARTIFACT_BYTES = 1_048_576;
 export const MAX_ARTIFACT_NAME_LENGTH = 200;
-/** A request of Temporal's tools to open payloads, in bytes; one payload has 2 MiB at most there. */
+/** Size of a request of Temporal's tools to decrypt payloads, in bytes. Temporal limits a payload to 2 MiB. */
 export const MAX_CODEC_BODY_BYTES = 16 * 1_048_576;
-/** Steps of one run. */
+/** Steps per run. */
 export const MAX_STEPS = 50;
-/** A run without its paused time, unless `agents.yml` says otherwise, in milliseconds. */
+/** Duration of a run without its paused time, unless set in `agents.yml`, in milliseconds. */
 export const RUN_TIME_LIMIT_MS = 24 * 3_600_000;
-/** One attempt of a step, unless `agents.yml` says otherwise, in milliseconds. */
+/** Duration of a step attempt, unless set in `agents.yml`, in milliseconds. */
 export const STEP_TIME_LIMIT_MS = 30 * 60_000;
 /** `Prefer: wait=N`, in seconds. */
 export const MAX_WAIT_SECONDS = 60;
-/** Rows of a list answer: default and most. */
+/** Rows per page: default and maximum. */
 export const DEFAULT_PAGE = 50;
 export const MAX_PAGE = 200;
-/** How long the first answer to an Idempotency-Key is kept, in milliseconds. */
+/** Retention of the first response to an Idempotency-Key, in milliseconds. */
 export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
-/** How long a token of `POST /api/v1/tokens` is good for, in seconds. */
+/** Lifetime of a token from `POST /api/v1/tokens`, in seconds. */
 export const TOKEN_SECONDS = 15 * 60;
-/** Events of one request. */
+/** Events per request. */
 export const MAX_EVENTS_PER_REQUEST = 500;
-/** An event's id, in visible ASCII characters. */
+/** Length of an event id, in visible ASCII characters. */
 export const MAX_EVENT_ID_LENGTH = 255;
-/** A webhook's name, in characters. */
+/** Length of a webhook name, in characters. */
 export const MAX_WEBHOOK_NAME_LENGTH = 200;
-/** A webhook's secret, in characters. */
+/** Length of a webhook secret, in characters. */
 export const MAX_SECRET_LENGTH = 256;
-/** Filters of one subscribed event, and values of one filter. */
+/** Filters per subscribed event kind, and values per filter. */
 export const MAX_FILTERS = 20;
 export const MAX_FILTER_VALUES = 100;
-/** Webhooks of a workspace, unless configured otherwise. */
+/** Webhooks per workspace, unless configured otherwise. */
 export const MAX_WEBHOOKS = 100;
-/** One delivery attempt from the name look-up to the last byte, in milliseconds (docs/receiving.md). */
+/** Timeout of a delivery attempt, from the DNS lookup to the last byte, in milliseconds (docs/receiving.md). */
 export const DELIVERY_TIMEOUT_MS = 30_000;
-/** What is read and kept of the answer to a delivery, in bytes. */
+/** Stored part of the response to a delivery, in bytes. */
 export const DELIVERY_RESPONSE_BYTES = 65_536;
 /** Failed attempts in a row that disable a webhook (docs/webhooks.md). */
 export const FAILURES_TO_DISABLE = 10;
-/** Attempts at once for one webhook, in one delivery worker. */
+/** Concurrent attempts per webhook in one delivery worker. */
 export const ATTEMPTS_AT_ONCE = 10;
-/** The longest overlap of two secrets, in hours. */
+/** Longest overlap of two secrets, in hours. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
-/** The id of what an event is about, in characters. */
+/** Length of the id of the object of an event, in characters. */
 export const MAX_OBJECT_ID_LENGTH = 255;
-/** Levels of objects and lists in an event's `data`. */
+/** Nesting levels in the `data` of an event. */
 export const MAX_DATA_DEPTH = 64;
-/** Connections to the channel at once, of one token and in one process, unless configured otherwise. */
+/** Concurrent channel connections per token and per process, unless configured otherwise. */
 export const MAX_CONNECTIONS_PER_TOKEN = 1_000;
 export const MAX_CONNECTIONS = 10_000;
-/** Rooms that one connection to the channel may be in. */
+/** Rooms per channel connection. */
 export const MAX_ROOMS = 100;
-/** One message to the channel, in bytes; the answer of a listener is the longest. */
+/** Size of a client message on the channel, in bytes. The `answer` of a listener is the largest. */
 export const MAX_CHANNEL_MESSAGE_BYTES = 131_072;
-/** Messages of one connection to the channel. */
+/** Messages per channel connection. */
 export const CHANNEL_MESSAGES = { perSecond: 50, burst: 200 } as const;
-/** What waits for one slow client of the channel, in bytes: more is not read for it until it has taken that. */
+/** Buffer of a slow channel client, in bytes. No more events are read for the client until it has received these. */
 export const CHANNEL_PENDING_BYTES = 262_144;
-/** A client that has not taken what waits for it by then is dropped, in milliseconds. */
+/** Time after which a client that does not read its buffer is disconnected, in milliseconds. */
 export const CHANNEL_STALL_MS = 30_000;
-/** How long a webhook counts as listened to after a sign of its listener, and how often there is one, in milliseconds. */
+/** Time that a webhook counts as listened to after a heartbeat of its listener, and interval of heartbeats, in milliseconds. */
 export const LISTENING_MS = 30_000;
 export const LISTENING_SIGN_MS = 10_000;
-/** How long requests wait for a listener whose connection was lost, in milliseconds. */
+/** Time that requests wait for a disconnected listener, in milliseconds. */
 export const LISTENER_BACK_MS = 5_000;
-/** A webhook that nobody listens to any more is deleted after this time, in milliseconds. */
+/** Time after which a webhook without a listener is deleted, in milliseconds. */
 export const LISTENER_GONE_MS = 60_000;
-/** Webhooks that one connection to the channel may listen to. */
+/** Webhooks that a channel connection can listen to. */
 export const MAX_LISTENED = 10;
-/** What a listener hands back of an answer: headers, characters of a value, of the sentence about a failure. */
+/** Headers in the answer of a listener, characters of a header value, and characters of a failure message. */
 export const MAX_RELAYED_HEADERS = 200;
 export const MAX_RELAYED_HEADER_LENGTH = 8_192;
 export const MAX_RELAYED_MESSAGE_LENGTH = 300;
-/** The id that a plain client gives a message of its own, in characters. */
+/** Length of the `id` of a plain client message, in characters. */
 export const MAX_MESSAGE_ID_LENGTH = 64;
-/** The name of a room, in characters; a token, in characters. */
+/** Length of a room name and of a token, in characters. */
 export const MAX_ROOM_LENGTH = 200;
 export const MAX_TOKEN_LENGTH = 8_192;
-/** Sign-ins of one address in a minute, unless configured otherwise (docs/http-api.md). */
+/** Sign-ins per IP address and minute, unless configured otherwise (docs/http-api.md). */
 export const SIGN_INS_A_MINUTE = 10;
-/** Wrong passwords of one account at once, and after how many seconds another one is allowed. */
+/** Wrong passwords per account before the limit applies, and seconds until another one is allowed. */
 export const WRONG_PASSWORDS = 10;
 export const WRONG_PASSWORD_SECONDS = 60;
-/** A new password, in characters. */
+/** Length of a new password, in characters: minimum and maximum. */
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 1_000;
-/** An e-mail address and a person's name, in characters. */
+/** Length of an e-mail address and of a person's name, in characters. */
 export const MAX_EMAIL_LENGTH = 320;
 export const MAX_PERSON_NAME_LENGTH = 200;
-/** How long an invitation may be accepted, in milliseconds. */
+/** Lifetime of an invitation, in milliseconds. */
 export const INVITATION_MS = 7 * 24 * 3_600_000;
-/** Invitations of a workspace that nobody has accepted yet. */
+/** Open invitations per workspace. */
 export const MAX_OPEN_INVITATIONS = 200;
-/** How long somebody may take at the OpenID provider, in milliseconds. */
+/** Time limit of a sign-in at the OpenID provider, in milliseconds. */
 export const OPENID_SIGN_IN_MS = 10 * 60_000;
-/** The page that a sign-in at the OpenID provider comes back to, in characters of its address. */
+/** Length of the return address of an OpenID sign-in, in characters. */
 export const MAX_RETURN_TO_LENGTH = 1_000;
-/** Deliveries that a webhook's room begins with, and that are read again after a change of much. */
+/** Deliveries in the snapshot of a webhook room, and deliveries that are read again after many changes. */
 export const ROOM_DELIVERIES = 25;
 export const ROOM_DELIVERIES_AGAIN = 100;
-/** Deliveries of which one slow client still has to be told; beyond, it is told that much has changed. */
+/** Pending delivery events of a slow client. Beyond it, the client gets one `webhook.changed` event. */
 export const MAX_OWED_DELIVERIES = 2_000;
-/** Model calls of one attempt of a step: unless the catalogue says otherwise, and at most. */
+/** Model calls per step attempt: default and maximum in the catalogue. */
 export const AGENT_MODEL_CALLS = 50;
 export const MAX_MODEL_CALLS = 10_000;
-/** One model call, unless the catalogue says otherwise, in milliseconds. */
+/** Timeout of a model call, unless set in the catalogue, in milliseconds. */
 export const MODEL_CALL_TIME_LIMIT_MS = 5 * 60_000;
-/** What an agent is shown of its own conversation, in bytes of JSON: of more, the oldest is left out. */
+/** Size of an agent's conversation, in bytes of JSON. Older parts are omitted. */
 export const MAX_CONVERSATION_BYTES = 524_288;
-/** What the record keeps of the input, and of the output, of one call, in bytes of JSON. */
+/** Recorded part of the input and of the output of a call, in bytes of JSON. */
 export const CALL_RECORD_BYTES = 16_384;
-/** What an agent says, as a feed event, in bytes. */
+/** Size of an agent message in a feed event, in bytes. */
 export const AGENT_MESSAGE_BYTES = 4_096;
-/** What a step leaves to the ones after it, in bytes; of all earlier steps together, as a later one is told. */
+/** Result of a step for later steps, and results of all earlier steps together, in bytes. */
 export const STEP_RESULT_BYTES = 16_384;
 export const EARLIER_RESULTS_BYTES = 65_536;
 /** The result of a step in the output of its run, in bytes. */
 export const OUTPUT_RESULT_BYTES = 4_096;
 /** A step's summary, in characters. */
 export const SUMMARY_LENGTH = 280;
-/** One call of a tool, unless the catalogue says otherwise, and at most, in milliseconds. */
+/** Timeout of a tool call: default and maximum in the catalogue, in milliseconds. */
 export const TOOL_TIME_LIMIT_MS = 60_000;
 export const MAX_TOOL_TIME_LIMIT_MS = 30 * 60_000;
-/** What an agent elsewhere says in one attempt of a step, as feed events. */
+/** Messages of a remote agent per step attempt, as feed events. */
 export const MAX_AGENT_MESSAGES = 500;
-/** Tools that one agent may have. */
+/** Tools per agent. */
 export const MAX_TOOLS = 64;
-/** A tool's answer as the model gets it, in bytes. */
+/** Size of a tool's answer to the model, in bytes. */
 export const TOOL_ANSWER_BYTES = 16_384;
-/** What a model is told of one tool: its description, and the schema of its arguments, in bytes; of all together. */
+/** Tool definitions for a model, in bytes: description of a tool, schema of its arguments, and all tools together. */
 export const TOOL_DESCRIPTION_BYTES = 2_048;
 export const TOOL_SCHEMA_BYTES = 16_384;
 export const ALL_TOOLS_BYTES = 131_072;
-/** `step.progress` events of one attempt of a step; reports that come faster are merged, the latest counts. */
+/** `step.progress` events per step attempt. Faster reports are merged; the latest report wins. */
 export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;
-/** Tools that an agent may call at once; what its model asks for beyond is answered with an error. */
+/** Concurrent tool calls of an agent. Further calls in the same turn return an error. */
 export const MAX_CALLS_A_TURN = 32;
-/** Planning by a model, all its calls together, in milliseconds. */
+/** Time limit of planning by a model, for all calls together, in milliseconds. */
 export const PLANNING_TIME_LIMIT_MS = 10 * 60_000;
