@@ -117,6 +117,6 @@ describe('a plan that is taken up', () => {
       task,
       stored(step('design', 'zoe'), step('build', 'tom')),
     );
-    assert.deepEqual(gone, { error: 'agents.yml has no agent tom any more, who does build' });
+    assert.deepEqual(gone, { error: 'agents.yml no longer has the agent tom of step build' });
   });
 });
