@@ -55,7 +55,7 @@ export function banner(credentials: Credentials, environment: NodeJS.ProcessEnv)
     ...table,
     ...firstTask(credentials),
     '',
-    `  Callbacks and webhooks may reach ${environment['OUTBOUND_ALLOW']} (OUTBOUND_ALLOW)in addition to public addresses.`,
+    `  Callbacks and webhooks may reach ${environment['OUTBOUND_ALLOW']} (OUTBOUND_ALLOW) in addition to public addresses.`,
     '  These credentials are in .local/credentials.json, logs in .local/logs/. Ctrl-C stops everything.',
     '',
   ].join('\n');
