@@ -1,28 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { createRemoteAgentActivities } from '../activities/agents/remote-agents.ts';
 import { createStepActivities } from '../activities/agents/steps.ts';
 import { createToolActivities } from '../activities/agents/tools.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
 import { createToolServers } from '../agents/tool-servers.ts';
-import type { Configuration } from './configuration.ts';
 import type { Foundation } from './foundation.ts';
-import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createGuardedFetch, type GuardedFetch } from '../outbound/guarded-fetch.ts';
+import { outboundOptions, type OutboundSettings } from './outgoing.ts';
 
-/** How outgoing requests of agents are judged and made. */
-export type OutboundSettings = Pick<Configuration, 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'>;
-
-/** `fetch` as the configuration allows it. @throws where the certificates or the proxy can't be read */
-export function guardedFetchOf({
-  outboundAllow,
-  outboundCaFile,
-  outboundProxy,
-}: OutboundSettings): GuardedFetch {
-  return createGuardedFetch({
-    guard: createAddressGuard(outboundAllow),
-    ...(outboundCaFile === null ? {} : { ca: readFileSync(outboundCaFile, 'utf8') }),
-    ...(outboundProxy === null ? {} : { proxy: outboundProxy }),
-  });
+/** Returns the `fetch` of agents, as the configuration allows it. @throws if the certificates or the proxy cannot be read */
+export function guardedFetchOf(settings: OutboundSettings): GuardedFetch {
+  return createGuardedFetch(outboundOptions(settings));
 }
 
 /**

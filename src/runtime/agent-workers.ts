@@ -1,4 +1,3 @@
-import { Runtime } from '@temporalio/worker';
 import { createArtifactActivities } from '../activities/agents/artifacts.ts';
 import { createModelActivities } from '../activities/agents/invoke-model.ts';
 import { createPlanningActivities } from '../activities/agents/planning.ts';
@@ -8,9 +7,7 @@ import { asksModels, hasRemoteAgents, type Catalogue } from '../agents/catalogue
 import { createModels } from '../agents/models.ts';
 import { createAgentTools, createRemoteAgents } from './agent-tools.ts';
 import { measureAgents } from '../telemetry/measures.ts';
-import { agentsBundle } from './bundle.ts';
 import type { Foundation } from './foundation.ts';
-import type { Engine } from './temporal.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
 /** How many calls, rehearsed steps among them, one worker has under way at once. */
@@ -23,16 +20,15 @@ const AGENT_SLOTS = 100;
 export async function startAgentWorker(
   workers: Workers,
   foundation: Foundation,
-  engine: Engine,
   catalogue: Catalogue,
 ): Promise<RunningWorker> {
   const { database } = foundation;
-  const models = asksModels(catalogue) ? await openModels(foundation, engine, catalogue) : null;
+  const models = asksModels(catalogue) ? openModels(foundation, catalogue) : null;
   const remote = hasRemoteAgents(catalogue) ? createRemoteAgents(foundation, catalogue) : null;
   return await workers.start(
     'agents',
     {
-      ...(models ? { workflowBundle: models.bundle } : {}),
+      ...(models ? { workflowBundle: await workers.agentsBundle() } : {}),
       activities: {
         ...createRehearsalActivities({ database }),
         ...models?.activities,
@@ -49,7 +45,7 @@ export async function startAgentWorker(
   );
 }
 
-async function openModels(foundation: Foundation, { dataConverter = {} }: Engine, catalogue: Catalogue) {
+function openModels(foundation: Foundation, catalogue: Catalogue) {
   const { database, configuration, telemetry } = foundation;
   const measures = telemetry.registry && measureAgents(telemetry.registry);
   const models = createModels(configuration.models);
@@ -57,7 +53,6 @@ async function openModels(foundation: Foundation, { dataConverter = {} }: Engine
   const clock = () => new Date();
   const { historyEvents } = configuration.models;
   return {
-    bundle: await agentsBundle(Runtime.instance().logger, dataConverter, telemetry.tracing !== null),
     activities: {
       ...createModelActivities({
         database,

@@ -1,24 +1,34 @@
 import { readFileSync } from 'node:fs';
-import type { Configuration } from './configuration.ts';
 import { createMailer, type Mailer } from '../mail/mailer.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createSender, type Sender } from '../outbound/attempt.ts';
+import type { Configuration } from './configuration.ts';
 
-/** The way out of a worker, as the configuration allows it. @throws where the certificates or the proxy can't be read */
-export function senderOf({ outboundAllow, outboundCaFile, outboundProxy }: Configuration): Sender {
-  return createSender({
-    guard: createAddressGuard(outboundAllow),
-    ...(outboundCaFile === null ? {} : { ca: readFileSync(outboundCaFile, 'utf8') }),
-    ...(outboundProxy === null ? {} : { proxy: outboundProxy }),
-  });
+/** How outgoing requests are checked and made. */
+export type OutboundSettings = Pick<Configuration, 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'>;
+
+/** Returns what sends callbacks and deliveries. @throws if the certificates or the proxy cannot be read */
+export function senderOf(settings: OutboundSettings): Sender {
+  return createSender(outboundOptions(settings));
 }
 
-/** The mailer that the configuration asks for; null where it names no mail server. */
+/** Returns the configured mailer; null without a mail server. @throws if the certificates cannot be read */
 export function mailerOf({
   mail,
   outboundCaFile,
 }: Pick<Configuration, 'mail' | 'outboundCaFile'>): Mailer | null {
-  if (mail === null) return null;
-  const trusted = outboundCaFile === null ? {} : { ca: readFileSync(outboundCaFile, 'utf8') };
-  return createMailer({ ...mail, ...trusted });
+  return mail === null ? null : createMailer({ ...mail, ...trustedBy(outboundCaFile) });
+}
+
+/** Returns the guard, certificates and proxy of outgoing requests. @throws if the certificates cannot be read */
+export function outboundOptions({ outboundAllow, outboundCaFile, outboundProxy }: OutboundSettings) {
+  return {
+    guard: createAddressGuard(outboundAllow),
+    ...trustedBy(outboundCaFile),
+    ...(outboundProxy === null ? {} : { proxy: outboundProxy }),
+  };
+}
+
+function trustedBy(caFile: string | null): { ca?: string } {
+  return caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') };
 }

@@ -1,6 +1,6 @@
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { taskQueues } from '../temporal/task-messages.ts';
-import { workflowBundle } from './bundle.ts';
+import { agentsBundle, workflowBundle } from './bundle.ts';
 import type { Foundation } from './foundation.ts';
 import type { Engine } from './temporal.ts';
 import { tracedWorker } from './tracing.ts';
@@ -26,6 +26,8 @@ export type Workers = {
   ): Promise<RunningWorker>;
   /** The bundle of the workflows of runs and deliveries. */
   bundle(): ReturnType<typeof workflowBundle>;
+  /** The bundle of the workflows of agents, which bring the AI SDK. */
+  agentsBundle(): ReturnType<typeof agentsBundle>;
 };
 
 /** What a worker that shuts down waits for. */
@@ -63,6 +65,7 @@ export function openWorkers(
       return worker;
     },
     bundle: () => workflowBundle(Runtime.instance().logger, dataConverter, tracing !== null),
+    agentsBundle: () => agentsBundle(Runtime.instance().logger, dataConverter, tracing !== null),
   };
 }
 

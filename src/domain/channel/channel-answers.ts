@@ -3,6 +3,7 @@ import { CHANNEL_CODES, type ChannelCode } from './channel.ts';
 import { listedDelivery } from '../webhooks/delivery-view.ts';
 import { ROOM_DELIVERIES } from '../common/limits.ts';
 import { workflowSnapshot } from '../tasks/run-schemas.ts';
+import { initialView } from '../tasks/task-run.ts';
 import { timestamp, uuidOut } from '../common/schema-parts.ts';
 import { webhookView } from '../webhooks/webhook-view.ts';
 
@@ -39,20 +40,9 @@ export const joinedAnswer = z
         room: `workflow:${RUN}`,
         snapshot: {
           execution_id: RUN,
+          ...initialView(),
           state: 'planning',
-          paused_from: null,
-          progress: { percent: 0, steps_completed: 0, steps_total: 0, current_step: null },
-          steps: [],
           started_at: AT,
-          paused_at: null,
-          paused_by: null,
-          paused_ms: 0,
-          completed_at: null,
-          duration_ms: null,
-          output: null,
-          errors: [],
-          escalation: null,
-          question: null,
           last_seq: 1,
         },
         last_seq: 1,
