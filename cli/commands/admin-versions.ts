@@ -6,6 +6,8 @@ import { ioOf } from '../io.ts';
 import { table } from '../output.ts';
 
 const WAIT_SECONDS = 60;
+const NOT_FOLLOWED =
+  "The choice is made, but some of Temporal's task queues do not follow it yet: new work may go to the version before for a while";
 
 /** `baton admin versions` and `baton admin use-version`: which version of the workers gets new work. */
 export function addVersionCommands(admin: Command): void {
@@ -23,18 +25,23 @@ export function addVersionCommands(admin: Command): void {
     .argument('<build>', 'BATON_BUILD_ID of the workers')
     .description('Route all new work, or a part of it, to a worker version')
     .option('--percent <number>', 'only this share of new work, 0 to 99')
-    .option('--wait <seconds>', 'how long to wait for its workers', String(WAIT_SECONDS))
+    .option(
+      '--wait <seconds>',
+      'how long to wait for its workers, and for Temporal to route to them',
+      String(WAIT_SECONDS),
+    )
     .action(async (build: string, options: { percent?: string; wait: string }, command: Command) => {
       const percent = options.percent === undefined ? 100 : numberOf('--percent', options.percent, 99);
       const waitMs = numberOf('--wait', options.wait, 3_600) * 1_000;
-      await withVersions(command, (control) => control.use(build, percent, waitMs));
+      const followed = await withVersions(command, (control) => control.use(build, percent, waitMs));
       const output = outputOf(command);
-      output.document({ build, percent });
+      output.document({ build, percent, followed });
       output.line(
         percent === 100
           ? `Version ${build} gets all new work`
           : `Version ${build} gets ${percent} % of the new work`,
       );
+      if (!followed) output.note(NOT_FOLLOWED);
     });
 }
 

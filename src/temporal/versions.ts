@@ -16,7 +16,6 @@ export type VersionView = {
 /** What operators do with the versions of the workers. */
 export type VersionControl = ReturnType<typeof createVersionControl>;
 
-/** Temporal tells all its task queues of a choice before it answers. */
 const CALL_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 500;
 /** The version or one of its queues is not known yet, or Temporal was too slow to say that it is done. */
@@ -34,12 +33,19 @@ export function createVersionControl(client: Client, deployment: string) {
     return (await within(() => client.workflow.count(query))).count;
   }
 
+  const describe = () =>
+    within(() => service.describeWorkerDeployment({ namespace, deploymentName: deployment }));
+
+  /** Whether some task queues do not know the last choice yet; a Temporal before 1.30 tells them before it answers. */
+  async function isSpreading(): Promise<boolean> {
+    const { workerDeploymentInfo } = await describe();
+    return Number(workerDeploymentInfo?.routingConfigUpdateState) === SPREADING;
+  }
+
   return {
     /** All versions, newest first; none where no worker with one has ever come. */
     async list(): Promise<VersionView[]> {
-      const found = await within(() =>
-        service.describeWorkerDeployment({ namespace, deploymentName: deployment }),
-      ).catch((error: unknown) => {
+      const found = await describe().catch((error: unknown) => {
         if (grpcCodeOf(error) === GRPC.notFound) return null;
         throw error;
       });
@@ -57,11 +63,13 @@ export function createVersionControl(client: Client, deployment: string) {
     },
 
     /**
-     * Gives a version all new work, or `percent` of it, and what always moves to the newest version. One whose workers
-     * are not all there yet is waited for.
-     * @throws what Temporal says against it when `withinMs` are over
+     * Gives a version all new work, or `percent` of it, and what always moves to the newest version. Waits up to
+     * `withinMs` for workers of the version that are still missing, and then until Temporal's task queues follow the
+     * choice: it accepts one before they do, and a run submitted in between still goes to the version before.
+     * Returns false if the choice is made but not all task queues follow it yet.
+     * @throws what Temporal says against the choice when `withinMs` are over
      */
-    async use(build: string, percent: number, withinMs: number): Promise<void> {
+    async use(build: string, percent: number, withinMs: number): Promise<boolean> {
       const identity = 'baton admin';
       const until = Date.now() + withinMs;
       const request = { namespace, deploymentName: deployment, buildId: build, identity };
@@ -72,7 +80,7 @@ export function createVersionControl(client: Client, deployment: string) {
               service.setWorkerDeploymentRampingVersion({ ...request, percentage: percent }),
             );
           } else await within(() => service.setWorkerDeploymentCurrentVersion(request));
-          return;
+          break;
         } catch (error) {
           const code = grpcCodeOf(error);
           // To choose a version again that is chosen changes nothing.
@@ -81,9 +89,17 @@ export function createVersionControl(client: Client, deployment: string) {
           await wait(LOOK_EVERY_MS);
         }
       }
+      while (await isSpreading()) {
+        if (Date.now() > until) return false;
+        await wait(LOOK_EVERY_MS);
+      }
+      return true;
     },
   };
 }
+
+/** `ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS` of Temporal's interface. */
+const SPREADING = 1;
 
 const STATUSES = ['unknown', 'inactive', 'current', 'ramping', 'draining', 'drained', 'created'] as const;
 
