@@ -1,74 +1,88 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { channelUrlOf } from '../clients/typescript/src/channel.ts';
+import { lifetimeOf } from '../clients/typescript/src/credentials.ts';
+import { followFeed } from '../clients/typescript/src/follow.ts';
+import type { WayName } from '../clients/typescript/src/follow-ways.ts';
+import { createHttp, pathOf, type Http } from '../clients/typescript/src/http.ts';
+import { BatonProblem, BatonUnreachable } from '../clients/typescript/src/problem.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
-import { ChannelError } from './channel-error.ts';
-import { CliError, EXIT } from './exit-codes.ts';
-import { type Followed, isOver, WAYS, type Way } from './follow-ways.ts';
+import { ChannelSocket } from './channel-socket.ts';
+import { refusal, unreachable, type Api } from './http.ts';
 
-/** In milliseconds. */
-type Pauses = {
-  /** Between two polls, and before a server that is out of reach is tried again. */
-  again: number;
-  /** Before a way is tried again that failed while the service is there. */
-  soon: number;
-};
-const PAUSES: Pauses = { again: 1_000, soon: 250 };
+/** The run to follow. */
+export type Followed = { api: Api; id: string; projectId: string };
 
 export type FollowOptions = {
   /** Only events behind this `seq`. */
   after: number;
-  /** How long a server that is out of reach is waited for, in milliseconds. */
+  /** How long an unreachable server is retried, in milliseconds. */
   patienceMs: number;
-  /** Told whenever the connection is lost. */
+  /** Called when the server does not respond, before each retry. */
   onLost: (reason: string) => void;
-  /** Told when a way is given up for good, and by which one it goes on. */
+  /** Called when events come by another way than before. */
   onOtherWay?: (reason: string, way: string) => void;
-  pauses?: Pauses;
+};
+
+const RESPONSE_LIMIT_MS = 30_000;
+const WAYS: Record<WayName, string> = {
+  channel: 'the live channel',
+  stream: 'server-sent events',
+  polling: 'polling',
 };
 
 /**
- * A run's events to the last one, in order, without gap or repeat: by the live channel, by server-sent events where it
- * is not to be had, and by polling where streams do not get through; again from the last `seq` when a connection
- * breaks. Rejects with the CliError of a refusal, or with that of the server's absence once patience is over.
+ * Yields a run's events to the last one, with the client package: by the live channel, else by server-sent events, else
+ * by polling.
+ * @throws CliError for a refusal, or when the server has been unreachable for `patienceMs`
  */
-export async function* followFeed(run: Followed, options: FollowOptions): AsyncGenerator<FeedEvent> {
-  const { patienceMs, onLost, onOtherWay, pauses = PAUSES } = options;
-  const [first, ...others] = WAYS;
-  let way: Way = first;
-  let seq = options.after;
-  let barren = 0;
-  let lastHeard = Date.now();
-  for (;;) {
-    const before = seq;
-    let trouble = 'No response';
-    try {
-      for await (const event of way.read(run, seq)) {
-        if (event.seq <= seq) continue;
-        seq = event.seq;
-        yield event;
-      }
-      lastHeard = Date.now();
-      if (await isOver(run, seq)) return;
-      if (others.length === 0) await sleep(pauses.again);
-    } catch (error) {
-      const isThere = error instanceof ChannelError;
-      if (!isThere && !isAbsence(error)) throw error;
-      if (isThere || seq > before) lastHeard = Date.now();
-      if (!isThere && Date.now() - lastHeard >= patienceMs) throw error;
-      trouble = error.message;
-      if (!isThere) onLost(trouble);
-      await sleep(isThere ? pauses.soon : pauses.again);
-      if (!isThere) continue;
-    }
-    barren = seq > before ? 0 : barren + 1;
-    const next = barren >= way.tries ? others.shift() : undefined;
-    if (next === undefined) continue;
-    way = next;
-    barren = 0;
-    onOtherWay?.(trouble, way.name);
+export async function* followRun(
+  { api, id, projectId }: Followed,
+  { after, patienceMs, onLost, onOtherWay }: FollowOptions,
+): AsyncGenerator<FeedEvent> {
+  const channel = { WebSocket: ChannelSocket, url: channelUrlOf(api.baseUrl) };
+  let last: WayName = 'channel';
+  const onWay = (way: WayName, reason: string | null) => {
+    if (way !== last) onOtherWay?.(reason ?? '', WAYS[way]);
+    last = way;
+  };
+  const onUnreachable = (error: Error) => onLost(cliErrorOf(error, api).message);
+  try {
+    const options = { after, patienceMs, onWay, onUnreachable };
+    yield* followFeed(httpOf(api, projectId), channel, id, options) as AsyncGenerator<FeedEvent>;
+  } catch (error) {
+    throw cliErrorOf(error, api);
   }
 }
 
-/** The service itself is out of reach. */
-function isAbsence(error: unknown): error is CliError {
-  return error instanceof CliError && error.exitCode === EXIT.unavailable;
+/** People have no project of their own: their tokens name one. */
+function httpOf(api: Api, projectId: string): Http {
+  const http: Http = createHttp({
+    baseUrl: api.baseUrl,
+    credentials: {
+      headers: () => Promise.resolve(api.headers),
+      async freshToken() {
+        const call = {
+          method: 'POST',
+          path: pathOf('tokens'),
+          body: { project_id: projectId },
+          retries: 0,
+        } as const;
+        const { token } = await http.json<{ token: string }>(call);
+        return { token, lifetimeMs: lifetimeOf(token, Date.now()) };
+      },
+      refused: () => false,
+    },
+    fetch,
+    timeoutMs: RESPONSE_LIMIT_MS,
+    retries: 0,
+    random: Math.random,
+  });
+  return http;
+}
+
+function cliErrorOf(error: unknown, { baseUrl }: Api): Error {
+  if (error instanceof BatonUnreachable) return unreachable(baseUrl, error.cause);
+  if (!(error instanceof BatonProblem)) return error as Error;
+  const { status, detail, code, requestId, errors, retryAfterMs } = error;
+  const body = { detail, code, request_id: requestId ?? undefined, errors };
+  return refusal(status, body, retryAfterMs === null ? null : String(Math.ceil(retryAfterMs / 1_000)));
 }

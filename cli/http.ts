@@ -20,6 +20,8 @@ export type RequestOptions = {
 /** The service over HTTP. Every call rejects with a CliError: exit code 5 where it refuses, 6 where it is not there. */
 export type Api = {
   baseUrl: string;
+  /** The headers by which requests say who sends them. */
+  headers: Record<string, string>;
   /** The answer's JSON, undefined where there is none. `path` begins with `/`. */
   call<T>(method: string, path: string, options?: RequestOptions): Promise<T>;
   /** The answer itself, once it is known to be a 2xx. */
@@ -27,25 +29,34 @@ export type Api = {
 };
 
 type ProblemBody = {
-  title?: string;
-  detail?: string;
-  code?: string;
-  request_id?: string;
-  errors?: { pointer?: string; parameter?: string; message?: string }[];
+  title?: string | undefined;
+  detail?: string | undefined;
+  code?: string | undefined;
+  request_id?: string | undefined;
+  errors?: readonly {
+    pointer?: string | undefined;
+    parameter?: string | undefined;
+    message?: string | undefined;
+  }[];
 };
 
 export function createApi(baseUrl: string, credential: Credential): Api {
+  const headers = credentialHeaders(baseUrl, credential);
   const open: Api['open'] = async (method, path, options = {}) => {
-    const response = await send(baseUrl, credential, method, path, options);
+    const response = await send(baseUrl, method, path, {
+      ...options,
+      headers: { ...headers, ...options.headers },
+    });
     if (response.ok) return response;
-    throw await refusalOf(response);
+    throw refusal(response.status, await problemOf(response), response.headers.get('retry-after'));
   };
   return {
     baseUrl,
+    headers,
     open,
     async call<T>(method: string, path: string, options?: RequestOptions) {
       const response = await open(method, path, options);
-      const text = await response.text().catch((error) => Promise.reject(outOfReach(baseUrl, error)));
+      const text = await response.text().catch((error) => Promise.reject(unreachable(baseUrl, error)));
       if (text === '') return undefined as T;
       try {
         return JSON.parse(text) as T;
@@ -61,7 +72,6 @@ export function createApi(baseUrl: string, credential: Credential): Api {
 
 async function send(
   baseUrl: string,
-  credential: Credential,
   method: string,
   path: string,
   { body, text = JSON.stringify(body), query = {}, headers = {}, signal }: RequestOptions,
@@ -77,7 +87,6 @@ async function send(
       redirect: 'manual',
       headers: {
         accept: 'application/json',
-        ...credentialHeaders(baseUrl, credential),
         ...(text === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -85,7 +94,7 @@ async function send(
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
-    throw outOfReach(baseUrl, error);
+    throw unreachable(baseUrl, error);
   }
 }
 
@@ -96,7 +105,7 @@ function credentialHeaders(baseUrl: string, credential: Credential): Record<stri
   return credential.kind === 'session' ? { cookie: credential.cookie, origin } : { origin };
 }
 
-function outOfReach(baseUrl: string, error: unknown): CliError {
+export function unreachable(baseUrl: string, error: unknown): CliError {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const why = code === 'ECONNREFUSED' ? 'connection refused' : code;
@@ -106,15 +115,13 @@ function outOfReach(baseUrl: string, error: unknown): CliError {
   );
 }
 
-/** What a refusal says: its detail, and each member that is wrong. */
-async function refusalOf(response: Response): Promise<CliError> {
-  const problem = await problemOf(response);
-  const exitCode = response.status >= 500 ? EXIT.unavailable : EXIT.refused;
-  const lines = [problem.detail ?? problem.title ?? `The server returned ${response.status}`];
+/** Returns the error of a response that is not 2xx: the detail of its problem, and each field that is wrong. */
+export function refusal(status: number, problem: ProblemBody, retryAfter: string | null): CliError {
+  const exitCode = status >= 500 ? EXIT.unavailable : EXIT.refused;
+  const lines = [problem.detail ?? problem.title ?? `The server returned ${status}`];
   for (const { pointer, parameter, message } of problem.errors ?? []) {
     lines.push(`  ${pointer === '' ? '(the whole body)' : (pointer ?? parameter ?? '')}: ${message ?? ''}`);
   }
-  const retryAfter = response.headers.get('retry-after');
   if (retryAfter !== null) lines.push(`  Try again in ${retryAfter} s.`);
   const marks = [problem.code, problem.request_id && `request ${problem.request_id}`].filter(Boolean);
   const [first = '', ...rest] = lines.map(

@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import type { TaskState } from '../src/domain/tasks/task-states.ts';
 import { drawRun } from './draw.ts';
-import { followFeed } from './follow.ts';
+import { followRun } from './follow.ts';
 import type { Api } from './http.ts';
 import { type Output, printable } from './output.ts';
 import { emptyPicture, noteOf, type RunPicture, withEvent } from './run-picture.ts';
@@ -34,7 +34,7 @@ export async function watchRun(
   };
   try {
     const followed = { api, id, projectId: run.project_id };
-    for await (const event of followFeed(followed, { after, patienceMs: PATIENCE_MS, onLost, onOtherWay })) {
+    for await (const event of followRun(followed, { after, patienceMs: PATIENCE_MS, onLost, onOtherWay })) {
       lost = false;
       picture = withEvent(picture, event);
       show.event(event, picture);

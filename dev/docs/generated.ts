@@ -1,17 +1,19 @@
+import { clientVocabulary } from './client-vocabulary.ts';
 import { cliPage } from './page-cli.ts';
 import { eventKindsPage } from './page-events.ts';
 import { limitsPage } from './page-limits.ts';
 import { operationsPage } from './page-operations.ts';
 import { problemsPage } from './page-problems.ts';
 
-/** A page that follows from the code: its path below the checkout, and how it is made. */
-export type GeneratedPage = { path: string; make(): string | Promise<string> };
+/** A file that follows from the code: its path below the checkout, and how it is made. */
+export type GeneratedFile = { path: string; make(): string | Promise<string> };
 
-/** All of them. What stands in such a page by hand is lost. */
-export const GENERATED: readonly GeneratedPage[] = [
+/** All generated files that are kept in git. Manual changes to them are lost. */
+export const GENERATED: readonly GeneratedFile[] = [
   { path: 'docs/reference/cli.md', make: cliPage },
   { path: 'docs/reference/operations.md', make: operationsPage },
   { path: 'docs/reference/problems.md', make: problemsPage },
   { path: 'docs/reference/event-kinds.md', make: eventKindsPage },
   { path: 'docs/reference/limits.md', make: limitsPage },
+  { path: 'clients/typescript/src/vocabulary.ts', make: clientVocabulary },
 ];

@@ -3,7 +3,7 @@ import { GENERATED } from './generated.ts';
 import { inCheckout } from '../common/paths.ts';
 
 /*
- * `node dev/docs/main.ts`: writes the pages that follow from the code. A test compares them with it, so that none gets old.
+ * `node dev/docs/main.ts`: writes the files that follow from the code. A test fails when one of them is out of date.
  */
 for (const { path, make } of GENERATED) {
   const text = await make();

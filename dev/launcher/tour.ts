@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { followFeed } from '../../cli/follow.ts';
+import { followRun } from '../../cli/follow.ts';
 import { createApi } from '../../cli/http.ts';
 import { startReceiver, type ReceivedCallback } from '../../cli/receiver.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
@@ -71,7 +71,7 @@ export async function takeTour(plan: TourPlan): Promise<void> {
 async function followSteps(plan: TourPlan, id: string): Promise<void> {
   const api = createApi(plan.baseUrl, { kind: 'key', key: plan.apiKey });
   const options = { after: 0, patienceMs: LIMIT_MS, onLost: () => {} };
-  for await (const event of followFeed({ api, id, projectId: plan.projectId }, options)) {
+  for await (const event of followRun({ api, id, projectId: plan.projectId }, options)) {
     const line = inWords(event);
     if (line !== null) plan.say(line);
     if (event.type === 'run.ended') return;

@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { CHANNEL_CODES, CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { payloadSchema } from '../../src/domain/webhooks/event-schemas.ts';
-import { MAX_BODY_BYTES, MAX_EVENTS_PER_REQUEST, MAX_WAIT_SECONDS } from '../../src/domain/common/limits.ts';
-import { PROBLEMS } from '../../src/domain/common/problem-codes.ts';
-import { CALLBACK_STATES, TASK_STATES, TERMINAL_STATES } from '../../src/domain/tasks/task-states.ts';
+import { CALLBACK_STATES } from '../../src/domain/tasks/task-states.ts';
 import { describedApi, typesOf, writeMade } from './api-types.ts';
 import { inCheckout } from '../common/paths.ts';
 
@@ -15,13 +12,12 @@ const HEAD = '/* Made from the schemas of the service by dev/types/client-types.
 const GENERATED = inCheckout('clients', 'typescript', 'src', 'generated');
 
 /**
- * Writes what the client package knows of the service, from the service's own schemas and words: the shapes of requests
- * and answers, the bodies of callbacks and webhook deliveries, states, codes and limits.
+ * Writes the types of the client package from the schemas of the service: requests and responses, and the bodies of
+ * callbacks and webhook deliveries.
  */
 export async function writeClientTypes(): Promise<void> {
   writeMade(`${GENERATED}/api.ts`, HEAD + (await typesOf(describedApi(TAGS))));
   writeMade(`${GENERATED}/payloads.ts`, HEAD + (await typesOf(payloadDocument())));
-  writeMade(`${GENERATED}/vocabulary.ts`, HEAD + vocabulary());
 }
 
 /** The signed bodies as schemas of a document without paths; the payload of `issue.created` is `IssueCreated`. */
@@ -60,25 +56,6 @@ function nameOf(kind: EventKind): string {
     .split('.')
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('');
-}
-
-function vocabulary(): string {
-  const constants = {
-    TASK_STATES,
-    TERMINAL_STATES,
-    CALLBACK_STATES,
-    EVENT_KINDS,
-    PROBLEM_CODES: Object.keys(PROBLEMS),
-    CHANNEL_CODES: Object.keys(CHANNEL_CODES),
-    CHANNEL_PATH,
-    MAX_EVENTS_PER_REQUEST,
-    MAX_WAIT_SECONDS,
-    MAX_BODY_BYTES,
-  };
-  const lines = Object.entries(constants).map(
-    ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const;\n`,
-  );
-  return lines.join('');
 }
 
 if (import.meta.main) await writeClientTypes();

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { GENERATED } from '../../dev/docs/generated.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 
-describe('pages that are made from the code', () => {
+describe('files that are generated from the code', () => {
   for (const { path, make } of GENERATED) {
     it(`${path} is as the code is`, async () => {
       const written = existsSync(inCheckout(path)) ? readFileSync(inCheckout(path), 'utf8') : '';

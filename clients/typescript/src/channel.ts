@@ -1,4 +1,4 @@
-import { CHANNEL_PATH } from './generated/vocabulary.ts';
+import { CHANNEL_PATH } from './vocabulary.ts';
 import { lifetimeOf, RENEWED_AFTER, type GoodToken } from './credentials.ts';
 import { pathOf, type Http } from './http.ts';
 import { BatonProblem } from './problem.ts';
@@ -85,7 +85,9 @@ export async function joinRoom(
       end(message ?? code ?? 'The live channel refused.');
     }
   });
-  socket.addEventListener('error', () => end('The live channel is unreachable.'));
+  socket.addEventListener('error', ({ message }: { message?: string }) =>
+    end(`The live channel is unreachable${message ? ` (${message})` : ''}.`),
+  );
   socket.addEventListener('close', () => end('The connection to the live channel was lost.'));
   await joined.done;
   return { next: inbox.next, close };
@@ -93,15 +95,17 @@ export async function joinRoom(
 
 /** Made with the key; one who has only tokens gives a newer one. */
 async function newToken(http: Http, signal: AbortSignal | undefined): Promise<GoodToken> {
-  const own = await http.credentials.freshToken();
-  if (own !== null) return own;
   const call = { method: 'POST', path: pathOf('tokens'), retries: 0, signal } as const;
   try {
+    const own = await http.credentials.freshToken();
+    if (own !== null) return own;
     const { token } = await http.json<Token>(call);
     return { token, lifetimeMs: lifetimeOf(token, Date.now()) };
   } catch (error) {
-    // Who gets no token may still read: the other ways need none.
-    if (error instanceof BatonProblem && !isPassing(error)) throw new WayFailed(error.message, true);
+    // The other ways need no token.
+    if (error instanceof BatonProblem && !isPassing(error)) {
+      throw new WayFailed(`No token for the live channel: ${error.message}`, true);
+    }
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES, MAX_EVENTS_PER_REQUEST } from './generated/vocabulary.ts';
+import { MAX_BODY_BYTES, MAX_EVENTS_PER_REQUEST } from './vocabulary.ts';
 import { pathOf, type Http } from './http.ts';
 import { randomHex } from './ids.ts';
 import type { CallOptions, EventTypes, OutgoingEvent, TakenEvent } from './types.ts';

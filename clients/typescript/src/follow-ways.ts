@@ -13,6 +13,8 @@ export type Followed = {
   channel: ChannelDependencies;
   id: string;
   signal?: AbortSignal | undefined;
+  /** Called by a way as soon as events come by it. */
+  onConnected(): void;
 };
 
 /** `channel`: the live channel; `stream`: server-sent events; `polling`: one request after another. */
@@ -44,7 +46,7 @@ const POLL_MS = 1_000;
 export const WAYS: readonly [Way, ...Way[]] = [
   { name: 'channel', read: byChannel, tries: 2 },
   { name: 'stream', read: byStream, tries: 2 },
-  { name: 'polling', read: byAsking, tries: Number.POSITIVE_INFINITY },
+  { name: 'polling', read: byPolling, tries: Number.POSITIVE_INFINITY },
 ];
 
 /** `isOver`: nothing comes behind `seq` any more. `isBehind`: something is there behind it already. */
@@ -59,6 +61,7 @@ export async function lookAt(
 
 async function* byChannel(task: Followed, after: number): AsyncGenerator<FeedEvent, void, undefined> {
   const room = await joinRoom(task.http, task.channel, { id: task.id, after, signal: task.signal });
+  task.onConnected();
   let seq = after;
   let hasEnded = false;
   let wasLookedAt = false;
@@ -106,7 +109,7 @@ async function lookIfThere(task: Followed, seq: number, hasEnded: boolean) {
 }
 
 async function* byStream(
-  { http, id, signal }: Followed,
+  { http, id, signal, onConnected }: Followed,
   after: number,
 ): AsyncGenerator<FeedEvent, void, undefined> {
   const { response, limit } = await http.open({
@@ -120,6 +123,7 @@ async function* byStream(
   try {
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     if (!isStream || response.body === null) throw new WayFailed('Streams do not get through.', true);
+    onConnected();
     for await (const data of readSse(response.body, () => limit.restart(SILENCE_MS))) {
       yield JSON.parse(data) as FeedEvent;
     }
@@ -132,8 +136,8 @@ async function* byStream(
   }
 }
 
-async function* byAsking(
-  { http, id, signal }: Followed,
+async function* byPolling(
+  { http, id, signal, onConnected }: Followed,
   after: number,
 ): AsyncGenerator<FeedEvent, void, undefined> {
   const path = pathOf('tasks', id, 'events');
@@ -144,6 +148,7 @@ async function* byAsking(
     retries: 0,
     signal,
   });
+  onConnected();
   yield* data;
   if (data.length === 0) await pause(POLL_MS, signal);
 }

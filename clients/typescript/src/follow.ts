@@ -10,28 +10,40 @@ import { WayFailed } from './way-failed.ts';
 export type FollowOptions = CallOptions & {
   /** Only events behind this `seq`; 0, so all of them, unless given. */
   after?: number | undefined;
-  /** For how long a service that is away is waited for; a minute unless given. */
+  /** How long an unreachable service is retried, in milliseconds; a minute unless given. */
   patienceMs?: number | undefined;
-  /** Told at every connection by which way the events come from then on. */
-  onWay?: ((way: WayName) => void) | undefined;
+  /**
+   * Called when a connection is made, with the way by which events come from then on. `reason` says why the previous
+   * connection ended; null for the first one.
+   */
+  onWay?: ((way: WayName, reason: string | null) => void) | undefined;
+  /** Called when the service does not respond, before each retry. */
+  onUnreachable?: ((error: Error) => void) | undefined;
 };
 
-/** A task's events from behind `after` to the last one, whatever happens to connections meanwhile. */
+/** Yields a task's events from behind `after` to the last one, in order and each once, over any number of connections. */
 export async function* followFeed(
   http: Http,
   channel: ChannelDependencies,
   id: string,
-  { after = 0, patienceMs, signal, onWay }: FollowOptions,
+  { after = 0, patienceMs, signal, onWay, onUnreachable }: FollowOptions,
 ): AsyncGenerator<FeedEvent, void, undefined> {
-  const task: Followed = { http, channel, id, signal };
   const patience = createPatience(http.random, patienceMs);
   const others = WAYS.slice(1);
   let way: Way = WAYS[0];
+  let connected: WayName | null = null;
+  let reason: string | null = null;
+  const onConnected = () => {
+    // Each poll is a connection of its own.
+    if (way.name === 'polling' && connected === 'polling') return;
+    connected = way.name;
+    onWay?.(way.name, reason);
+  };
+  const task: Followed = { http, channel, id, signal, onConnected };
   let failures = 0;
   for (let seq = after; ; ) {
     const before = seq;
     try {
-      onWay?.(way.name);
       for await (const event of way.read(task, seq)) {
         if (event.seq <= seq) continue;
         seq = event.seq;
@@ -44,9 +56,12 @@ export async function* followFeed(
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof WayFailed)) {
-        await pause(patience.afterFailure(error), signal);
+        const wait = patience.afterFailure(error);
+        onUnreachable?.(error as Error);
+        await pause(wait, signal);
         continue;
       }
+      reason = error.message;
       failures = seq > before ? 1 : failures + 1;
       const next = error.isFinal || failures >= way.tries ? others.shift() : undefined;
       if (next === undefined) await pause(backoff(failures, http.random), signal);

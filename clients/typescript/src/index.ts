@@ -10,7 +10,7 @@ export {
   PROBLEM_CODES,
   TASK_STATES,
   TERMINAL_STATES,
-} from './generated/vocabulary.ts';
+} from './vocabulary.ts';
 export type { Listing, Page } from './pages.ts';
 export { BatonProblem, BatonTimeout, BatonUnreachable } from './problem.ts';
 export type { Tasks } from './tasks.ts';

@@ -1,4 +1,4 @@
-import { PROBLEM_CODES } from './generated/vocabulary.ts';
+import { PROBLEM_CODES } from './vocabulary.ts';
 import type { MemberError, ProblemBody, ProblemCode } from './types.ts';
 
 /** Baton said no (RFC 9457). `message` is the problem's `detail`, which is written for people. */

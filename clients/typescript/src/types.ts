@@ -1,5 +1,5 @@
 import type { components, operations } from './generated/api.ts';
-import type { EVENT_KINDS, PROBLEM_CODES, TASK_STATES, TERMINAL_STATES } from './generated/vocabulary.ts';
+import type { EVENT_KINDS, PROBLEM_CODES, TASK_STATES, TERMINAL_STATES } from './vocabulary.ts';
 
 /*
  * The shapes of the API under the names that people use, made from the document that the service gives of itself. They are

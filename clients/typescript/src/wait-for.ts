@@ -1,4 +1,4 @@
-import { MAX_WAIT_SECONDS, TERMINAL_STATES } from './generated/vocabulary.ts';
+import { MAX_WAIT_SECONDS, TERMINAL_STATES } from './vocabulary.ts';
 import { pathOf, type Http } from './http.ts';
 import { BatonTimeout } from './problem.ts';
 import { createPatience } from './patience.ts';

@@ -1,5 +1,5 @@
 import type { components } from '../generated/payloads.ts';
-import type { EVENT_KINDS } from '../generated/vocabulary.ts';
+import type { EVENT_KINDS } from '../vocabulary.ts';
 
 type Schemas = components['schemas'];
 
