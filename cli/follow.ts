@@ -1,8 +1,8 @@
 import { channelUrlOf } from '../clients/typescript/src/channel.ts';
-import { lifetimeOf } from '../clients/typescript/src/credentials.ts';
+import { credentialsInHeaders } from '../clients/typescript/src/credentials.ts';
 import { followFeed } from '../clients/typescript/src/follow.ts';
 import type { WayName } from '../clients/typescript/src/follow-ways.ts';
-import { createHttp, pathOf, type Http } from '../clients/typescript/src/http.ts';
+import { createHttp, type Http } from '../clients/typescript/src/http.ts';
 import { BatonProblem, BatonUnreachable } from '../clients/typescript/src/problem.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { ChannelSocket } from './channel-socket.ts';
@@ -38,7 +38,7 @@ export async function* followRun(
   { api, id, projectId }: Followed,
   { after, patienceMs, onLost, onOtherWay }: FollowOptions,
 ): AsyncGenerator<FeedEvent> {
-  const channel = { WebSocket: ChannelSocket, url: channelUrlOf(api.baseUrl) };
+  const channel = { WebSocket: ChannelSocket, url: channelUrlOf(api.baseUrl), projectId };
   let last: WayName = 'channel';
   const onWay = (way: WayName, reason: string | null) => {
     if (way !== last) onOtherWay?.(reason ?? '', WAYS[way]);
@@ -47,36 +47,21 @@ export async function* followRun(
   const onUnreachable = (error: Error) => onLost(cliErrorOf(error, api).message);
   try {
     const options = { after, patienceMs, onWay, onUnreachable };
-    yield* followFeed(httpOf(api, projectId), channel, id, options) as AsyncGenerator<FeedEvent>;
+    yield* followFeed(httpOf(api), channel, id, options) as AsyncGenerator<FeedEvent>;
   } catch (error) {
     throw cliErrorOf(error, api);
   }
 }
 
-/** People have no project of their own: their tokens name one. */
-function httpOf(api: Api, projectId: string): Http {
-  const http: Http = createHttp({
-    baseUrl: api.baseUrl,
-    credentials: {
-      headers: () => Promise.resolve(api.headers),
-      async freshToken() {
-        const call = {
-          method: 'POST',
-          path: pathOf('tokens'),
-          body: { project_id: projectId },
-          retries: 0,
-        } as const;
-        const { token } = await http.json<{ token: string }>(call);
-        return { token, lifetimeMs: lifetimeOf(token, Date.now()) };
-      },
-      refused: () => false,
-    },
+function httpOf({ baseUrl, headers }: Api): Http {
+  return createHttp({
+    baseUrl,
+    credentials: credentialsInHeaders(headers),
     fetch,
     timeoutMs: RESPONSE_LIMIT_MS,
     retries: 0,
     random: Math.random,
   });
-  return http;
 }
 
 function cliErrorOf(error: unknown, { baseUrl }: Api): Error {

@@ -42,13 +42,15 @@ describe('a run that one watches', () => {
     let connections = 0;
     let joins = 0;
     await page.routeWebSocket(/\/ws\?/, (socket) => {
-      connections += 1;
+      const connection = ++connections;
+      let events = 0;
       const server = socket.connectToServer();
       server.onMessage((message) => {
         if (String(message).includes('"type":"joined"')) joins += 1;
-        // The first event is lost on the way, and the connection with it.
-        if (String(message).includes('"type":"event"') && connections <= 3) void socket.close({ code: 4000 });
-        else socket.send(message);
+        if (String(message).includes('"type":"event"')) events += 1;
+        // The second event is lost on the way, and the connection with it.
+        if (events === 2 && connection <= 3) void socket.close({ code: 4000 });
+        else if (events < 2 || connection > 3) socket.send(message);
       });
     });
     const id = await submit({ steps: 1, step_ms: 60_000 });
@@ -63,16 +65,26 @@ describe('a run that one watches', () => {
     await assertWhole(page, id);
   });
 
-  it('goes on by asking where the live channel does not come about', async () => {
-    const { page } = at;
-    await page.routeWebSocket(/\/ws\?/, (socket) => void socket.close({ code: 4000 }));
-    const id = await waiting();
-    await at.go(`/orchestration/${id}`);
-    await page.getByText('live channel away; looking every 2 s').waitFor();
-    await answer(id);
-    await page.getByText('6 of 6 steps').first().waitFor();
-    await assertWhole(page, id);
-  });
+  for (const [blocked, status] of [
+    [['channel'], 'live'],
+    [['channel', 'streams'], 'polling every second'],
+  ] as const) {
+    it(`goes on by other ways where these are blocked: ${blocked.join(', ')}`, async () => {
+      const { page } = at;
+      await page.routeWebSocket(/\/ws\?/, (socket) => void socket.close({ code: 4000 }));
+      await page.route(/\/events\?/, async (route, request) => {
+        const isStream = (await request.headerValue('accept')) === 'text/event-stream';
+        if (isStream && blocked.includes('streams' as never)) await route.fulfill({ body: 'A login page' });
+        else await route.continue();
+      });
+      const id = await waiting();
+      await at.go(`/orchestration/${id}`);
+      await page.getByText(status, { exact: true }).waitFor();
+      await answer(id);
+      await page.getByText('6 of 6 steps').first().waitFor();
+      await assertWhole(page, id);
+    });
+  }
 
   it('is there again after the network was lost', async () => {
     const { page } = at;

@@ -20,6 +20,8 @@ export type ChannelDependencies = {
   WebSocket: WebSocketConstructor | null;
   /** The channel's address without the token, `wss://…/ws`. */
   url: string;
+  /** The project of the tokens, for callers other than keys: a key belongs to one project. */
+  projectId?: string | undefined;
 };
 
 /** A room that was joined. */
@@ -50,17 +52,17 @@ export function channelUrlOf(baseUrl: string): string {
  */
 export async function joinRoom(
   http: Http,
-  { WebSocket, url }: ChannelDependencies,
+  { WebSocket, url, projectId }: ChannelDependencies,
   { id, after, signal }: { id: string; after: number; signal?: AbortSignal | undefined },
 ): Promise<Room> {
   if (WebSocket === null) throw new WayFailed('There is no WebSocket here.', true);
-  const token = await newToken(http, signal);
+  const token = await newToken(http, projectId, signal);
   signal?.throwIfAborted();
   const socket = new WebSocket(`${url}?token=${encodeURIComponent(token.token)}`);
   const inbox = createInbox();
   const joined = createSettling();
-  const end = (why: string) => {
-    joined.fail(new WayFailed(why));
+  const end = (why: string, isFinal = false) => {
+    joined.fail(new WayFailed(why, isFinal));
     inbox.end(why);
     clearTimeout(limit);
     renewing.stop();
@@ -68,8 +70,9 @@ export async function joinRoom(
     socket.close();
   };
   const close = () => end('It was closed.');
-  const limit = setTimeout(() => end('The live channel did not answer in time.'), JOIN_LIMIT_MS);
-  const renewing = keepGood(socket, token, () => newToken(http, signal));
+  // Something on the way keeps WebSockets from getting through: a second attempt would wait as long.
+  const limit = setTimeout(() => end('The live channel did not respond in time.', true), JOIN_LIMIT_MS);
+  const renewing = keepGood(socket, token, () => newToken(http, projectId, signal));
   signal?.addEventListener('abort', close, { once: true });
   socket.addEventListener('open', () =>
     socket.send(JSON.stringify({ type: 'join', room: `workflow:${id}`, after })),
@@ -93,9 +96,14 @@ export async function joinRoom(
   return { next: inbox.next, close };
 }
 
-/** Made with the key; one who has only tokens gives a newer one. */
-async function newToken(http: Http, signal: AbortSignal | undefined): Promise<GoodToken> {
-  const call = { method: 'POST', path: pathOf('tokens'), retries: 0, signal } as const;
+/** Requests a token from the service, unless the caller has a source of tokens. */
+async function newToken(
+  http: Http,
+  projectId: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<GoodToken> {
+  const body = projectId === undefined ? {} : { body: { project_id: projectId } };
+  const call = { method: 'POST', path: pathOf('tokens'), ...body, retries: 0, signal } as const;
   try {
     const own = await http.credentials.freshToken();
     if (own !== null) return own;

@@ -24,13 +24,7 @@ export function createCredentials(
   if ((apiKey === undefined) === (token === undefined)) {
     throw new TypeError('Give either an apiKey or a token.');
   }
-  if (apiKey !== undefined) {
-    return {
-      headers: () => Promise.resolve({ 'X-API-Key': apiKey }),
-      freshToken: () => Promise.resolve(null),
-      refused: () => false,
-    };
-  }
+  if (apiKey !== undefined) return credentialsInHeaders({ 'X-API-Key': apiKey });
   const source: TokenSource = typeof token === 'function' ? token : () => token ?? '';
   let kept: { token: string; until: number } | null = null;
   const fresh = async (): Promise<GoodToken> => {
@@ -50,6 +44,15 @@ export function createCredentials(
       kept = null;
       return hadOne && typeof token === 'function';
     },
+  };
+}
+
+/** Returns the credentials of a caller whose requests always carry the same headers. */
+export function credentialsInHeaders(headers: Record<string, string>): Credentials {
+  return {
+    headers: () => Promise.resolve(headers),
+    freshToken: () => Promise.resolve(null),
+    refused: () => false,
   };
 }
 

@@ -18,7 +18,7 @@ import { progressWords, usageWords, whoIs } from './words.ts';
 const LIVE_WORDS: Readonly<Record<FollowStatus, string>> = {
   connecting: 'connecting …',
   live: 'live',
-  polling: 'live channel away; looking every 2 s',
+  polling: 'polling every second',
 };
 
 /** What a run is, how far it is, and what can be done with it. `live` is null where nothing will come any more. */

@@ -45,13 +45,7 @@ export function RunView({ executionId }: { executionId: string }) {
 function LiveRun({ run }: { run: Run }) {
   const look = useLook(run.execution_id);
   const feed = useFeed(
-    {
-      executionId: run.execution_id,
-      projectId: run.project_id,
-      room: run.websocket_room,
-      lastSeq: run.last_seq,
-      isOver: isOver(run),
-    },
+    { executionId: run.execution_id, projectId: run.project_id, isOver: isOver(run) },
     look,
   );
   return (
