@@ -46,6 +46,11 @@ export type Fleet = {
   reaches(process: Process, id: string, state: string, withinMs?: number): Promise<void>;
   /** The version that Temporal says a workflow belongs to; null: none. */
   versionOf(workflowId: string): Promise<string | null>;
+  /**
+   * The same for a run that completes. Its state is `completed` a moment before Temporal records the end, and with it the
+   * version.
+   */
+  endedOn(workflowId: string): Promise<string | null>;
   /** What the processes have logged, as one text. */
   logged(): string;
   /** Makes a version the one for all that is new. */
@@ -135,6 +140,10 @@ export async function startFleet(
     async versionOf(workflowId) {
       const { raw } = await client.workflow.getHandle(workflowId).describe();
       return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? null;
+    },
+    async endedOn(workflowId) {
+      await client.workflow.getHandle(workflowId).result();
+      return await fleet.versionOf(workflowId);
     },
     logged: () =>
       readdirSync(folder)

@@ -60,7 +60,7 @@ describe('an upgrade', function () {
 
     const before = await fleet.submit(second.api, quick());
     await fleet.reaches(second.api, before, 'completed');
-    assert.equal(await fleet.versionOf(before), '1', 'until it is chosen, nothing goes to the next version');
+    assert.equal(await fleet.endedOn(before), '1', 'until it is chosen, nothing goes to the next version');
 
     const none = await fleet.cli.run(['admin', 'use-version', '2', '--percent', '0']);
     assert.equal(none.code, 0, none.stderr);
@@ -82,21 +82,23 @@ describe('an upgrade', function () {
     await fleet.send(second.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
     for (const id of [...begun, ...after]) await fleet.reaches(first.api, id, 'completed');
 
-    for (const id of begun)
-      assert.deepEqual([await fleet.versionOf(id), await hasAddedStep(id)], ['1', false]);
-    for (const id of after)
-      assert.deepEqual([await fleet.versionOf(id), await hasAddedStep(id)], ['2', true]);
+    for (const id of begun) assert.deepEqual([await fleet.endedOn(id), await hasAddedStep(id)], ['1', false]);
+    for (const id of after) assert.deepEqual([await fleet.endedOn(id), await hasAddedStep(id)], ['2', true]);
     await assert.rejects(replayByNext(begun[0]), /[Nn]ondeterminism|[Dd]eterminism/);
     await eventually('all callbacks are there', () => receiver.requests.length === 5);
 
-    const { data } = await fleet.cli.json(['admin', 'versions']);
-    const seen = data.map(({ build, status, share, open }: Record<string, unknown>) => [
-      build,
-      status,
-      share,
-      open,
-    ]);
-    assert.deepEqual(seen, [
+    const versions = async (): Promise<unknown[][]> => {
+      const { data } = await fleet.cli.json(['admin', 'versions']);
+      return data.map((one: Record<string, unknown>) => [
+        one['build'],
+        one['status'],
+        one['share'],
+        one['open'],
+      ]);
+    };
+    const areDone = async () => (await versions()).every((one) => one.at(-1) === 0);
+    await eventually('Temporal counts no open run', areDone);
+    assert.deepEqual(await versions(), [
       ['2', 'current', 100, 0],
       ['1', 'draining', 0, 0],
     ]);
@@ -128,9 +130,9 @@ describe('an upgrade', function () {
     await fleet.start({ kind: 'worker', build: '1' });
     for (const id of [underWay, paused]) {
       await fleet.reaches(second.api, id, 'completed');
-      assert.equal(await fleet.versionOf(id), '1');
+      assert.equal(await fleet.endedOn(id), '1');
     }
-    assert.equal(await waiting(), 0);
+    await eventually('Temporal counts none of the old version', async () => (await waiting()) === 0);
   });
 
   it('takes mails and retries of deliveries along, so that nobody keeps old workers for them', async () => {
@@ -181,7 +183,7 @@ describe('an upgrade', function () {
     await api.stop();
     await fleet.send(first.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
     await fleet.reaches(first.api, paused, 'completed');
-    assert.equal(await fleet.versionOf(paused), '1');
+    assert.equal(await fleet.endedOn(paused), '1');
   });
 
   it('to a version whose workers never came is refused with a sentence', async () => {

@@ -86,7 +86,7 @@ describe('a rolling restart into the next version, under load', function () {
     const missing = () => [...load.events].filter((id) => !arrived().has(id));
     await eventually('all events have arrived', () => missing().length === 0, 120_000).catch(() => {});
     assert.deepEqual(missing(), [], 'events that did not arrive');
-    const versions = countBy(await Promise.all([...load.runs].map((id) => fleet.versionOf(id))));
+    const versions = countBy(await Promise.all([...load.runs].map((id) => fleet.endedOn(id))));
     assert.deepEqual([...versions.keys()].toSorted(), ['1', '2']);
     await assertViewersSawAll(api, viewers);
 
