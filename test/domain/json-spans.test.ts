@@ -51,6 +51,11 @@ describe('a value found in a JSON text', () => {
     }
   });
 
+  it('is found behind three million members, without reading the text again for each', () => {
+    const others = '"id":"1",'.repeat(3_000_000);
+    assert.equal(member(`{${others}"data":{"a":1}}`), '{"a":1}');
+  });
+
   it('is found below any number of brackets', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     assert.equal(member(`{"x":${deep},"data":${deep}}`), deep);

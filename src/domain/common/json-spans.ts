@@ -47,8 +47,9 @@ export function entrySpans(text: string, from = 0): Span[] {
 /** A name may be spelt with escapes; the text is between quotes. */
 function saysName(text: string, start: number, end: number, name: string): boolean {
   if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
-  const escape = text.indexOf('\\', start);
-  return escape !== -1 && escape < end && JSON.parse(text.slice(start, end)) === name;
+  // Cut out first: a search in the whole text would read on behind the name, once for each member.
+  const written = text.slice(start, end);
+  return written.includes('\\') && JSON.parse(written) === name;
 }
 
 function skipValue(text: string, at: number): number {
