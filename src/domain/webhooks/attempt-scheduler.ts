@@ -1,0 +1,177 @@
+/** Whose attempt it is. */
+export type AttemptOwner = { webhookId: string; workspaceId: string };
+
+/** How many attempts may run at once: of one webhook, of one workspace, of this process. */
+export type AttemptLimits = { perWebhook: number; perWorkspace: number; overall: number };
+
+/** An attempt that waits for its start, or runs. Times are milliseconds of the caller's clock. */
+export type AttemptTicket = AttemptOwner & {
+  /** When its wait is over unless it is prolonged; null: it waits until it starts. */
+  dueAt: number | null;
+  readonly waitMs: number;
+  prolongations: number;
+};
+
+/**
+ * How often the wait of an attempt is prolonged because its webhook makes progress. A burst for a receiver that responds
+ * is waited for, one for a receiver that hangs is not.
+ */
+const MOST_PROLONGATIONS = 4;
+
+/** The attempts of a workspace. `queues` holds those that wait, by webhook; the first webhook has the next turn. */
+type Workspace = { running: number; queues: Map<string, AttemptTicket[]> };
+
+/**
+ * Decides which attempt starts next. It takes turns among workspaces, and among the webhooks of a workspace; attempts of
+ * one webhook start in their order. Two rules keep slow receivers from taking every place:
+ *
+ * - A webhook may use all its places while at least half of its workspace's places are free. Below that its share shrinks
+ *   in proportion. The same holds for a workspace and the places of the process.
+ * - A webhook with nothing running may start one attempt as long as any place of its workspace is free, and a workspace
+ *   with nothing running one as long as any place of the process is.
+ *
+ * So n webhooks whose receivers hang leave free at least 1 / (1 + 2n × perWebhook / perWorkspace) of the workspace's
+ * places, until each of them has only its one place. Pure: time comes in as an argument, and the same calls give the same
+ * order. The shares follow the dynamic thresholds of switch buffers (Choudhury and Hahne, 1998).
+ */
+export function createAttemptScheduler(limits: AttemptLimits) {
+  /** Workspaces with something running or waiting; the first one has the next turn. */
+  const workspaces = new Map<string, Workspace>();
+  const runningOf = new Map<string, number>();
+  /** When an attempt of a webhook finished last, for webhooks with something waiting. */
+  const finishedAt = new Map<string, number>();
+  let running = 0;
+  let waiting = 0;
+
+  /** How many attempts of the workspace may run now. */
+  function workspacePlaces(workspace: Workspace): number {
+    const places = share(limits.perWorkspace, limits.overall - running, limits.overall);
+    return workspace.running === 0 && running < limits.overall ? Math.max(1, places) : places;
+  }
+
+  function webhookPlaces(workspace: Workspace, used: number): number {
+    const free = workspacePlaces(workspace) - workspace.running;
+    if (free <= 0) return 0;
+    return used === 0 ? 1 : share(limits.perWebhook, free, limits.perWorkspace);
+  }
+
+  const mayStart = (workspace: Workspace, webhookId: string) => {
+    const used = runningOf.get(webhookId) ?? 0;
+    return used < webhookPlaces(workspace, used);
+  };
+
+  /** Removes the queue of a webhook with nothing waiting, and a workspace with nothing at all. */
+  function tidy({ webhookId, workspaceId }: AttemptOwner, workspace: Workspace): void {
+    if (workspace.queues.get(webhookId)?.length === 0) {
+      workspace.queues.delete(webhookId);
+      finishedAt.delete(webhookId);
+    }
+    if (workspace.running === 0 && workspace.queues.size === 0) workspaces.delete(workspaceId);
+  }
+
+  function workspaceOf(workspaceId: string): Workspace {
+    const known = workspaces.get(workspaceId) ?? { running: 0, queues: new Map() };
+    workspaces.set(workspaceId, known);
+    return known;
+  }
+
+  function takeFirst(workspace: Workspace, webhookId: string, queue: AttemptTicket[]): AttemptTicket {
+    const ticket = queue.shift() as AttemptTicket;
+    waiting -= 1;
+    running += 1;
+    workspace.running += 1;
+    runningOf.set(webhookId, (runningOf.get(webhookId) ?? 0) + 1);
+    // Its turn is over: both go to the end of their rows.
+    workspace.queues.delete(webhookId);
+    if (queue.length > 0) workspace.queues.set(webhookId, queue);
+    else finishedAt.delete(webhookId);
+    workspaces.delete(ticket.workspaceId);
+    workspaces.set(ticket.workspaceId, workspace);
+    return ticket;
+  }
+
+  /** Removes a ticket that waits. */
+  function remove(ticket: AttemptTicket): void {
+    const workspace = workspaces.get(ticket.workspaceId);
+    const queue = workspace?.queues.get(ticket.webhookId);
+    const place = queue?.indexOf(ticket) ?? -1;
+    if (!workspace || !queue || place < 0) return;
+    queue.splice(place, 1);
+    waiting -= 1;
+    tidy(ticket, workspace);
+  }
+
+  return {
+    /** Adds an attempt that waits for its start, at most `waitMs` unless its webhook makes progress; null: without end. */
+    add({ webhookId, workspaceId }: AttemptOwner, waitMs: number | null, now: number): AttemptTicket {
+      const ticket: AttemptTicket = {
+        webhookId,
+        workspaceId,
+        dueAt: waitMs === null ? null : now + waitMs,
+        waitMs: waitMs ?? 0,
+        prolongations: 0,
+      };
+      const { queues } = workspaceOf(workspaceId);
+      const queue = queues.get(webhookId) ?? [];
+      queue.push(ticket);
+      queues.set(webhookId, queue);
+      waiting += 1;
+      return ticket;
+    },
+
+    /** Starts the attempt whose turn it is and returns it; null where none may start. */
+    start(): AttemptTicket | null {
+      if (waiting === 0 || running >= limits.overall) return null;
+      for (const workspace of workspaces.values()) {
+        if (workspace.running >= workspacePlaces(workspace)) continue;
+        for (const [webhookId, queue] of workspace.queues) {
+          if (mayStart(workspace, webhookId)) return takeFirst(workspace, webhookId, queue);
+        }
+      }
+      return null;
+    },
+
+    /** Frees the place of an attempt that was started. */
+    finish(ticket: AttemptTicket, now: number): void {
+      const { webhookId, workspaceId } = ticket;
+      const workspace = workspaceOf(workspaceId);
+      const left = (runningOf.get(webhookId) ?? 0) - 1;
+      if (left > 0) runningOf.set(webhookId, left);
+      else runningOf.delete(webhookId);
+      running -= 1;
+      workspace.running -= 1;
+      if (workspace.queues.has(webhookId)) finishedAt.set(webhookId, now);
+      tidy(ticket, workspace);
+    },
+
+    /**
+     * Removes a waiting attempt whose wait is over and returns true. Prolongs the wait and returns false where an attempt
+     * of the same webhook has finished since, up to {@link MOST_PROLONGATIONS} times.
+     */
+    expire(ticket: AttemptTicket, now: number): boolean {
+      if (ticket.dueAt === null || now < ticket.dueAt) return false;
+      const hasProgress =
+        now - (finishedAt.get(ticket.webhookId) ?? Number.NEGATIVE_INFINITY) < ticket.waitMs;
+      if (hasProgress && ticket.prolongations < MOST_PROLONGATIONS) {
+        ticket.prolongations += 1;
+        ticket.dueAt = now + ticket.waitMs;
+        return false;
+      }
+      remove(ticket);
+      return true;
+    },
+
+    /** Removes an attempt that waits and is not wanted any more. */
+    remove,
+
+    running: () => running,
+    waiting: () => waiting,
+  };
+}
+
+export type AttemptScheduler = ReturnType<typeof createAttemptScheduler>;
+
+/** Returns the part of `limit` that may be used while `free` of `all` places are free: all of it down to half of them. */
+function share(limit: number, free: number, all: number): number {
+  return Math.min(limit, Math.floor((2 * limit * free) / all));
+}

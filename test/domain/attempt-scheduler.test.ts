@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import {
+  createAttemptScheduler,
+  type AttemptLimits,
+  type AttemptScheduler,
+  type AttemptTicket,
+} from '../../src/domain/webhooks/attempt-scheduler.ts';
+import { createRandom, type Random } from '../support/random.ts';
+
+const LONGEST_ATTEMPT_MS = 30_000;
+const LIMITS: AttemptLimits = { perWebhook: 10, perWorkspace: 400, overall: 1_000 };
+
+/** Starts all that may start. Returns the webhooks, in the order of their starts. */
+function startAll(scheduler: AttemptScheduler): AttemptTicket[] {
+  const started: AttemptTicket[] = [];
+  for (let ticket = scheduler.start(); ticket; ticket = scheduler.start()) started.push(ticket);
+  return started;
+}
+
+const webhooksOf = (tickets: readonly AttemptTicket[]) => tickets.map(({ webhookId }) => webhookId);
+
+function addMany(scheduler: AttemptScheduler, count: number, webhookId: string, workspaceId = 'w'): void {
+  for (let n = 0; n < count; n += 1) scheduler.add({ webhookId, workspaceId }, null, 0);
+}
+
+describe('the attempt scheduler', () => {
+  it('starts as many attempts of a webhook at once as its limit allows', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    addMany(scheduler, 25, 'a');
+    assert.equal(startAll(scheduler).length, 10);
+    assert.equal(scheduler.waiting(), 15);
+  });
+
+  it('gives a free place to the next webhook, not to the one that left it', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 10, perWorkspace: 20, overall: 100 });
+    for (const webhook of ['a', 'b']) addMany(scheduler, 100, webhook);
+    const busy = startAll(scheduler);
+    for (const webhook of ['c', 'd']) addMany(scheduler, 100, webhook);
+    startAll(scheduler);
+    const [first] = busy;
+    assert.ok(first);
+    scheduler.finish(first, 1);
+    const [next] = startAll(scheduler);
+    assert.notEqual(next?.webhookId, first.webhookId);
+  });
+
+  it('leaves places for others beside two webhooks that could fill their workspace', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 10, perWorkspace: 20, overall: 100 });
+    for (const webhook of ['a', 'b']) addMany(scheduler, 100, webhook);
+    startAll(scheduler);
+    for (const webhook of ['c', 'd']) addMany(scheduler, 100, webhook);
+    assert.deepEqual(new Set(webhooksOf(startAll(scheduler))), new Set(['c', 'd']));
+  });
+
+  it('leaves a place for each of sixty webhooks beside forty whose receivers hang', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    for (let n = 0; n < 40; n += 1) addMany(scheduler, 100, `slow ${n}`);
+    startAll(scheduler);
+    for (let n = 0; n < 60; n += 1) addMany(scheduler, 1, `good ${n}`);
+    assert.equal(startAll(scheduler).filter(({ webhookId }) => webhookId.startsWith('good')).length, 60);
+  });
+
+  it('leaves places for another workspace beside three that could fill the process', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    for (let n = 0; n < 300; n += 1) addMany(scheduler, 100, `slow ${n}`, `workspace ${n % 3}`);
+    startAll(scheduler);
+    for (let n = 0; n < 20; n += 1) addMany(scheduler, 1, `good ${n}`, 'another');
+    assert.equal(startAll(scheduler).length, 20);
+  });
+
+  it('gives the last place of the process to a workspace with nothing running', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 4, perWorkspace: 4, overall: 10 });
+    for (let n = 0; n < 9; n += 1) addMany(scheduler, 10, `a${n}`, `w${n}`);
+    assert.equal(startAll(scheduler).length, 9);
+    addMany(scheduler, 10, 'b', 'another');
+    assert.deepEqual(webhooksOf(startAll(scheduler)), ['b']);
+  });
+
+  it('takes turns among workspaces, and among the webhooks of a workspace', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    addMany(scheduler, 4, 'a', 'one');
+    addMany(scheduler, 4, 'b', 'one');
+    addMany(scheduler, 4, 'c', 'two');
+    assert.deepEqual(webhooksOf(startAll(scheduler)).slice(0, 6), ['a', 'c', 'b', 'c', 'a', 'c']);
+  });
+
+  it('removes an attempt whose wait is over, unless its webhook makes progress', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 10, overall: 10 });
+    const owner = { webhookId: 'a', workspaceId: 'w' };
+    scheduler.add(owner, 1_000, 0);
+    const [first] = startAll(scheduler);
+    const [second, third] = [scheduler.add(owner, 1_000, 0), scheduler.add(owner, 1_000, 0)];
+    assert.equal(scheduler.expire(second, 999), false, 'its wait is not over');
+    assert.ok(first);
+    scheduler.finish(first, 999);
+    assert.deepEqual(startAll(scheduler), [second]);
+    assert.equal(scheduler.expire(third, 1_000), false, 'an attempt of its webhook has finished');
+    assert.equal(third.dueAt, 2_000);
+    assert.equal(scheduler.expire(third, 2_000), true);
+    assert.equal(scheduler.waiting(), 0);
+  });
+
+  it('prolongs a wait four times at most', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 10, overall: 10 });
+    const owner = { webhookId: 'a', workspaceId: 'w' };
+    addMany(scheduler, 10, 'a');
+    const last = scheduler.add(owner, 1_000, 0);
+    let now = 0;
+    const expired: boolean[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      now += 1_000;
+      const [running] = startAll(scheduler);
+      assert.ok(running);
+      scheduler.finish(running, now);
+      expired.push(scheduler.expire(last, now));
+    }
+    assert.deepEqual(expired, [false, false, false, false, true]);
+  });
+
+  it('forgets a webhook with nothing running and nothing waiting', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    const owner = { webhookId: 'a', workspaceId: 'w' };
+    const waiting = scheduler.add(owner, null, 0);
+    scheduler.remove(waiting);
+    scheduler.remove(waiting);
+    assert.deepEqual([scheduler.waiting(), scheduler.running(), scheduler.start()], [0, 0, null]);
+  });
+
+  it('holds its limits, never idles and lets nobody wait too long, in a thousand random worlds', function () {
+    this.timeout(60_000);
+    for (let seed = 1; seed <= 1_000; seed += 1) {
+      try {
+        simulate(createRandom(seed));
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
+      }
+    }
+  });
+});
+
+type Arrived = { ticket: AttemptTicket; at: number };
+
+/** Arrivals at good, slow and dead receivers for two minutes. @throws where an invariant does not hold */
+function simulate(random: Random): void {
+  const workspaceCount = random.whole(1, 4);
+  const perWebhook = random.whole(1, 10);
+  const perWorkspace = random.whole(perWebhook, 30);
+  const isRoomy = random.next() < 0.5;
+  const overall = isRoomy ? 2 * workspaceCount * perWorkspace : random.whole(perWorkspace, 2 * perWorkspace);
+  const scheduler = createAttemptScheduler({ perWebhook, perWorkspace, overall });
+  const webhooks = Array.from({ length: random.whole(1, 40) }, (_, n) => ({
+    owner: { webhookId: `h${n}`, workspaceId: `w${random.whole(1, workspaceCount)}` },
+    durationMs: random.of([5, 50, 1_000, 25_000, LONGEST_ATTEMPT_MS]),
+  }));
+  const durationOf = new Map(webhooks.map(({ owner, durationMs }) => [owner.webhookId, durationMs]));
+  const running = new Map<AttemptTicket, number>();
+  const waiting = new Map<string, Arrived[]>();
+  const finishedAt = new Map<string, number>();
+  let now = 0;
+
+  function startAndCheck(): void {
+    for (const ticket of startAll(scheduler)) {
+      const queue = waiting.get(ticket.webhookId) ?? [];
+      const first = queue.shift();
+      assert.equal(first?.ticket, ticket, 'attempts of a webhook start in their order');
+      if (queue.length === 0) waiting.delete(ticket.webhookId);
+      running.set(ticket, now + (durationOf.get(ticket.webhookId) ?? 0));
+    }
+    check();
+  }
+
+  function check(): void {
+    const counts = countsOf(running.keys());
+    assert.ok(running.size <= overall && scheduler.running() === running.size, 'limit of the process');
+    for (const [id, count] of counts.webhooks) assert.ok(count <= perWebhook, `limit of webhook ${id}`);
+    for (const [id, count] of counts.workspaces) assert.ok(count <= perWorkspace, `limit of workspace ${id}`);
+    for (const [id, [first]] of waiting) {
+      assert.ok(first);
+      const { workspaceId } = first.ticket;
+      const ofWorkspace = counts.workspaces.get(workspaceId) ?? 0;
+      if (!isRoomy || counts.webhooks.has(id)) continue;
+      assert.equal(ofWorkspace, perWorkspace, `${id} has nothing running and waits beside a free place`);
+      const rivals = webhooks.filter(({ owner }) => owner.workspaceId === workspaceId).length;
+      const longest = LONGEST_ATTEMPT_MS * Math.ceil(rivals / perWorkspace);
+      const waited = now - Math.max(first.at, finishedAt.get(id) ?? 0);
+      assert.ok(waited <= longest, `${id} has waited ${waited} ms of ${longest} with nothing running`);
+    }
+    if (waiting.size > 0) assert.ok(running.size > 0, 'nothing runs although attempts wait');
+  }
+
+  while (now < 120_000) {
+    const nextEnd = Math.min(...running.values());
+    const nextArrival = now + random.whole(0, 2_000);
+    now = Math.min(nextEnd, nextArrival);
+    for (const [ticket, endsAt] of running) {
+      if (endsAt > now) continue;
+      running.delete(ticket);
+      scheduler.finish(ticket, now);
+      finishedAt.set(ticket.webhookId, now);
+    }
+    if (now === nextArrival) {
+      const { owner } = random.of(webhooks);
+      for (let burst = random.whole(1, 6); burst > 0; burst -= 1) {
+        const ticket = scheduler.add(owner, null, now);
+        waiting.set(owner.webhookId, [...(waiting.get(owner.webhookId) ?? []), { ticket, at: now }]);
+      }
+    }
+    const [given] = random.next() < 0.02 ? [...waiting.values()] : [];
+    const last = given?.pop();
+    if (last) {
+      scheduler.remove(last.ticket);
+      if (given?.length === 0) waiting.delete(last.ticket.webhookId);
+    }
+    startAndCheck();
+  }
+}
+
+function countsOf(tickets: Iterable<AttemptTicket>) {
+  const counts = { webhooks: new Map<string, number>(), workspaces: new Map<string, number>() };
+  for (const { webhookId, workspaceId } of tickets) {
+    counts.webhooks.set(webhookId, (counts.webhooks.get(webhookId) ?? 0) + 1);
+    counts.workspaces.set(workspaceId, (counts.workspaces.get(workspaceId) ?? 0) + 1);
+  }
+  return counts;
+}
