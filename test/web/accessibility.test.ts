@@ -58,7 +58,7 @@ const SCREENS: readonly Screen[] = [
     address: '/orchestration',
     shows: text('Speed up the search'),
     async open(page) {
-      await page.getByRole('button', { name: 'Submit a task' }).click();
+      await page.getByRole('button', { name: 'Submit task' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Title').fill('Add CSV export to orders');
       await dialog.getByLabel('Description').fill('Buyers want their orders in a table.');
@@ -72,7 +72,7 @@ const SCREENS: readonly Screen[] = [
     shows: (page) => page.getByRole('button', { name: /^Notifications, \d+ unread/ }),
     async open(page) {
       await page.getByRole('button', { name: /^Notifications/ }).click();
-      await page.getByText('needs a human').first().waitFor();
+      await page.getByText('needs your decision').first().waitFor();
     },
     picture: 'bell',
   },
@@ -108,14 +108,14 @@ const SCREENS: readonly Screen[] = [
     what: 'a failed run',
     address: RUN,
     path: runOf('failed'),
-    shows: heading(/^The step .* failed/),
+    shows: heading(/^Step .* failed/),
     picture: 'run-failed',
   },
   {
     what: 'an escalated run',
     address: RUN,
     path: runOf('escalated'),
-    shows: heading(/^A human is needed/),
+    shows: heading(/^Needs your decision/),
     picture: 'run-escalated',
   },
   {
@@ -161,19 +161,19 @@ const SCREENS: readonly Screen[] = [
     what: 'the sending of a test',
     address: `${WEBHOOKS}/$webhookId`,
     path: (at) => `${WEBHOOKS}/${at.webhook}?test=yes`,
-    shows: (page) => page.getByRole('region', { name: 'Request to be sent' }),
+    shows: (page) => page.getByRole('region', { name: 'Request preview' }),
   },
   {
     what: 'a delivery beside the log',
     address: `${WEBHOOKS}/$webhookId`,
     path: (at) => `${WEBHOOKS}/${at.webhook}?delivery=${at.delivery}`,
-    shows: text('The endpoint took it'),
+    shows: text('Delivered:'),
   },
   {
     what: 'a delivery',
     address: `${WEBHOOKS}/$webhookId/deliveries/$deliveryId`,
     path: (at) => `${WEBHOOKS}/${at.webhook}/deliveries/${at.delivery}`,
-    shows: text('The endpoint took it'),
+    shows: text('Delivered:'),
   },
   {
     what: 'the API keys',
@@ -198,20 +198,20 @@ const SCREENS: readonly Screen[] = [
   {
     what: 'the audit log',
     address: '/settings/audit-log',
-    shows: text('made a webhook'),
+    shows: text('created a webhook'),
     picture: 'audit-log',
   },
-  { what: 'one’s account', address: '/settings/account', shows: text('this one'), picture: 'account' },
+  { what: 'one’s account', address: '/settings/account', shows: text('this session'), picture: 'account' },
   {
     what: 'an address below a run that is nobody’s',
     address: '/no-such-place',
     path: (at) => `/orchestration/${at.runs.completed}/nothing`,
-    shows: heading('There is nothing here'),
+    shows: heading('Page not found'),
   },
   {
     what: 'an address that is nobody’s',
     address: '/no-such-place',
-    shows: heading('There is nothing here'),
+    shows: heading('Page not found'),
   },
 ];
 

@@ -117,7 +117,7 @@ describe('a run that one watches', () => {
     await page.waitForURL(`**/orchestration?run=${older}`);
     await page.keyboard.press('ArrowUp');
     await page.waitForURL(`**/orchestration?run=${newer}`);
-    await panel.getByRole('link', { name: 'Open the full page' }).click();
+    await panel.getByRole('link', { name: 'Open full page' }).click();
     await page.waitForURL(`**/orchestration/${newer}`);
     await page.goBack();
     await panel.waitFor();

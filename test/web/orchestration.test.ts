@@ -15,7 +15,7 @@ describe('the orchestration screens', () => {
 
   it('teach where nothing was submitted yet', async () => {
     await at.go('/');
-    await at.page.getByText('No task has been submitted yet').waitFor();
+    await at.page.getByText('No tasks yet').waitFor();
     await assertAccessible(at.page, 'the empty list');
     await picture(at.page, 'runs-empty');
   });
@@ -23,7 +23,7 @@ describe('the orchestration screens', () => {
   it('submit a task, judge it by the API’s own words first, and show the run live', async () => {
     const { page } = at;
     await at.go('/orchestration');
-    await page.getByRole('button', { name: 'Submit a task' }).first().click();
+    await page.getByRole('button', { name: 'Submit task' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
     await dialog.getByText('Must have at least 1 character').waitFor();
@@ -40,7 +40,7 @@ describe('the orchestration screens', () => {
     await run.getByText('executing').first().waitFor();
     await run.getByRole('button', { name: 'Pause…' }).click();
     await page.getByLabel('Reason').fill('lunch');
-    await page.getByRole('button', { name: 'Pause the run' }).click();
+    await page.getByRole('button', { name: 'Pause run' }).click();
     await run.getByText(`Paused by ${world.installation.admin_email}`).waitFor();
     await run.getByText('“lunch”').waitFor();
     await run.getByRole('button', { name: 'Continue' }).click();
@@ -60,15 +60,15 @@ describe('the orchestration screens', () => {
     await at.go(`/orchestration/${id}`);
     await page.getByRole('button', { name: 'Cancel…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel “Wrong branch”?' });
-    await dialog.getByText('The run ends for good').waitFor();
+    await dialog.getByText('The run ends permanently').waitFor();
     await assertAccessible(page, 'the question before cancelling');
     await picture(page, 'run-cancel');
-    await dialog.getByRole('button', { name: 'Keep it as it is' }).click();
+    await dialog.getByRole('button', { name: 'Keep running' }).click();
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'executing');
     await page.getByRole('button', { name: 'Cancel…' }).click();
     await dialog.getByLabel('Reason').fill('the branch is gone');
-    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.getByRole('button', { name: 'Cancel run' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('cancelled', { exact: true }).first().waitFor();
     await world.reaches(id, 'cancelled');
@@ -85,14 +85,14 @@ describe('the orchestration screens', () => {
     const id = await submit('A step that fails', { unrecoverable: { step: 2 } });
     await world.reaches(id, 'failed');
     await at.go(`/orchestration/${id}`);
-    await at.page.getByRole('heading', { name: /The step .* failed/ }).waitFor();
+    await at.page.getByRole('heading', { name: /Step .* failed/ }).waitFor();
   });
 
   it('show why a human is needed first', async () => {
     const id = await submit('A question for a human', { escalate: { step: 2, reason: 'Which currency?' } });
     await world.reaches(id, 'escalated');
     await at.go(`/orchestration/${id}`);
-    await at.page.getByRole('heading', { name: 'A human is needed: Which currency?' }).waitFor();
+    await at.page.getByRole('heading', { name: 'Needs your decision: Which currency?' }).waitFor();
   });
 
   it('show what agents have left behind, for download, and every call that they made', async () => {
@@ -157,14 +157,14 @@ describe('a task with a callback, submitted at the screens', () => {
     const { page } = at;
     receiver.answering(503);
     await at.go('/orchestration');
-    await page.getByRole('button', { name: 'Submit a task' }).first().click();
+    await page.getByRole('button', { name: 'Submit task' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Title').fill('Told');
     await dialog.getByLabel('Callback URL').fill(receiver.url);
     await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
     assert.match((await dialog.getByLabel('Callback secret').textContent()) ?? '', /^[0-9a-f]{64}$/);
     await assertAccessible(page, 'a callback secret');
-    await dialog.getByRole('button', { name: 'Watch the run' }).click();
+    await dialog.getByRole('button', { name: 'Open run' }).click();
     const run = page.getByRole('complementary', { name: 'Run' });
     const link = run.getByRole('link', { name: 'Temporal' });
     assert.match(
@@ -193,13 +193,13 @@ describe('an ended run', () => {
     const { json } = await world.submit({ title: 'Again', task_type: 'bug', metadata });
     await world.reaches(json.execution_id, 'failed');
     await at.go(`/orchestration/${json.execution_id}`);
-    await page.getByRole('button', { name: 'Run again…' }).click();
+    await page.getByRole('button', { name: 'Rerun…' }).click();
     await assertAccessible(page, 'the question before running again');
-    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByRole('button', { name: 'Rerun', exact: true }).click();
     await page.getByText('kept from the earlier run').waitFor();
     await page.getByRole('link', { name: 'an earlier run' }).click();
     await page.waitForURL(`**/orchestration/${json.execution_id}`);
-    await page.getByText('Run again', { exact: true }).waitFor();
+    await page.getByText('Reruns', { exact: true }).waitFor();
     assert.deepEqual(at.complaints(), []);
     await at.close();
   });

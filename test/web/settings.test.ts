@@ -11,31 +11,31 @@ describe('the settings screens', () => {
   it('make an API key, show it once, replace and revoke it', async () => {
     const { page } = at;
     await at.go('/settings/api-keys');
-    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('Must have at least 1 character.').waitFor();
     await assertAccessible(page, 'the form of a key');
     await picture(page, 'key-new');
     await dialog.getByLabel('Name').fill('CI');
     await dialog.getByRole('checkbox', { name: 'send events' }).check();
-    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
     const key = await page.getByLabel('API key', { exact: true }).textContent();
     const { json } = await world.send('GET', '/api/v1/me', { key });
     assert.deepEqual(json.scopes, ['tasks:read', 'tasks:write', 'events:write']);
     await page.getByRole('button', { name: 'Close' }).click();
     const row = page.getByRole('row', { name: /CI/ });
-    await row.getByRole('button', { name: 'Replace…' }).click();
-    await page.getByRole('button', { name: 'Make the new key' }).click();
-    await page.getByText('it is shown this once').waitFor();
+    await row.getByRole('button', { name: 'Rotate…' }).click();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByText('It is shown only once').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('replaced, still good').waitFor();
+    await page.getByText('rotated, still valid').waitFor();
     await page
       .getByRole('row', { name: /CI.*active/ })
       .getByRole('button', { name: 'Revoke…' })
       .click();
     await page.getByText('Revoke “CI”?').waitFor();
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('revoked', { exact: true }).waitFor();
   });
 
@@ -44,9 +44,9 @@ describe('the settings screens', () => {
     const body = { name: 'Nightly build', project_id: world.installation.project_id };
     await world.send('POST', '/api/v1/keys', { ...world.as(await world.signIn()), body });
     await at.go('/settings/audit-log');
-    const made = page.getByRole('row', { name: /made an API key.*Nightly build/ });
+    const made = page.getByRole('row', { name: /created an API key.*Nightly build/ });
     await made.waitFor();
-    await page.getByRole('button', { name: 'What' }).click();
+    await page.getByRole('button', { name: 'Target' }).click();
     await page.getByRole('checkbox', { name: 'session' }).check();
     await page.keyboard.press('Escape');
     await page
@@ -57,17 +57,17 @@ describe('the settings screens', () => {
     assert.equal(new URL(page.url()).search, '?what=session');
     await page.getByRole('button', { name: 'Clear' }).click();
     await made.getByRole('link', { name: world.installation.admin_email }).click();
-    await page.getByLabel('Who').selectOption({ label: 'The service itself' });
-    await page.getByRole('row', { name: /the service itself.*set up this installation/ }).waitFor();
+    await page.getByLabel('Actor').selectOption({ label: 'System' });
+    await page.getByRole('row', { name: /system.*created this installation/ }).waitFor();
     assert.equal(await made.count(), 0);
-    await page.getByLabel('Since when').selectOption({ label: 'The last 7 days' });
+    await page.getByLabel('Period').selectOption({ label: 'Last 7 days' });
     assert.equal(new URL(page.url()).search, '?who=system&since=week');
     await page.reload();
-    await page.getByText('set up this installation').waitFor();
+    await page.getByText('created this installation').waitFor();
     const viewer = await addPerson(world, await world.signIn(), 'viewer');
     const theirs = await atScreens(world, { cookie: viewer });
     await theirs.go('/settings/audit-log');
-    await theirs.page.getByText('The audit log is for admins').waitFor();
+    await theirs.page.getByText('Admins only').waitFor();
     assert.deepEqual(theirs.complaints(), []);
     await theirs.close();
   });
@@ -76,9 +76,9 @@ describe('the settings screens', () => {
     const { page } = at;
     const ada = `ada-${randomUUID()}@example.com`;
     await at.go('/settings/members');
-    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByRole('dialog').getByLabel('E-mail').fill(ada);
-    await page.getByRole('button', { name: 'Make the invitation' }).click();
+    await page.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await page.getByLabel('Invitation link').textContent()) ?? '';
     await assertAccessible(page, 'an invitation that was made');
     await page.getByRole('button', { name: 'Close' }).click();
@@ -88,7 +88,7 @@ describe('the settings screens', () => {
     await guest.go(new URL(link).pathname + new URL(link).hash);
     await guest.page.getByRole('heading', { name: 'Join Test' }).waitFor();
     await guest.page.getByLabel('Your name').fill('Ada');
-    await guest.page.getByLabel('A password', { exact: true }).fill('a long enough password');
+    await guest.page.getByLabel('Password', { exact: true }).fill('a long enough password');
     await guest.page.getByRole('button', { name: 'Join' }).click();
     await guest.page.getByRole('heading', { name: 'Orchestration' }).waitFor();
     assert.deepEqual(guest.complaints(), []);
@@ -105,7 +105,7 @@ describe('the settings screens', () => {
     await page.reload();
     assert.equal(await page.getByLabel('Role of Ada').inputValue(), 'viewer');
     await page.getByRole('row', { name: /Ada/ }).getByRole('button', { name: 'Remove…' }).click();
-    await page.getByRole('button', { name: 'Remove the member' }).click();
+    await page.getByRole('button', { name: 'Remove member' }).click();
     await page.getByRole('row', { name: /Ada/ }).waitFor({ state: 'detached' });
   });
 
@@ -122,18 +122,18 @@ describe('the settings screens', () => {
     const guest = await atScreens(world, { cookie: null });
     const { page } = guest;
     await guest.go(`/invitation${new URL(invited.json.url).hash}`);
-    await page.getByText(`invites ${email} as admin.`).waitFor();
+    await page.getByText(`invited ${email} as admin.`).waitFor();
     assert.equal(await page.getByLabel('Your name').count(), 0);
     await assertAccessible(page, 'the invitation of somebody known');
-    await page.getByLabel('Your password', { exact: true }).fill('not the password');
+    await page.getByLabel('Password', { exact: true }).fill('not the password');
     await page.getByRole('button', { name: 'Join' }).click();
     await page.getByRole('alert').waitFor();
     await assertAccessible(page, 'the invitation of somebody known, refused');
-    await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await page.getByRole('button', { name: 'Join' }).click();
     await page.waitForURL('**/orchestration');
     await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByRole('button', { name: 'New key' }).waitFor();
+    await page.getByRole('button', { name: 'Create key' }).waitFor();
     assert.deepEqual(guest.complaints(), []);
     await guest.close();
   });
@@ -141,14 +141,14 @@ describe('the settings screens', () => {
   it('make a project', async () => {
     const { page } = at;
     await at.go('/settings/projects');
-    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByRole('button', { name: 'Create project' }).click();
     await page.getByLabel('Name').fill('Web shop');
-    await page.getByRole('button', { name: 'Make the project' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create project' }).click();
     await page.getByRole('row', { name: /Web shop/ }).waitFor();
-    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByRole('button', { name: 'Create project' }).click();
     await page.getByLabel('Name').fill('Another');
     await page.getByLabel('Key').fill('WEBSHOP');
-    await page.getByRole('button', { name: 'Make the project' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create project' }).click();
     await page.getByText('already has a project with the key WEBSHOP').waitFor();
   });
 
@@ -157,7 +157,7 @@ describe('the settings screens', () => {
     await at.go('/settings/agents');
     await page
       .getByRole('row', { name: /architect/ })
-      .getByText('rehearsal: no model is asked')
+      .getByText('rehearsal, without a model')
       .waitFor();
     await page.getByText('design (architect) · implement (developer)').waitFor();
   });
@@ -166,13 +166,13 @@ describe('the settings screens', () => {
     const { page } = at;
     await world.signIn();
     await at.go('/settings/account');
-    await page.getByText('this one').waitFor();
-    await page.getByRole('button', { name: 'End all others' }).click();
-    await page.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' });
+    await page.getByText('this session').waitFor();
+    await page.getByRole('button', { name: 'End all other sessions' }).click();
+    await page.getByRole('button', { name: 'End all other sessions' }).waitFor({ state: 'detached' });
     assert.equal(await page.getByRole('row').count(), 2);
-    await page.getByLabel('The password until now', { exact: true }).fill('wrong');
-    await page.getByLabel('The new one', { exact: true }).fill('another good long password');
-    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByLabel('Current password', { exact: true }).fill('wrong');
+    await page.getByLabel('New password', { exact: true }).fill('another good long password');
+    await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Is wrong.').waitFor();
   });
 
@@ -180,10 +180,10 @@ describe('the settings screens', () => {
     const viewer = await atScreens(world, { cookie: await addPerson(world, await world.signIn(), 'viewer') });
     const { page } = viewer;
     await viewer.go('/orchestration');
-    await page.getByText('No task has been submitted yet').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Submit a task' }).count(), 0);
+    await page.getByText('No tasks yet').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Submit task' }).count(), 0);
     await viewer.go('/settings/api-keys');
-    await page.getByText('Keys are for admins').waitFor();
+    await page.getByText('Admins only').waitFor();
     await viewer.go('/settings/members');
     await page.getByRole('row', { name: world.installation.admin_email }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Remove|Invite/ }).count(), 0);

@@ -35,7 +35,7 @@ describe('signing in at the screens', () => {
   it('says in a sentence that the password is wrong', async () => {
     await at.go('/sign-in');
     await at.signIn(world.installation.admin_email, 'not the password');
-    await at.page.getByRole('alert').getByText('E-mail or password is wrong.').waitFor();
+    await at.page.getByRole('alert').getByText('Wrong e-mail or password.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a refusal');
   });
 
@@ -50,14 +50,14 @@ describe('signing in at the screens', () => {
     await page.clock.install();
     await at.go('/orchestration');
     await at.signIn();
-    await page.getByText('No task has been submitted yet').waitFor();
+    await page.getByText('No tasks yet').waitFor();
     await page.context().clearCookies();
     // The list asks again within this time.
     await page.clock.fastForward(15_000);
     await page.getByText('Your session has ended').waitFor();
     await at.signIn();
     await page.waitForURL('**/orchestration');
-    await page.getByText('No task has been submitted yet').waitFor();
+    await page.getByText('No tasks yet').waitFor();
   });
 
   it('out in one tab is out in the other', async () => {

@@ -54,7 +54,7 @@ describe('the webhook screens', function () {
 
   it('teach where there is no webhook yet', async () => {
     await at.go(LIST);
-    await page.getByText('Nobody is told of anything yet').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
     await assertAccessible(page, 'the empty list');
     await assertFitsPhone(page);
     await picture(page, 'webhooks-empty');
@@ -81,12 +81,12 @@ describe('the webhook screens', function () {
     });
     await at.go(LIST);
     const row = (id: string) => page.locator(`[data-webhook="${id}"]`);
-    await row(busy).getByText('last delivery 30 min. ago').waitFor();
+    await row(busy).getByText('last delivery 30 min ago').waitFor();
     await row(busy)
       .getByRole('img', { name: /attempts in 24 hours, 9\d\.\d % succeeded/ })
       .waitFor();
     await row(failing).getByText('failing, 7 of 10 in a row').waitFor();
-    await row(failing).getByRole('link', { name: 'Why does Deploy bot fail?' }).waitFor();
+    await row(failing).getByRole('link', { name: 'Show failure of Deploy bot' }).waitFor();
     await row(old).getByText('Connection refused').waitFor();
     await row(json.id).getByText('listening').waitFor();
     await picture(page, 'webhooks-list');
@@ -110,13 +110,13 @@ describe('the webhook screens', function () {
     const other = await page.context().newPage();
     await other.goto(`${world.api.url}${LIST}/${id}`);
     await other.getByText('live', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'More to do with this webhook' }).click();
-    await page.getByRole('menuitem', { name: 'Switch off' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
-    await page.getByText('Switched off by hand').waitFor();
-    await other.getByText('Switched off by hand').waitFor();
-    await other.getByRole('button', { name: 'Switch on' }).click();
-    await page.getByText('Switched off by hand').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Deactivate' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('Deactivated manually').waitFor();
+    await other.getByText('Deactivated manually').waitFor();
+    await other.getByRole('button', { name: 'Activate' }).click();
+    await page.getByText('Deactivated manually').waitFor({ state: 'detached' });
   });
 
   it('let viewers look, and change nothing', async () => {
@@ -127,11 +127,11 @@ describe('the webhook screens', function () {
       await viewer.go(`${LIST}/${id}`);
       await viewer.page.getByRole('list', { name: 'Deliveries' }).getByRole('link').click();
       const detail = viewer.page.getByRole('complementary', { name: 'Delivery' });
-      await detail.getByText('The endpoint took it').waitFor();
-      for (const name of ['Send test', 'Recover…', 'Retry now', 'More to do with this webhook'])
+      await detail.getByText('Delivered:').waitFor();
+      for (const name of ['Send test', 'Recover…', 'Retry now', 'More actions'])
         assert.equal(await viewer.page.getByRole('button', { name }).count(), 0, name);
       await viewer.go(`${LIST}/new`);
-      await viewer.page.getByText('This is for admins').waitFor();
+      await viewer.page.getByText('Admins only').waitFor();
       assert.deepEqual(viewer.complaints(), []);
     } finally {
       await viewer.close();
@@ -145,12 +145,12 @@ describe('the webhook screens', function () {
       await fresh.go('/sign-in');
       await fresh.signIn();
       await fresh.page.getByRole('link', { name: 'Webhooks', exact: true }).click();
-      await fresh.page.getByRole('link', { name: 'New webhook' }).click();
+      await fresh.page.getByRole('link', { name: 'Create webhook' }).click();
       await type(fresh.page, 'URL', receiver.url);
       await type(fresh.page, 'Name', 'Billing sync');
       await fresh.page.getByRole('checkbox', { name: 'issue.created' }).click();
-      await fresh.page.getByRole('button', { name: 'Save and send a test' }).click();
-      await fresh.page.getByText('It works').waitFor();
+      await fresh.page.getByRole('button', { name: 'Save and send test' }).click();
+      await fresh.page.getByText('Test succeeded').waitFor();
       await receiver.receives(1);
       const { clicks, fields } = await fresh.page.evaluate(
         () => JSON.parse(sessionStorage.getItem('counted') ?? '{}') as { clicks: number; fields: string[] },
@@ -181,31 +181,31 @@ describe('the webhook screens', function () {
     await page.getByLabel('URL').fill('http://example.com/hooks');
     await page.getByText('Not encrypted').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Choose at least one event.').waitFor();
+    await page.getByText('Select at least one event.').waitFor();
     await page.getByRole('checkbox', { name: 'issue.updated' }).click();
     await page.getByText('Of the last 3 events, 2 would be sent.').waitFor();
-    await page.getByRole('button', { name: 'Only when: a filter for issue.updated' }).click();
+    await page.getByRole('button', { name: 'Add filter for issue.updated' }).click();
     const filters = page.getByRole('group', { name: 'Filters of issue.updated' });
     await filters.getByLabel('Value').fill('In Progress');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'And only when: a filter for issue.updated' }).click();
+    await page.getByRole('button', { name: 'Add filter for issue.updated' }).click();
     await filters.getByLabel('Field').nth(1).selectOption('priority');
-    await filters.getByLabel('How it is compared').nth(1).selectOption('is one of');
+    await filters.getByLabel('Operator').nth(1).selectOption('is one of');
     await filters.getByLabel('Value').nth(1).click();
     await page.getByRole('option', { name: 'High' }).click();
     await page.keyboard.press('Escape');
     await page.getByText('Of the last 3 events, 1 would be sent.').waitFor();
     await page.getByText('No: priority: it is "Low", not "High"').waitFor();
-    await page.getByRole('button', { name: 'Show the code that checks signatures' }).click();
+    await page.getByRole('button', { name: 'Show verification code' }).click();
     await page.getByText('function isGenuine').waitFor();
     await assertAccessible(page, 'the form');
     await picture(page, 'webhook-new');
     await assertFitsPhone(page);
-    await page.getByRole('switch', { name: /Send the secret itself/ }).click();
-    await page.getByText('Whoever sees one request then has the secret').waitFor();
-    await page.getByRole('switch', { name: /Send the secret itself/ }).click();
+    await page.getByRole('switch', { name: /Send the secret in/ }).click();
+    await page.getByText('Each request reveals the secret').waitFor();
+    await page.getByRole('switch', { name: /Send the secret in/ }).click();
     await page.getByLabel('URL').fill('http://10.0.0.1/hooks');
-    await page.getByText('An address inside a network').waitFor();
+    await page.getByText('Private address').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Is not allowed:').waitFor();
     await page.getByLabel('URL').fill('http://example.com/hooks');
@@ -229,16 +229,16 @@ describe('the webhook screens', function () {
   it('show the exact request of a test, take other data, and say what came back', async () => {
     const id = await webhook({ secret: 'quiet' });
     await at.go(`${LIST}/${id}?test=yes`);
-    const request = page.getByRole('region', { name: 'Request to be sent' });
+    const request = page.getByRole('region', { name: 'Request preview' });
     const signature = await request.getByText(/^sha256=[0-9a-f]{64}$/).textContent();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText('It works').waitFor();
+    await page.getByText('Test succeeded').waitFor();
     const [first] = await receiver.receives(1);
     assert.equal(first?.headers['x-service-signature'], signature, 'it was sent as it was shown');
     await picture(page, 'webhook-test');
     await assertFitsPhone(page);
     receiver.answering(404);
-    await page.getByText('The exact request').click();
+    await page.getByText('Exact request').click();
     await page.getByRole('button', { name: 'Edit data' }).click();
     const data = page.getByRole('textbox', { name: 'data', exact: true });
     await data.fill('{ "issue": { "title": "no id" } }');
@@ -246,8 +246,8 @@ describe('the webhook screens', function () {
     await data.fill('{ "issue": { "id": "mine" } }');
     await request.getByText('"mine"').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText('It does not work yet').waitFor();
-    await page.getByText('Nothing takes requests at this path: look at the URL.').waitFor();
+    await page.getByText('Test failed').waitFor();
+    await page.getByText('Nothing accepts requests at this path. Check the URL.').waitFor();
     const [, second] = await receiver.receives(2);
     assert.deepEqual(JSON.parse(second?.body.toString() ?? '').data, { issue: { id: 'mine' } });
     await assertAccessible(page, 'a test that failed');
@@ -270,7 +270,7 @@ describe('the webhook screens', function () {
     const failed = log().filter({ hasText: 'retrying' });
     await failed.getByText('503').waitFor();
     await failed.getByRole('link').click();
-    await panel().getByText('The endpoint answered 503 Service Unavailable').waitFor();
+    await panel().getByText('The endpoint returned 503 Service Unavailable').waitFor();
     await panel().getByText('5 automatic retries are left.').waitFor();
     await panel().getByText('"busy"').waitFor();
     assert.ok(new URL(page.url()).searchParams.get('delivery'));
@@ -279,17 +279,17 @@ describe('the webhook screens', function () {
     await assertFitsPhone(page);
     receiver.answering(204);
     await panel().getByRole('button', { name: 'Retry now' }).click();
-    await panel().getByText('The endpoint took it: 204 No Content').waitFor();
-    await panel().getByRole('button', { name: 'attempt 2 by hand: 204' }).waitFor();
+    await panel().getByText('Delivered: 204 No Content').waitFor();
+    await panel().getByRole('button', { name: 'attempt 2 (manual): 204' }).waitFor();
     await panel().getByRole('button', { name: 'Schedule…' }).click();
     await page.getByRole('button', { name: 'in 5 min' }).click();
-    await panel().getByText('One more attempt is planned for').waitFor();
+    await panel().getByText('Attempt scheduled for').waitFor();
     await panel().getByText('next attempt').waitFor();
     await page.keyboard.press('ArrowDown');
-    await panel().getByText('It was not sent.').waitFor();
+    await panel().getByText('Not sent.').waitFor();
     await page.keyboard.press('ArrowUp');
-    await panel().getByText('The endpoint took it').waitFor();
-    await panel().getByRole('link', { name: 'Open the full page' }).click();
+    await panel().getByText('Delivered:').waitFor();
+    await panel().getByRole('link', { name: 'Open full page' }).click();
     await page.waitForURL(/\/deliveries\/[0-9a-f-]{36}$/);
     await page.getByRole('heading', { name: 'issue.created delivery' }).waitFor();
     await page.getByRole('button', { name: 'attempt 1: 503' }).click();
@@ -323,7 +323,7 @@ describe('the webhook screens', function () {
     const id = await webhook();
     await page.routeWebSocket(/\/ws/, (socket) => socket.close());
     await at.go(`${LIST}/${id}`);
-    await page.getByText('every few seconds').waitFor();
+    await page.getByText('polling every 3 s').waitFor();
     await publish();
     await log().filter({ hasText: 'succeeded' }).waitFor();
   });
@@ -345,7 +345,7 @@ describe('the webhook screens', function () {
       await deliveries.filter({ hasText: 'succeeded' }).waitFor();
       await lost.page.context().setOffline(true);
       for (const channel of channels) await channel.close();
-      await lost.page.getByText('every few seconds').waitFor();
+      await lost.page.getByText('polling every 3 s').waitFor();
       await publish();
       await publish();
       await receiver.receives(3);
@@ -370,9 +370,9 @@ describe('the webhook screens', function () {
     await eventually('one is left', async () => (await log().count()) === 1);
     await page.getByRole('button', { name: 'Status' }).click();
     await page.getByRole('checkbox', { name: 'failed' }).click();
-    await page.getByText('No delivery fits these filters').waitFor();
+    await page.getByText('No matching deliveries').waitFor();
     await page.reload();
-    await page.getByText('No delivery fits these filters').waitFor();
+    await page.getByText('No matching deliveries').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await eventually('both are back', async () => (await log().count()) === 2);
   });
@@ -389,17 +389,17 @@ describe('the webhook screens', function () {
     await page.getByText(/10 attempts in a row failed/).waitFor();
     await page.getByText(/held/).waitFor();
     await page.getByRole('button', { name: 'Notifications, 1 unread' }).click();
-    await page.getByText('“Old CRM” was disabled: it failed too often').waitFor();
+    await page.getByText('“Old CRM” was disabled after repeated failures').waitFor();
     await picture(page, 'notifications');
     await page.getByRole('link', { name: /“Old CRM”/ }).click();
     await page.getByText('Disabled: nothing is sent').waitFor();
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
     await picture(page, 'webhook-disabled');
     receiver.answering(200);
-    await page.getByRole('button', { name: '1 · Send a test' }).click();
+    await page.getByRole('button', { name: '1 · Send test' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText('It works').waitFor();
-    await page.getByRole('button', { name: 'Close the test' }).click();
+    await page.getByText('Test succeeded').waitFor();
+    await page.getByRole('button', { name: 'Close test' }).click();
     await page.getByRole('button', { name: '2 · Re-enable' }).click();
     await page.getByRole('button', { name: /^Recover \d+ held$/ }).click();
     const dialog = page.getByRole('dialog');
@@ -419,26 +419,26 @@ describe('the webhook screens', function () {
     await webhook({ secret: 'quiet' });
     await at.go(LIST);
     await page.getByRole('link', { name: 'Billing sync' }).click();
-    const more = page.getByRole('button', { name: 'More to do with this webhook' });
+    const more = page.getByRole('button', { name: 'More actions' });
     await more.click();
-    await page.getByRole('menuitem', { name: 'Rotate the secret' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
     await page.getByRole('menu').waitFor({ state: 'detached' });
     await assertAccessible(page, 'the rotation');
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
     assert.match(await page.getByRole('textbox', { name: 'New secret' }).inputValue(), /^[0-9a-f]{64}$/);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByText('the old secret signs too').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('also signed with the old secret').waitFor();
     await more.click();
-    await page.getByRole('menuitem', { name: 'Switch off' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
-    await page.getByText('Switched off by hand').waitFor();
+    await page.getByRole('menuitem', { name: 'Deactivate' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('Deactivated manually').waitFor();
     await more.click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByText('Delete “Billing sync”?').waitFor();
-    await page.getByText('the secret, which nobody can read again').waitFor();
+    await page.getByText('Permanently deleted: the secret').waitFor();
     await assertAccessible(page, 'the deleting');
-    await page.getByRole('button', { name: 'Delete the webhook' }).click();
-    await page.getByText('Nobody is told of anything yet').waitFor();
+    await page.getByRole('button', { name: 'Delete webhook' }).click();
+    await page.getByText('No webhooks yet').waitFor();
   });
 
   it('change a webhook in the same form', async () => {

@@ -31,8 +31,8 @@ describe('times on screens', () => {
     const now = Date.parse('2026-01-31T12:00:00Z');
     const at = (delta: number) => relativeTo(now, now + delta);
     assert.equal(at(-3 * SECOND), 'just now');
-    assert.equal(at(-3 * MINUTE), '3 min. ago');
-    assert.equal(at(2 * HOUR), 'in 2 hr.');
+    assert.equal(at(-3 * MINUTE), '3 min ago');
+    assert.equal(at(2 * HOUR), 'in 2 h');
     assert.equal(utc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
   });
 });

@@ -17,7 +17,7 @@ export class ApiProblem extends Error {
 
   constructor(response: Response, body: unknown) {
     const problem = isProblem(body) ? body : null;
-    super(problem?.detail ?? `The service answered ${response.status}, and not in its own words.`);
+    super(problem?.detail ?? `The server returned an unexpected error (${response.status}).`);
     this.status = response.status;
     this.code = problem?.code ?? 'unknown';
     this.requestId = problem?.request_id ?? response.headers.get('X-Request-Id');
@@ -37,7 +37,7 @@ export class Unreachable extends Error {
   override name = 'Unreachable';
 
   constructor(cause: unknown) {
-    super('The service can not be reached. Your connection may be down, or the service is starting anew.', {
+    super('Cannot reach the server. Check your connection, then try again.', {
       cause,
     });
   }

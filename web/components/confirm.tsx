@@ -12,7 +12,9 @@ type ConfirmProps = {
   /** What the button says: the act itself, never “OK”. */
   act: string;
   onAct: () => void;
-  /** What destroys is red. */
+  /** The label of the button that closes the dialog. */
+  cancelLabel?: string;
+  /** Whether the button is red. */
   destroys?: boolean;
   pending?: boolean;
   error?: unknown;
@@ -21,6 +23,7 @@ type ConfirmProps = {
 /** Asks once before something is destroyed or sent. */
 export function Confirm(props: ConfirmProps) {
   const { opened, onClose, title, children, act, onAct, destroys = false, pending = false, error } = props;
+  const { cancelLabel = 'Cancel' } = props;
   return (
     <Modal
       opened={opened}
@@ -38,7 +41,7 @@ export function Confirm(props: ConfirmProps) {
         ) : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} data-autofocus={destroys || undefined}>
-            Keep it as it is
+            {cancelLabel}
           </Button>
           <Button color={destroys ? 'red.8' : 'brand'} onClick={onAct} loading={pending}>
             {act}

@@ -10,7 +10,7 @@ export function Id({ value, label = 'id' }: { value: string; label?: string }) {
   const shown = value.length > WHOLE ? `${value.slice(0, 8)}…${value.slice(-6)}` : value;
   return (
     <button type="button" className={classes['id']} title={value} onClick={() => copy(value)}>
-      <span className="visually-hidden">Copy the {label} </span>
+      <span className="visually-hidden">Copy {label} </span>
       <span aria-live="polite">{copied ? 'copied' : shown}</span>
     </button>
   );

@@ -37,7 +37,7 @@ export function BodyView({ text, label }: { text: string; label?: string }) {
   return parsed === undefined ? (
     <Box className={classes['view']}>
       <Group className={classes['copy']}>
-        <CopyButton iconOnly value={text} label={`Copy ${label ?? 'the text'}`} />
+        <CopyButton iconOnly value={text} label={`Copy ${label ?? 'text'}`} />
       </Group>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre className={classes['text']} tabIndex={0} role="region" aria-label={label ?? 'Text'}>
@@ -62,12 +62,12 @@ type ValueProps = { value: unknown; level: number; name?: string | null };
 function Value({ value, level, name = null }: ValueProps): ReactNode {
   if (Array.isArray(value)) {
     const rows = value.map((inner, index) => [null, inner, String(index)] as const);
-    const what = plural(value.length, 'entry', 'entries');
+    const what = plural(value.length, 'item', 'items');
     return <Fold name={name} rows={rows} level={level} brackets="[]" what={what} />;
   }
   if (value !== null && typeof value === 'object') {
     const rows = Object.entries(value).map(([member, inner]) => [member, inner, member] as const);
-    const what = plural(rows.length, 'member', 'members');
+    const what = plural(rows.length, 'field', 'fields');
     return <Fold name={name} rows={rows} level={level} brackets="{}" what={what} />;
   }
   return (

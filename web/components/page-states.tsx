@@ -6,16 +6,16 @@ import { Page } from './page.tsx';
 /** An address that leads nowhere. */
 export function NothingHere() {
   return (
-    <Page title="There is nothing here">
+    <Page title="Page not found">
       <EmptyState
-        title="This address leads nowhere"
+        title="No page at this address"
         action={
           <Anchor component={Link} to="/orchestration">
-            To the runs
+            Show all runs
           </Anchor>
         }
       >
-        It may be mistyped, or what it showed was removed.
+        Check the address. The item may have been deleted.
       </EmptyState>
     </Page>
   );
@@ -28,7 +28,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
     reset();
     void router.invalidate();
   };
-  return <ErrorState order={1} title="This page could not be shown" error={error} onRetry={retry} />;
+  return <ErrorState order={1} title="The page could not be loaded" error={error} onRetry={retry} />;
 }
 
 /** `NothingHere` where nothing stands around it. */

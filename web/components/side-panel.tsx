@@ -37,8 +37,8 @@ export function SidePanel({ title, label, onClose, onStep, page, children }: Sid
               {...(page as object)}
               variant="subtle"
               color="gray"
-              aria-label="Open the full page"
-              title="Open the full page"
+              aria-label="Open full page"
+              title="Open full page"
             >
               <IconArrowsDiagonal size={18} aria-hidden />
             </ActionIcon>

@@ -27,7 +27,7 @@ export function EmptyState({ title, children, action, example }: EmptyProps) {
           <Code block ta="left" maw="100%" tabIndex={0}>
             {example}
           </Code>
-          <CopyButton value={example} label="Copy the example" />
+          <CopyButton value={example} label="Copy example" />
         </Stack>
       ) : null}
     </Stack>
@@ -70,5 +70,5 @@ export function sentenceOf(error: unknown): string {
     return `${error.message}${asked}`;
   }
   if (error instanceof Unreachable) return error.message;
-  return 'Something in this page went wrong. Loading it anew may help.';
+  return 'Something went wrong on this page. Reload it and try again.';
 }

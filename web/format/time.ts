@@ -2,7 +2,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
@@ -20,15 +20,20 @@ function pair(ms: number, large: number, largeUnit: string, small: number, small
   return `${Math.floor(ms / large)} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
 }
 
-/** `3 min ago`, `in 2 h`, `just now`. */
+/** Returns a moment relative to `now`: `just now`, `40 s ago`, `in 2 h`, `yesterday`, `3 days ago`. */
 export function relativeTo(now: number, at: number): string {
   const delta = at - now;
   const size = Math.abs(delta);
   if (size < 5_000) return 'just now';
-  if (size < MINUTE) return relative.format(Math.trunc(delta / 1_000), 'second');
-  if (size < HOUR) return relative.format(Math.trunc(delta / MINUTE), 'minute');
-  if (size < DAY) return relative.format(Math.trunc(delta / HOUR), 'hour');
-  return relative.format(Math.trunc(delta / DAY), 'day');
+  if (size < MINUTE) return away(delta, 1_000, 's');
+  if (size < HOUR) return away(delta, MINUTE, 'min');
+  if (size < DAY) return away(delta, HOUR, 'h');
+  return days.format(Math.trunc(delta / DAY), 'day');
+}
+
+function away(delta: number, size: number, unit: string): string {
+  const count = Math.trunc(Math.abs(delta) / size);
+  return delta < 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`;
 }
 
 /** The same moment in the reader's own zone and in UTC, to the millisecond. */

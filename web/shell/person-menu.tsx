@@ -65,6 +65,6 @@ function useSignOut() {
       queryClient.clear();
     },
     onError: (error) =>
-      notifications.show({ color: 'red', title: 'You are still signed in', message: sentenceOf(error) }),
+      notifications.show({ color: 'red', title: 'Sign-out failed', message: sentenceOf(error) }),
   });
 }

@@ -20,7 +20,7 @@ export function Shell() {
       transitionDuration={120}
     >
       <a className="skip-link" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <AppShell.Header className={classes['bar']}>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -30,7 +30,7 @@ export function Shell() {
               onClick={toggle}
               hiddenFrom="sm"
               size="sm"
-              aria-label={opened ? 'Close the navigation' : 'Open the navigation'}
+              aria-label={opened ? 'Close navigation' : 'Open navigation'}
               aria-expanded={opened}
             />
             <span className={classes['mark']} aria-hidden />

@@ -4,7 +4,7 @@ import { IconCheck, IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-r
 const SCHEMES = [
   { scheme: 'light', title: 'Light', icon: IconSun },
   { scheme: 'dark', title: 'Dark', icon: IconMoon },
-  { scheme: 'auto', title: 'As the system', icon: IconDeviceDesktop },
+  { scheme: 'auto', title: 'System', icon: IconDeviceDesktop },
 ] as const;
 
 /** Light, dark, or as the system has it. */
@@ -14,7 +14,7 @@ export function ThemeSwitch() {
   return (
     <Menu position="bottom-end" width={180}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Colours of the screens">
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Theme">
           <Now size={18} aria-hidden />
         </ActionIcon>
       </Menu.Target>
@@ -23,7 +23,7 @@ export function ThemeSwitch() {
           <Menu.Item
             key={scheme}
             leftSection={<Icon size={16} aria-hidden />}
-            rightSection={scheme === colorScheme ? <IconCheck size={14} aria-label="chosen" /> : null}
+            rightSection={scheme === colorScheme ? <IconCheck size={14} aria-label="selected" /> : null}
             onClick={() => setColorScheme(scheme)}
           >
             {title}

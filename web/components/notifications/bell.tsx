@@ -47,16 +47,15 @@ export function Bell() {
           </Text>
           {unread > 0 ? (
             <Button variant="subtle" size="compact-xs" onClick={readAll}>
-              I have read all
+              Mark all as read
             </Button>
           ) : null}
         </Group>
         {notices.length === 0 ? (
           <Stack p="md" gap={4}>
-            <Text size="sm">Nothing yet.</Text>
+            <Text size="sm">No notifications yet</Text>
             <Text size="sm" c="dimmed">
-              You are told here when agents ask for a human; admins also when a webhook is disabled because it
-              fails.
+              Shows runs that need your decision. Admins also see webhooks that were disabled after failures.
             </Text>
           </Stack>
         ) : (

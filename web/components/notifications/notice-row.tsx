@@ -53,8 +53,8 @@ function wordsOf({ kind, detail: { name, title, reason } }: Notice): { title: st
   const detail = typeof reason === 'string' ? reason : '';
   const named = (given: unknown, otherwise: string) => (typeof given === 'string' ? `“${given}”` : otherwise);
   if (kind === 'webhook.disabled') {
-    return { title: `${named(name, 'A webhook')} was disabled: it failed too often`, detail };
+    return { title: `${named(name, 'A webhook')} was disabled after repeated failures`, detail };
   }
-  if (kind === 'task.escalated') return { title: `${named(title, 'A task')} needs a human`, detail };
+  if (kind === 'task.escalated') return { title: `${named(title, 'A task')} needs your decision`, detail };
   return { title: kind, detail };
 }

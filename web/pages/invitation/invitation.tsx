@@ -15,7 +15,7 @@ import { openIdAddress } from '../sign-in/sign-in-options.ts';
 
 type Invitation = Schemas['ShownInvitation'];
 
-const eye = { 'aria-label': 'Show or hide the password' };
+const eye = { 'aria-label': 'Show or hide password' };
 
 /** What somebody who was invited sees, and becomes a member by. */
 export function InvitationPage() {
@@ -32,7 +32,7 @@ export function InvitationPage() {
       <Paper withBorder p="xl" radius="md" className={classes['card']}>
         {query.isPending ? <Skeleton height={240} /> : null}
         {query.isError ? (
-          <ErrorState order={1} title="This invitation can not be used" error={query.error}>
+          <ErrorState order={1} title="The invitation cannot be used" error={query.error}>
             <Button component={Link} to="/sign-in" variant="default">
               Sign in
             </Button>
@@ -51,7 +51,7 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
       <div>
         <Title order={1}>Join {workspace.name}</Title>
         <Text c="dimmed" size="sm">
-          {invited_by ?? 'Somebody'} invites {email} as {role}.
+          {invited_by ?? 'An admin'} invited {email} as {role}.
         </Text>
       </div>
       {invitation.account === 'openid' ? (
@@ -86,9 +86,9 @@ function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
       <Stack gap="sm">
         {isNew ? <TextInput label="Your name" autoComplete="name" {...form.getInputProps('name')} /> : null}
         <PasswordInput
-          label={isNew ? 'A password' : 'Your password'}
+          label="Password"
           description={
-            isNew ? `${MIN_PASSWORD_LENGTH} characters or more` : 'The one you sign in with already'
+            isNew ? `At least ${MIN_PASSWORD_LENGTH} characters` : 'The password of your existing account'
           }
           autoComplete={isNew ? 'new-password' : 'current-password'}
           visibilityToggleButtonProps={eye}

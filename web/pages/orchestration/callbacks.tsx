@@ -22,7 +22,7 @@ export function Callbacks({ run }: { run: Run }) {
     refetchInterval: isOver(run) ? false : 1_000,
   });
   if (!hasCallback) {
-    return <Text c="dimmed">No callback address was given: whoever submitted this polls, or watches.</Text>;
+    return <Text c="dimmed">No callback URL was set for this task.</Text>;
   }
   if (query.isError) {
     return (
@@ -38,7 +38,7 @@ export function Callbacks({ run }: { run: Run }) {
     <Stack gap="sm">
       <Text size="sm">
         <Status status={run.callback.status} /> to <code>{run.callback.url}</code>
-        {query.data.data.length === 0 ? '. Nothing is sent before the run has ended.' : ''}
+        {query.data.data.length === 0 ? '. It is sent when the run ends.' : ''}
       </Text>
       <Accordion variant="separated" chevronPosition="left">
         {query.data.data.map((attempt) => (
@@ -65,7 +65,7 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
   return (
     <Text size="sm">
       <Status status={outcome}>{`${attempt.attempt} of ${ATTEMPTS}`}</Status>{' '}
-      {status ?? attempt.message ?? (outcome === 'running' ? 'under way' : failure)}
+      {status ?? attempt.message ?? (outcome === 'running' ? 'in progress' : failure)}
       {duration_ms === null ? '' : ` · ${inWords(duration_ms)}`} · <RelativeTime at={attempt.attempted_at} />
       {next_attempt_at && Date.parse(next_attempt_at) > now ? (
         <>
@@ -84,17 +84,15 @@ function AttemptDetail({ attempt }: { attempt: Attempt }) {
       <Text size="sm" fw={600}>
         Request: POST {attempt.url}
       </Text>
-      <BodyView text={JSON.stringify(attempt.request_headers)} label="the request’s headers" />
-      <BodyView text={attempt.request_body} label="the request’s body" />
+      <BodyView text={JSON.stringify(attempt.request_headers)} label="request headers" />
+      <BodyView text={attempt.request_body} label="request body" />
       {attempt.response_status === null ? null : (
         <>
           <Text size="sm" fw={600}>
             Response: {attempt.response_status}
           </Text>
-          <BodyView text={JSON.stringify(attempt.response_headers ?? {})} label="the response’s headers" />
-          {attempt.response_body ? (
-            <BodyView text={attempt.response_body} label="the response’s body" />
-          ) : null}
+          <BodyView text={JSON.stringify(attempt.response_headers ?? {})} label="response headers" />
+          {attempt.response_body ? <BodyView text={attempt.response_body} label="response body" /> : null}
         </>
       )}
     </Stack>

@@ -17,11 +17,11 @@ export function Calls({ run }: { run: Run }) {
   });
   return (
     <Stack gap="sm">
-      {run.usage ? <Text size="sm">{usageWords(run.usage)} in all</Text> : null}
+      {run.usage ? <Text size="sm">{usageWords(run.usage)} in total</Text> : null}
       <PagedSection
         query={query}
         failure="The calls could not be loaded"
-        empty={<Text c="dimmed">No model and no tool was called.</Text>}
+        empty={<Text c="dimmed">No model or tool calls</Text>}
       >
         {(calls) => (
           <Accordion variant="separated" chevronPosition="left">
@@ -61,17 +61,17 @@ function CallItem({ call }: { call: Call }) {
           {failure === null ? null : <Text size="sm">{failure}</Text>}
           {truncated ? (
             <Text size="xs" c="dimmed">
-              What is long is cut in this record.
+              Long values are truncated.
             </Text>
           ) : null}
           <Text size="sm" fw={600}>
-            Asked
+            Input
           </Text>
-          <JsonView value={call.input} label={`what call ${call.number} asked`} />
+          <JsonView value={call.input} label={`input of call ${call.number}`} />
           <Text size="sm" fw={600}>
-            Answered
+            Output
           </Text>
-          <JsonView value={call.output} label={`what call ${call.number} was answered`} />
+          <JsonView value={call.output} label={`output of call ${call.number}`} />
         </Stack>
       </Accordion.Panel>
     </Accordion.Item>

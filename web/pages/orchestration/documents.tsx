@@ -24,9 +24,9 @@ export function Documents({ run }: { run: Run }) {
   }
   if (query.isPending) return <ListSkeleton rows={2} />;
   const { data } = query.data;
-  if (data.length === 0) return <Text c="dimmed">The agents have left no documents behind.</Text>;
+  if (data.length === 0) return <Text c="dimmed">No documents</Text>;
   return (
-    <DataTable label="Documents" columns={['Name', 'Type', 'Size', 'By', 'Kept']}>
+    <DataTable label="Documents" columns={['Name', 'Type', 'Size', 'Created by', 'Created']}>
       {data.map(({ name, media_type, size, step, agent, created_at, url }) => (
         <tr key={name}>
           <td>

@@ -11,7 +11,7 @@ const AT_FIRST = 100;
 /** The feed, the newest first. */
 export function EventLines({ events }: { events: readonly FeedEvent[] }) {
   const [shown, setShown] = useState(AT_FIRST);
-  if (events.length === 0) return <Text c="dimmed">Nothing has happened yet.</Text>;
+  if (events.length === 0) return <Text c="dimmed">No events yet</Text>;
   return (
     <>
       <ul className={classes['lines']}>
@@ -75,7 +75,7 @@ function tell({ type, data: given }: FeedEvent): string {
       return `${step}${took(data)}`;
     case 'step.failed': {
       const next =
-        data.retry_in_ms == null ? 'no further attempt' : `next attempt in ${inWords(data.retry_in_ms)}`;
+        data.retry_in_ms == null ? 'no more attempts' : `next attempt in ${inWords(data.retry_in_ms)}`;
       return `${step}: ${data.error?.message ?? ''} (${next})`;
     }
     case 'agent.message':

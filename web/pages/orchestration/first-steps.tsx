@@ -31,20 +31,23 @@ export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
     <Panel mb="md">
       <Group justify="space-between" mb="xs">
         <Title order={2}>First steps</Title>
-        <CloseButton onClick={leave} aria-label="Send the first steps away" />
+        <CloseButton onClick={leave} aria-label="Dismiss first steps" />
       </Group>
       <List spacing="xs" center listStyleType="none">
         <Step done={hasRuns} act={<SubmitLink onSubmit={onSubmit} />}>
           Run a task
         </Step>
-        <Step done={data.key} act={<WayTo to="/settings/api-keys">Make one</WayTo>}>
-          Make an API key for a program
+        <Step done={data.key} act={<WayTo to="/settings/api-keys">Create key</WayTo>}>
+          Create an API key
         </Step>
-        <Step done={data.webhook} act={<WayTo to="/settings/integrations/webhooks/new">Add one</WayTo>}>
-          Add a webhook
+        <Step
+          done={data.webhook}
+          act={<WayTo to="/settings/integrations/webhooks/new">Create webhook</WayTo>}
+        >
+          Create a webhook
         </Step>
-        <Step done={data.test} act={<WayTo to="/settings/integrations/webhooks">To the webhooks</WayTo>}>
-          Send it a test
+        <Step done={data.test} act={<WayTo to="/settings/integrations/webhooks">Show webhooks</WayTo>}>
+          Send the webhook a test
         </Step>
       </List>
     </Panel>
@@ -76,7 +79,7 @@ function Step({ done, act, children }: { done: boolean; act: ReactNode; children
 function SubmitLink({ onSubmit }: { onSubmit: () => void }) {
   return (
     <Button variant="subtle" size="compact-sm" onClick={onSubmit}>
-      Submit one
+      Submit task
     </Button>
   );
 }

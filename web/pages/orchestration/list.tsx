@@ -35,12 +35,12 @@ export function RunList() {
   const open = (run: string | undefined) => void navigate({ search: (before) => withRun(before, run) });
   const submit = may('tasks:write') ? (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setSubmitting(true)}>
-      Submit a task
+      Submit task
     </Button>
   ) : null;
 
   return (
-    <Page title="Orchestration" lead="Every task, and what its agents are doing." actions={submit} wide>
+    <Page title="Orchestration" lead="All runs and their progress, live." actions={submit} wide>
       <Suspense>
         <FirstSteps
           hasRuns={hasFilters(search) || rows.length > 0}
@@ -109,21 +109,21 @@ function NoRuns({ isFiltered, submit }: { isFiltered: boolean; submit: React.Rea
   if (isFiltered) {
     return (
       <EmptyState
-        title="No run fits these filters"
+        title="No matching runs"
         action={
           <Button variant="default" onClick={() => void navigate({ search: {} })}>
             Show all runs
           </Button>
         }
       >
-        There may be runs of other states, types or projects.
+        Change or clear the filters.
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="No task has been submitted yet" action={<Group>{submit}</Group>} example={example()}>
-      A task is a title and, if you like, a longer description. Agents work on it as a durable workflow, and
-      you watch every step here.
+    <EmptyState title="No tasks yet" action={<Group>{submit}</Group>} example={example()}>
+      Submit a task with a title and a description. Agents work on it as a durable workflow, and you follow
+      every step here.
     </EmptyState>
   );
 }

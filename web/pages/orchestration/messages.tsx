@@ -7,7 +7,7 @@ import classes from './run-view.module.css';
 
 /** What agents said, the oldest first. */
 export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
-  if (messages.length === 0) return <Text c="dimmed">No agent has said anything yet.</Text>;
+  if (messages.length === 0) return <Text c="dimmed">No messages yet</Text>;
   return (
     <ul className={classes['lines']} aria-live="polite">
       {messages.map(({ seq, at, data }) => {
@@ -27,7 +27,7 @@ export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
 
 /** What was not recovered. */
 export function Errors({ errors }: { errors: Run['errors'] }) {
-  if (errors.length === 0) return <Text c="dimmed">Nothing went wrong that was not put right.</Text>;
+  if (errors.length === 0) return <Text c="dimmed">No errors</Text>;
   return (
     <ul className={classes['lines']}>
       {errors.map((error) => (

@@ -21,7 +21,7 @@ export function RequestTab({ run }: { run: Run }) {
           {run.description}
         </Text>
       ) : null}
-      <JsonView value={request} label="the request" />
+      <JsonView value={request} label="request" />
       <Group>
         <CopyButton value={asCurl(location.origin, request)} label="Copy as curl" />
       </Group>

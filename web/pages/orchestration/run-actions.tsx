@@ -70,7 +70,8 @@ function AskForReason({ steering, run, onClose, onAct, pending, error }: AskProp
       opened
       onClose={onClose}
       title={cancels ? `Cancel “${run.title}”?` : `Pause “${run.title}”?`}
-      act={cancels ? 'Cancel the run' : 'Pause the run'}
+      act={cancels ? 'Cancel run' : 'Pause run'}
+      cancelLabel="Keep running"
       destroys={cancels}
       onAct={() => onAct(reason.trim())}
       pending={pending}
@@ -79,11 +80,11 @@ function AskForReason({ steering, run, onClose, onAct, pending, error }: AskProp
       <Stack gap="sm">
         <Text size="sm">
           {cancels
-            ? `The run ends for good${running.length > 0 ? `, and ${running.join(', ')} is broken off` : ''}. What was done so far is kept. No callback is sent.`
-            : 'Nothing new starts until somebody continues it. What is running ends, and its result is kept.'}
+            ? `The run ends permanently.${running.length > 0 ? ` It stops during ${running.join(', ')}.` : ''} Completed work is kept. No callback is sent.`
+            : 'No new steps start until the run is continued. Running steps finish, and their results are kept.'}
         </Text>
         <TextInput
-          label="Reason (for others to read)"
+          label="Reason (visible to others)"
           value={reason}
           maxLength={MAX_REASON_LENGTH}
           onChange={(event) => setReason(event.currentTarget.value)}

@@ -13,7 +13,7 @@ export function RunAgain({ run }: { run: Run }) {
   return (
     <>
       <Button size="xs" variant="default" onClick={() => setAsking(true)}>
-        Run again…
+        Rerun…
       </Button>
       {asking ? <AskFrom run={run} onClose={() => setAsking(false)} /> : null}
     </>
@@ -47,17 +47,12 @@ function AskFrom({ run, onClose }: { run: Run; onClose: () => void }) {
   if (rerun.data && run.callback.url !== null) {
     const { callback_secret: secret, execution_id: executionId } = rerun.data;
     return (
-      <Modal
-        opened
-        onClose={onClose}
-        title="The new run has begun"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened onClose={onClose} title="Run started" closeButtonProps={{ 'aria-label': 'Close' }}>
         <Stack gap="md">
           <ShownOnce value={secret} label="Callback secret">
-            Keep the new run’s callback secret now: it is shown this once.
+            Copy the callback secret of the new run now. It is shown only once.
           </ShownOnce>
-          <Button onClick={() => watch(executionId)}>Watch the run</Button>
+          <Button onClick={() => watch(executionId)}>Open run</Button>
         </Stack>
       </Modal>
     );
@@ -66,22 +61,22 @@ function AskFrom({ run, onClose }: { run: Run; onClose: () => void }) {
     <Confirm
       opened
       onClose={onClose}
-      title={`Run “${run.title}” again?`}
-      act="Run it again"
+      title={`Rerun “${run.title}”?`}
+      act="Rerun"
       onAct={() => rerun.mutate()}
       pending={rerun.isPending}
       error={rerun.error}
     >
       <Stack gap="sm">
         <Text size="sm">
-          A new run is made. What was finished before the step you choose is kept; the step and all that
-          follows from it is done again.
-          {run.callback.url === null ? '' : ' The result is sent to the same callback address.'}
+          Starts a new run. Completed steps before the selected step are kept. The selected step and
+          everything that follows from it run again.
+          {run.callback.url === null ? '' : ' The result is sent to the same callback URL.'}
         </Text>
         {run.steps.length > 0 ? (
           <label>
             <Text span size="sm" fw={500} mr="xs">
-              From the step
+              Start from
             </Text>
             <select
               className="plain-select"

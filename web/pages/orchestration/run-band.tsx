@@ -22,11 +22,11 @@ export function RunBand({ run, events }: { run: Run; events: readonly FeedEvent[
 function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run['escalation']> }) {
   const done = run.steps.filter((step) => step.status === 'completed').map((step) => step.name);
   return (
-    <Band tone="escalated" label="Escalation" title={`A human is needed: ${escalation.reason}`}>
-      {escalation.agent ?? 'An agent'} asked for it{escalation.step ? ` in the step ${escalation.step}` : ''},{' '}
-      <RelativeTime at={escalation.at} />.{' '}
-      {done.length > 0 ? `Done so far: ${done.join(', ')}.` : 'Nothing was done before.'} The run has ended;
-      submit a new task once the question is answered.
+    <Band tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
+      Requested by {escalation.agent ?? 'an agent'}
+      {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
+      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. Submit a
+      new task after your decision.
     </Band>
   );
 }
@@ -37,10 +37,10 @@ function Failed({ run }: { run: Run }) {
     <Band
       tone="failed"
       label="Failure"
-      title={first?.step ? `The step ${first.step} failed` : 'The run failed'}
+      title={first?.step ? `Step “${first.step}” failed` : 'The run failed'}
     >
-      {first?.message ?? 'There is no more to tell.'}
-      {more.length > 0 ? ` (and ${more.length} more under “Errors”)` : ''}
+      {first?.message ?? 'No details available.'}
+      {more.length > 0 ? ` See “Errors” for ${more.length} more.` : ''}
     </Band>
   );
 }
@@ -52,8 +52,7 @@ function Asked({ run, question }: { run: Run; question: NonNullable<Run['questio
   return (
     <Band tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
       <Text size="sm" mb="xs">
-        In the step {question.step}, <RelativeTime at={question.at} />. The run is paused until somebody
-        answers.
+        In step “{question.step}”, <RelativeTime at={question.at} />. The run is paused until someone answers.
       </Text>
       {may('tasks:write') ? (
         <form
@@ -105,10 +104,10 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
     <Band tone="held" label="Pause" title={title}>
       {reason ? `“${reason}” ` : ''}
       {ending.length > 0
-        ? `Nothing new starts; ${ending.join(', ')} is still ending, and its result is kept.`
-        : 'Nothing new starts until somebody continues it.'}
+        ? `No new steps start. Still finishing, with its result kept: ${ending.join(', ')}.`
+        : 'No new steps start until the run is continued.'}
       <Text size="xs" c="dimmed">
-        Time spent paused does not count against the run’s limit.
+        Paused time does not count against the run’s time limit.
       </Text>
     </Band>
   );

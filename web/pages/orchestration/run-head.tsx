@@ -16,7 +16,7 @@ import classes from './run-view.module.css';
 import { progressWords, usageWords, whoIs } from './words.ts';
 
 const LIVE_WORDS: Readonly<Record<FollowStatus, string>> = {
-  connecting: 'connecting …',
+  connecting: 'connecting…',
   live: 'live',
   polling: 'polling every second',
 };
@@ -44,7 +44,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
             <TemporalLink executionId={run.execution_id} />
           </Group>
         </Group>
-        <ProgressLine percent={run.progress.percent} tone={toneOf(run.state)} label="Progress of the run" />
+        <ProgressLine percent={run.progress.percent} tone={toneOf(run.state)} label="Run progress" />
         <Text size="sm">
           {progressWords(run)} · <Took run={run} />
         </Text>
@@ -76,7 +76,7 @@ function Facts({ run }: { run: Run }) {
       </div>
       {run.rerun_of ? (
         <div>
-          <dt>Again of</dt>
+          <dt>Rerun of</dt>
           <dd>
             <RunLink id={run.rerun_of}>an earlier run</RunLink>
             {run.rerun_from ? `, from ${run.rerun_from}` : ''}
@@ -85,7 +85,7 @@ function Facts({ run }: { run: Run }) {
       ) : null}
       {run.reruns.length > 0 ? (
         <div>
-          <dt>Run again</dt>
+          <dt>Reruns</dt>
           <dd>
             {run.reruns.map((again, index) => (
               <span key={again.execution_id}>
@@ -106,7 +106,7 @@ function Facts({ run }: { run: Run }) {
       ) : null}
       {run.usage ? (
         <div>
-          <dt>Models</dt>
+          <dt>Model usage</dt>
           <dd>{usageWords(run.usage)}</dd>
         </div>
       ) : null}

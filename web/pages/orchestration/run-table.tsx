@@ -24,8 +24,8 @@ export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId:
             <th className={classes['wide']}>Project</th>
             <th>Progress</th>
             <th className={classes['wide']}>Started</th>
-            <th className={classes['wide']}>Took</th>
-            <th className={classes['widest']}>By</th>
+            <th className={classes['wide']}>Duration</th>
+            <th className={classes['widest']}>Started by</th>
           </tr>
         </thead>
         <tbody>

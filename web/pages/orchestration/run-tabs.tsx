@@ -35,7 +35,7 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
           <Messages messages={messages} />
         </Tabs.Panel>
         <Tabs.Panel value="output">
-          {run.output ? <JsonView value={run.output} label="the output" /> : 'There is no output yet.'}
+          {run.output ? <JsonView value={run.output} label="output" /> : 'No output yet'}
         </Tabs.Panel>
         <Tabs.Panel value="documents">
           <Documents run={run} />

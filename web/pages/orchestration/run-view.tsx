@@ -34,7 +34,7 @@ export function RunView({ executionId }: { executionId: string }) {
     );
   }
   return (
-    <Stack role="status" aria-label="Loading the run">
+    <Stack role="status" aria-label="Loading">
       <Skeleton height={72} radius="md" />
       <Skeleton height={220} radius="md" />
       <Skeleton height={160} radius="md" />

@@ -24,7 +24,7 @@ export function StepDetail({ step }: { step: Step }) {
 
 function factsOf(step: Step): string[] {
   const facts = [`${step.status}, by ${step.agent}`];
-  if (step.started_at) facts.push(`began ${utc(step.started_at)}`);
+  if (step.started_at) facts.push(`started ${utc(step.started_at)}`);
   if (step.completed_at) facts.push(`ended ${utc(step.completed_at)}`);
   if (step.usage) facts.push(usageWords(step.usage));
   return facts;

@@ -53,7 +53,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
     <Modal
       opened
       onClose={onClose}
-      title={done ? 'The task was submitted' : 'Submit a task'}
+      title={done ? 'Task submitted' : 'Submit task'}
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
@@ -111,7 +111,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         />
         <Textarea
           label="Description"
-          description={`The full prompt for the agent, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
+          description={`Full prompt for the agent, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
           autosize
           minRows={3}
           maxRows={14}
@@ -139,14 +139,14 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         </SimpleGrid>
         <TextInput
           label="Callback URL"
-          description="Begins with https://; the signed result is sent there when the run has ended"
+          description="An https URL that receives the signed result"
           placeholder="https://"
           maxLength={MAX_URL_LENGTH}
           {...form.getInputProps('callback_url')}
         />
         <Textarea
           label="Metadata"
-          description={`A JSON object that is passed through, up to ${MAX_METADATA_BYTES / 1024} KiB; \`rehearsal\` directs the rehearsal`}
+          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Use \`rehearsal\` to script a simulated run`}
           placeholder='{ "order": "A-17" }'
           autosize
           minRows={2}
@@ -184,8 +184,8 @@ function Done({
       {hasCallback ? (
         <>
           <Text>
-            Keep the callback secret now: it is shown this once. Your receiver checks the header{' '}
-            <Code>X-Service-Signature</Code> with it.
+            Copy the callback secret now. It is shown only once. Your receiver uses it to verify the{' '}
+            <Code>X-Service-Signature</Code> header.
           </Text>
           <Group gap="xs" wrap="nowrap">
             <Code
@@ -200,7 +200,7 @@ function Done({
         </>
       ) : null}
       <Group justify="flex-end">
-        <Button onClick={() => onWatch(submitted.execution_id)}>Watch the run</Button>
+        <Button onClick={() => onWatch(submitted.execution_id)}>Open run</Button>
       </Group>
     </Stack>
   );

@@ -43,9 +43,7 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
         </li>
       ))}
       {run.steps.length === 0 && !timeline.planning ? (
-        <li className={classes['none']}>
-          {isTerminal(run.state) ? 'No step was planned.' : 'The steps will be planned in a moment.'}
-        </li>
+        <li className={classes['none']}>{isTerminal(run.state) ? 'No steps' : 'No steps yet'}</li>
       ) : null}
     </ol>
   );

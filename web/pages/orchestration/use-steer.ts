@@ -24,7 +24,11 @@ export function useSteer(executionId: string, onDone: () => void = () => {}) {
       void queryClient.invalidateQueries({ queryKey: ['run', executionId] });
       // Where something was asked before, it is told there.
       if (steering !== 'continue' || reason !== undefined) return;
-      notifications.show({ color: 'red', title: 'The run was not continued', message: sentenceOf(error) });
+      notifications.show({
+        color: 'red',
+        title: 'The run could not be continued',
+        message: sentenceOf(error),
+      });
     },
   });
 }

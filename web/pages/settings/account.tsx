@@ -14,10 +14,10 @@ export function Account() {
       lead={`${me.user?.name ?? ''}, ${me.user?.email ?? ''}, ${me.role ?? ''} of ${me.workspace.name}`}
     >
       <Stack gap="md">
-        <Panel title="Where you are signed in">
+        <Panel title="Sessions">
           <Sessions />
         </Panel>
-        <Panel title="Change your password">
+        <Panel title="Password">
           <ChangePassword />
         </Panel>
       </Stack>

@@ -10,7 +10,7 @@ import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 
 const LEAD =
-  'Who works on tasks, with which model and tools, and in which order. Whoever runs this service writes it down in agents.yml.';
+  'Agents, their models and tools, and the steps of each task type. Operators configure them in agents.yml.';
 
 const agentsQuery = queryOptions({
   queryKey: ['agents'],
@@ -36,7 +36,7 @@ export function Agents() {
         />
       ) : (
         <Stack>
-          <DataTable label="Agents" columns={['Agent', 'Works by', 'Tools', 'Answers']}>
+          <DataTable label="Agents" columns={['Agent', 'Backend', 'Tools', 'Last call']}>
             {query.data.data.map((agent) => (
               <AgentRow key={agent.name} agent={agent} />
             ))}
@@ -74,21 +74,21 @@ function AgentRow({ agent }: { agent: Agent }) {
 
 /** A rehearsal answers always, and costs nothing: there is nothing to be healthy. */
 function Answers({ agent: { backend, last_call: call } }: { agent: Agent }) {
-  if (backend === 'rehearsal') return <Status status="none">not needed</Status>;
-  if (call === null) return <Status status="none">not asked yet</Status>;
+  if (backend === 'rehearsal') return <Status status="none">simulated</Status>;
+  if (call === null) return <Status status="none">no calls yet</Status>;
   return (
     <>
-      <Status status={call.ok ? 'succeeded' : 'failed'}>{call.ok ? 'answered' : 'failed'}</Status>{' '}
+      <Status status={call.ok ? 'succeeded' : 'failed'}>{call.ok ? 'succeeded' : 'failed'}</Status>{' '}
       <RelativeTime at={call.at} />
     </>
   );
 }
 
 function placeOf({ backend, model, address, command }: Agent): string {
-  if (backend === 'model') return model ?? 'a model';
-  if (backend === 'a2a') return address === null ? 'an agent elsewhere (A2A)' : `A2A: ${address}`;
-  if (backend === 'command') return command === null ? 'a program' : command.join(' ');
-  return 'rehearsal: no model is asked';
+  if (backend === 'model') return model ?? 'model';
+  if (backend === 'a2a') return address === null ? 'remote agent (A2A)' : `A2A: ${address}`;
+  if (backend === 'command') return command === null ? 'program' : command.join(' ');
+  return 'rehearsal, without a model';
 }
 
 function limitsOf({ backend, limits }: Agent): string {
@@ -96,7 +96,7 @@ function limitsOf({ backend, limits }: Agent): string {
   const parts = [`${limits.model_calls} calls`];
   if (limits.tokens !== null) parts.push(`${limits.tokens.toLocaleString()} tokens`);
   if (limits.cost_usd !== null) parts.push(`$${limits.cost_usd}`);
-  return `At most ${parts.join(', ')} in one attempt, then it ${limits.on_limit === 'fail' ? 'fails' : 'asks a human'}`;
+  return `At most ${parts.join(', ')} per attempt, then it ${limits.on_limit === 'fail' ? 'fails' : 'asks a person'}`;
 }
 
 function Teams({ catalogue: { teams, planner } }: { catalogue: Catalogue }) {
@@ -113,8 +113,8 @@ function Teams({ catalogue: { teams, planner } }: { catalogue: Catalogue }) {
         ))}
         <Text size="sm" c="dimmed">
           {planner === null
-            ? 'Runs take these steps as they stand.'
-            : `${planner.model ?? 'A model'} plans the steps of each run within its team, at most ${planner.max_steps}.`}
+            ? 'Runs follow these steps in order.'
+            : `${planner.model ?? 'A model'} plans at most ${planner.max_steps} steps for each run from its team.`}
         </Text>
       </Stack>
     </Panel>
@@ -123,7 +123,7 @@ function Teams({ catalogue: { teams, planner } }: { catalogue: Catalogue }) {
 
 function Servers({ servers }: { servers: Catalogue['servers'] }) {
   return (
-    <Panel title="Servers of tools (MCP)">
+    <Panel title="MCP servers">
       <Stack gap="xs">
         {servers.map(({ name, transport, address, command }) => (
           <Group key={name} gap="xs">

@@ -15,10 +15,10 @@ export function ApiKeys() {
   const { isAtLeast } = useSession();
   const [making, setMaking] = useState(false);
   const mayMake = isAtLeast('admin');
-  const lead = 'By a key another program submits tasks and sends events. A key belongs to one project.';
+  const lead = 'Programs use API keys to submit tasks and send events. Each key belongs to one project.';
   const button = (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-      New key
+      Create key
     </Button>
   );
   return (
@@ -26,9 +26,7 @@ export function ApiKeys() {
       {mayMake ? (
         <Keys />
       ) : (
-        <EmptyState title="Keys are for admins">
-          An admin of this workspace makes keys, and can give you one.
-        </EmptyState>
+        <EmptyState title="Admins only">Ask an admin of this workspace to create a key for you.</EmptyState>
       )}
       {making ? <NewKey onClose={() => setMaking(false)} /> : null}
     </Page>
@@ -39,10 +37,10 @@ function Keys() {
   const query = useInfiniteQuery(keysQuery);
   const empty = (
     <EmptyState
-      title="There is no key yet"
+      title="No API keys yet"
       example={`export BATON_API_KEY=bt_…\ncurl -H "X-API-Key: $BATON_API_KEY" ${location.origin}/api/v1/me`}
     >
-      Make one for each program that calls the API, so that each can be taken away alone.
+      Create one key for each program, so that you can revoke it separately.
     </EmptyState>
   );
   return (

@@ -14,7 +14,7 @@ const routeApi = getRouteApi('/signed-in/settings/audit-log');
 export function AuditLog() {
   const { isAtLeast } = useSession();
   const lead =
-    'Who changed keys, people, projects, webhooks and tasks, and who signed in. Nobody can change it.';
+    'Changes to keys, members, projects, webhooks and tasks, and all sign-ins. Entries cannot be changed.';
   return (
     <Page title="Audit log" lead={lead} wide>
       {isAtLeast('admin') ? (
@@ -23,9 +23,7 @@ export function AuditLog() {
           <Entries />
         </>
       ) : (
-        <EmptyState title="The audit log is for admins">
-          It tells what everybody in this workspace has changed. An admin can look something up for you.
-        </EmptyState>
+        <EmptyState title="Admins only">Ask an admin of this workspace to look up an entry.</EmptyState>
       )}
     </Page>
   );
@@ -33,9 +31,7 @@ export function AuditLog() {
 
 function Entries() {
   const query = useInfiniteQuery(auditQuery(routeApi.useSearch()));
-  const empty = (
-    <EmptyState title="Nothing of this was changed">Choose other filters, or clear them.</EmptyState>
-  );
+  const empty = <EmptyState title="No matching entries">Change or clear the filters.</EmptyState>;
   return (
     <PagedSection query={query} failure="The audit log could not be loaded" empty={empty}>
       {(entries) => <AuditEntries entries={entries} />}

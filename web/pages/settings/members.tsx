@@ -18,11 +18,11 @@ export function Members() {
   const mayInvite = isAtLeast('admin');
   const button = mayInvite ? (
     <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
-      Invite
+      Invite member
     </Button>
   ) : null;
   return (
-    <Page title="Members" lead="Who may do what in this workspace." actions={button}>
+    <Page title="Members" lead="The members of this workspace and their roles." actions={button}>
       <Stack gap="xl">
         <div>
           <PagedSection query={query} failure="The members could not be loaded" empty={null}>

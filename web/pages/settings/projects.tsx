@@ -23,11 +23,11 @@ export function Projects() {
   const query = useQuery(projectsQuery);
   const button = isAtLeast('admin') ? (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-      New project
+      Create project
     </Button>
   ) : null;
   return (
-    <Page title="Projects" lead="Every task and every API key belongs to one." actions={button}>
+    <Page title="Projects" lead="Each task and each API key belongs to one project." actions={button}>
       {query.isPending ? (
         <ListSkeleton rows={3} />
       ) : query.isError ? (
@@ -37,7 +37,7 @@ export function Projects() {
           onRetry={() => void query.refetch()}
         />
       ) : (
-        <DataTable label="Projects" columns={['Name', 'Key', 'Id', 'Made']}>
+        <DataTable label="Projects" columns={['Name', 'Key', 'Id', 'Created']}>
           {query.data.map((project) => (
             <tr key={project.id}>
               <td>
@@ -85,7 +85,7 @@ function NewProject({ onClose }: { onClose: () => void }) {
             maxLength={10}
             {...form.getInputProps('key')}
           />
-          <FormFoot act="Make the project" isSending={isSending} problem={problem} />
+          <FormFoot act="Create project" isSending={isSending} problem={problem} />
         </Stack>
       </form>
     </Modal>

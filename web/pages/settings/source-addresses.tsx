@@ -15,8 +15,7 @@ const addressesQuery = queryOptions({
 /** Where deliveries and callbacks come from. */
 export function SourceAddresses() {
   const query = useQuery(addressesQuery);
-  const lead =
-    'Webhooks and callbacks come from these addresses: let them through your firewall, and nobody else.';
+  const lead = 'Deliveries and callbacks come from these addresses. Allow them in your firewall.';
   return (
     <Page title="Source addresses" lead={lead}>
       {query.isPending ? (
@@ -28,8 +27,8 @@ export function SourceAddresses() {
           onRetry={() => void query.refetch()}
         />
       ) : query.data.addresses.length === 0 ? (
-        <EmptyState title="No address is published" example="SOURCE_ADDRESSES=203.0.113.7,2001:db8::7">
-          Whoever runs this service names its outgoing addresses by the variable SOURCE_ADDRESSES.
+        <EmptyState title="No source addresses" example="SOURCE_ADDRESSES=203.0.113.7,2001:db8::7">
+          Operators publish the outgoing addresses with the variable SOURCE_ADDRESSES.
         </EmptyState>
       ) : (
         <Panel>
@@ -44,8 +43,8 @@ export function SourceAddresses() {
               <CopyButton value={query.data.addresses.join('\n')} label="Copy all" />
             </Group>
             <Text size="sm" c="dimmed">
-              Programs read the same list, without a key, at{' '}
-              <Code>{location.origin}/api/v1/source-addresses</Code>.
+              The same list for programs, without a key:{' '}
+              <Code>{location.origin}/api/v1/source-addresses</Code>
             </Text>
           </Stack>
         </Panel>

@@ -33,11 +33,11 @@ export function SignIn() {
           </div>
           {ended ? (
             <Band tone="held" title="Your session has ended">
-              Sign in again; you will be back where you were.
+              Sign in again to return to the page.
             </Band>
           ) : null}
           {problem ? (
-            <Band tone="failed" title="You are not signed in" urgent>
+            <Band tone="failed" title="Sign-in failed" urgent>
               {SIGN_IN_PROBLEMS[problem]}
             </Band>
           ) : null}
@@ -87,7 +87,7 @@ function PasswordForm({ place }: { place: string }) {
           withAsterisk={false}
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide password' }}
         />
         {signIn.error ? (
           <Text role="alert" c="var(--mantine-color-error)" size="sm">
@@ -119,6 +119,6 @@ function useSignIn(place: string) {
 
 function wordsFor(error: unknown): string {
   return isSignedOut(error)
-    ? 'E-mail or password is wrong. An admin of your workspace can give you a new password.'
+    ? 'Wrong e-mail or password. An admin of your workspace can give you a new password.'
     : sentenceOf(error);
 }

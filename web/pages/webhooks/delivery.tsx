@@ -23,7 +23,7 @@ export function DeliveryPage() {
       title={delivery.data ? `${delivery.data.event} delivery` : 'Delivery'}
       lead={
         <TextLink to="/settings/integrations/webhooks/$webhookId" params={{ webhookId }}>
-          {webhook.data ? `of ${webhook.data.name}` : 'To the webhook'}
+          {webhook.data ? `Webhook “${webhook.data.name}”` : 'Webhook'}
         </TextLink>
       }
       wide

@@ -19,7 +19,7 @@ export function EditWebhook() {
   return (
     <Page
       title={webhook.data ? `Edit ${webhook.data.name}` : 'Edit webhook'}
-      lead="A change holds from the next attempt on, for deliveries that wait as well."
+      lead="Changes apply from the next attempt, also for waiting deliveries."
       wide
     >
       {webhook.data ? (

@@ -32,13 +32,13 @@ export function WebhookList() {
   const fitting = all.filter((webhook) => fits(webhook, search));
   const make = may('webhooks:write') ? (
     <ButtonLink to="/settings/integrations/webhooks/new" leftSection={<IconPlus size={16} aria-hidden />}>
-      New webhook
+      Create webhook
     </ButtonLink>
   ) : null;
   return (
     <Page
       title="Webhooks"
-      lead="Addresses that are told, by signed HTTP requests, what happens in this workspace."
+      lead="Send workspace events to your endpoints as signed requests."
       actions={all.length > 0 ? make : null}
     >
       {webhooks.isPending ? (
@@ -85,7 +85,7 @@ function ListFilters() {
   return (
     <div className={classes['filters']}>
       <TextInput
-        aria-label="Search by name, address or event"
+        aria-label="Search by name, URL or event"
         placeholder="Search"
         leftSection={<IconSearch size={16} aria-hidden />}
         value={text}
@@ -116,14 +116,14 @@ function fits(webhook: Webhook, { text, status }: WebhookListSearch): boolean {
 function NoneFits() {
   return (
     <EmptyState
-      title="No webhook fits"
+      title="No matching webhooks"
       action={
         <ButtonLink variant="default" to="/settings/integrations/webhooks" search={{}}>
           Show all webhooks
         </ButtonLink>
       }
     >
-      Search looks at names, addresses and events.
+      The search covers names, URLs and events.
     </EmptyState>
   );
 }
@@ -137,9 +137,9 @@ X-Service-Delivery: 0197d3c7-…
 
 function NoWebhooks({ make }: { make: React.ReactNode }) {
   return (
-    <EmptyState title="Nobody is told of anything yet" action={make} example={EXAMPLE}>
-      A webhook sends a signed request like this one to your address whenever something happens here, tries
-      again when it fails, and keeps a log of every attempt.
+    <EmptyState title="No webhooks yet" action={make} example={EXAMPLE}>
+      A webhook sends a signed request like this one to your endpoint for each matching event. Baton retries
+      failed requests and logs every attempt.
     </EmptyState>
   );
 }

@@ -15,9 +15,8 @@ export function NewWebhook() {
   if (!may('webhooks:write')) {
     return (
       <Page title="New webhook">
-        <EmptyState title="This is for admins">
-          Webhooks tell outsiders what happens in the whole workspace, so only its admins make them. Ask one
-          of them.
+        <EmptyState title="Admins only">
+          Webhooks send events of the whole workspace, so only admins can create them. Ask an admin.
         </EmptyState>
       </Page>
     );

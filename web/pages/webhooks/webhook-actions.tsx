@@ -30,17 +30,17 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
       </ButtonLink>
       <Menu position="bottom-end" width={220}>
         <Menu.Target>
-          <ActionIcon variant="default" size={36} aria-label="More to do with this webhook">
+          <ActionIcon variant="default" size={36} aria-label="More actions">
             <IconDots size={18} aria-hidden />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item leftSection={<IconKey size={16} aria-hidden />} onClick={() => onOpen('rotate')}>
-            {webhook.has_secret ? 'Rotate the secret' : 'Give it a secret'}
+            {webhook.has_secret ? 'Rotate secret' : 'Add secret'}
           </Menu.Item>
           {webhook.status === 'active' ? (
             <Menu.Item leftSection={<IconPower size={16} aria-hidden />} onClick={() => setSwitching(true)}>
-              Switch off
+              Deactivate
             </Menu.Item>
           ) : null}
           <Menu.Item
@@ -55,14 +55,14 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
       <Confirm
         opened={switching}
         onClose={close}
-        title={`Switch off “${webhook.name}”?`}
-        act="Switch off"
+        title={`Deactivate “${webhook.name}”?`}
+        act="Deactivate"
         pending={change.isPending}
         error={change.error}
         onAct={() => change.mutate(false, { onSuccess: close })}
       >
-        Nothing is sent to it until somebody switches it on again. New events and retries that fall due are
-        skipped meanwhile; for 7 days they can be recovered.
+        No deliveries are sent until it is activated again. New events and due retries are skipped, and can be
+        recovered for 7 days.
       </Confirm>
     </>
   );

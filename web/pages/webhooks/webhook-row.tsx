@@ -43,9 +43,9 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
               status: ['retrying', 'failed'],
               ...(stats?.last && { delivery: stats.last.delivery_id }),
             }}
-            aria-label={`Why does ${webhook.name} fail?`}
+            aria-label={`Show failure of ${webhook.name}`}
           >
-            Why?
+            Show failure
           </ButtonLink>
         ) : null}
         {standing === 'disabled' ? (

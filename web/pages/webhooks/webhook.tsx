@@ -133,11 +133,11 @@ function signedWords({
   standard_webhooks,
   previous_secret_until,
 }: Webhook) {
-  if (!has_secret) return 'not signed: it has no secret';
+  if (!has_secret) return 'not signed';
   return [
     'signed',
     ...(standard_webhooks ? ['with Standard Webhooks headers'] : []),
-    ...(include_secret_header ? ['secret sent as a header'] : []),
-    ...(previous_secret_until ? ['the old secret signs too'] : []),
+    ...(include_secret_header ? ['sends the secret as a header'] : []),
+    ...(previous_secret_until ? ['also signed with the old secret'] : []),
   ].join(' · ');
 }

@@ -7,7 +7,7 @@ import { answered, api } from '../../../api/client.ts';
 import { FormFoot } from '../../../forms/form-foot.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 
-const eye = { 'aria-label': 'Show or hide the password' };
+const eye = { 'aria-label': 'Show or hide password' };
 
 /** Another password; all other sessions end with the old one. */
 export function ChangePassword() {
@@ -21,8 +21,8 @@ export function ChangePassword() {
       form.reset();
       void queryClient.invalidateQueries({ queryKey: ['sessions'] });
       notifications.show({
-        title: 'Your password was changed',
-        message: 'All your other sessions have ended.',
+        title: 'Password changed',
+        message: 'All other sessions have ended.',
       });
     },
   });
@@ -30,19 +30,19 @@ export function ChangePassword() {
     <form onSubmit={onSubmit} noValidate>
       <Stack gap="sm" maw={420}>
         <PasswordInput
-          label="The password until now"
+          label="Current password"
           autoComplete="current-password"
           visibilityToggleButtonProps={eye}
           {...form.getInputProps('current_password')}
         />
         <PasswordInput
-          label="The new one"
-          description={`${MIN_PASSWORD_LENGTH} characters or more`}
+          label="New password"
+          description={`At least ${MIN_PASSWORD_LENGTH} characters`}
           autoComplete="new-password"
           visibilityToggleButtonProps={eye}
           {...form.getInputProps('new_password')}
         />
-        <FormFoot act="Change the password" isSending={isSending} problem={problem} />
+        <FormFoot act="Change password" isSending={isSending} problem={problem} />
       </Stack>
     </form>
   );

@@ -16,7 +16,7 @@ const sessionsQuery = pagedQuery<Session>(['sessions'], async (cursor, signal) =
   return await answered(api.GET('/api/v1/sessions', { params: { query }, signal }));
 });
 
-/** One's sessions; each but this one can be ended from here. */
+/** One's sessions; each but this session can be ended from here. */
 export function Sessions() {
   const query = useInfiniteQuery(sessionsQuery);
   const end = useEnd();
@@ -26,7 +26,7 @@ export function Sessions() {
         <Stack gap="sm">
           <DataTable
             label="Sessions"
-            columns={['Browser', 'Address', 'Last seen', 'Signed in', '(What can be done)']}
+            columns={['Browser', 'IP address', 'Last seen', 'Signed in', '(Actions)']}
           >
             {sessions.map((session) => (
               <tr key={session.id}>
@@ -41,7 +41,7 @@ export function Sessions() {
                 <td>
                   {session.current ? (
                     <Text size="sm" c="dimmed">
-                      this one
+                      this session
                     </Text>
                   ) : (
                     <Button
@@ -65,7 +65,7 @@ export function Sessions() {
                 onClick={() => end.mutate('others')}
                 loading={end.isPending && end.variables === 'others'}
               >
-                End all others
+                End all other sessions
               </Button>
             </Group>
           ) : null}
@@ -83,7 +83,11 @@ function useEnd() {
       else await answered(api.DELETE('/api/v1/sessions/{id}', { params: { path: { id: which } } }));
     },
     onError: (error) =>
-      notifications.show({ color: 'red', title: 'The session goes on', message: sentenceOf(error) }),
+      notifications.show({
+        color: 'red',
+        title: 'The session could not be ended',
+        message: sentenceOf(error),
+      }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
   });
 }

@@ -11,7 +11,7 @@ const routeApi = getRouteApi('/signed-in/settings/audit-log');
 /** Who did what to what, and when. */
 export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
   return (
-    <DataTable label="Audit log" columns={['When', 'Who', 'Did', 'To', 'More']}>
+    <DataTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']}>
       {entries.map((entry) => (
         <tr key={entry.id}>
           <td>

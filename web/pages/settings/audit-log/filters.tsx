@@ -22,36 +22,36 @@ export function AuditFilters() {
   return (
     <Group gap="xs" mb="md">
       <FilterMenu
-        label="What"
+        label="Target"
         options={AREAS}
         chosen={what}
         onChange={(chosen) => change({ what: chosen })}
       />
       <select
         className="plain-select"
-        aria-label="Who"
+        aria-label="Actor"
         value={who ?? ''}
         onChange={(event) => change({ who: event.currentTarget.value || undefined })}
       >
-        <option value="">Everybody</option>
+        <option value="">All actors</option>
         {people.map(({ value, name }) => (
           <option key={value} value={value}>
             {name}
           </option>
         ))}
-        <option value="system">The service itself</option>
-        {isListed ? null : <option value={who}>The one that was chosen</option>}
+        <option value="system">System</option>
+        {isListed ? null : <option value={who}>Selected actor</option>}
       </select>
       <select
         className="plain-select"
-        aria-label="Since when"
+        aria-label="Period"
         value={since ?? ''}
         onChange={(event) => change({ since: (event.currentTarget.value || undefined) as Span | undefined })}
       >
         <option value="">Any time</option>
-        <option value="day">The last 24 hours</option>
-        <option value="week">The last 7 days</option>
-        <option value="month">The last 30 days</option>
+        <option value="day">Last 24 hours</option>
+        <option value="week">Last 7 days</option>
+        <option value="month">Last 30 days</option>
       </select>
       {what.length > 0 || who !== undefined || since !== undefined ? (
         <Button

@@ -2,36 +2,36 @@ import type { AuditEntry } from './queries.ts';
 
 /** What happened, as people say it. */
 export const DEEDS: Readonly<Record<AuditEntry['action'], string>> = {
-  'installation.created': 'set up this installation',
-  'project.created': 'made a project',
+  'installation.created': 'created this installation',
+  'project.created': 'created a project',
   'member.added': 'added a member',
   'member.role_changed': 'changed a role',
   'member.removed': 'removed a member',
-  'key.created': 'made an API key',
-  'key.rotated': 'replaced an API key',
+  'key.created': 'created an API key',
+  'key.rotated': 'rotated an API key',
   'key.revoked': 'revoked an API key',
   'session.started': 'signed in',
   'session.ended': 'ended a session',
   'session.others_ended': 'ended all other sessions',
   'person.password_changed': 'changed the password',
-  'person.openid_linked': 'linked an account of a provider',
-  'invitation.created': 'invited somebody',
-  'invitation.revoked': 'took an invitation back',
+  'person.openid_linked': 'linked an identity provider account',
+  'invitation.created': 'invited a member',
+  'invitation.revoked': 'revoked an invitation',
   'invitation.accepted': 'accepted an invitation',
-  'webhook.created': 'made a webhook',
+  'webhook.created': 'created a webhook',
   'webhook.changed': 'changed a webhook',
   'webhook.deleted': 'deleted a webhook',
-  'webhook.secret_rotated': 'replaced the secret of a webhook',
+  'webhook.secret_rotated': 'rotated a webhook secret',
   'webhook.disabled': 'disabled a webhook after failures',
-  'webhook.enabled': 'enabled a webhook again',
-  'webhook.recovered': 'sent missed deliveries again',
-  'delivery.retried': 'asked for another attempt',
+  'webhook.enabled': 're-enabled a webhook',
+  'webhook.recovered': 'recovered deliveries',
+  'delivery.retried': 'retried a delivery',
   'task.erased': 'erased a task',
 };
 
 /** `user:ada@example.com` as "ada@example.com"; what is neither a person nor a key says what it is. */
 export function nameOfActor(label: string): string {
-  if (label === 'system') return 'the service itself';
+  if (label === 'system') return 'system';
   const [kind = '', ...rest] = label.split(':');
   const name = rest.join(':');
   return kind === 'user' ? name : kind === 'key' ? `key ${name}…` : label;

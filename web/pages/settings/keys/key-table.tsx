@@ -23,7 +23,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
     <>
       <DataTable
         label="API keys"
-        columns={['Name', 'Key', 'Project', 'May', 'Last used', 'Made', 'Status', '(What can be done)']}
+        columns={['Name', 'Key', 'Project', 'Permissions', 'Last used', 'Created', 'Status', '(Actions)']}
       >
         {keys.map((key) => (
           <tr key={key.id}>
@@ -50,7 +50,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
                     variant="default"
                     onClick={() => setAsked({ key, act: 'rotate' })}
                   >
-                    Replace…
+                    Rotate…
                   </Button>
                   <Button
                     size="compact-sm"
@@ -82,7 +82,7 @@ function KeyStatus({ keyRow, now }: { keyRow: Key; now: number }) {
       <Status status="active" />
     );
   }
-  if (status === 'replaced') return <Status status="retrying">replaced, still good</Status>;
+  if (status === 'replaced') return <Status status="retrying">rotated, still valid</Status>;
   return <Status status="inactive">{status}</Status>;
 }
 
@@ -100,7 +100,7 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
       opened
       onClose={onClose}
       title={`Revoke “${apiKey.name}”?`}
-      act="Revoke the key"
+      act="Revoke key"
       destroys
       onAct={() => revoke.mutate()}
       pending={revoke.isPending}
@@ -108,11 +108,11 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
     >
       {apiKey.last_used_at ? (
         <Text size="sm">
-          Whatever calls with {apiKey.prefix}… is refused at once, for good. It was last used{' '}
+          Requests with {apiKey.prefix}… are rejected immediately and permanently. Last used{' '}
           <RelativeTime at={apiKey.last_used_at} />.
         </Text>
       ) : (
-        'The key was never used. It is refused at once, for good.'
+        'The key was never used. It is rejected immediately and permanently.'
       )}
     </Confirm>
   );
@@ -136,19 +136,19 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
     <Confirm
       opened
       onClose={onClose}
-      title={`Replace “${apiKey.name}”?`}
-      act="Make the new key"
+      title={`Rotate “${apiKey.name}”?`}
+      act="Rotate key"
       onAct={() => rotate.mutate()}
       pending={rotate.isPending}
       error={rotate.error}
     >
       <Stack gap="sm">
         <Text size="sm">
-          A new key with the same rights is made. The old one, {apiKey.prefix}…, stays good meanwhile, so that
-          nothing stands still while you put the new one in place.
+          Creates a new key with the same permissions. The old key, {apiKey.prefix}…, stays valid during the
+          overlap, so that you can replace it without downtime.
         </Text>
         <NumberInput
-          label="Hours for which the old key stays good"
+          label="Overlap in hours"
           min={0}
           max={720}
           value={hours}

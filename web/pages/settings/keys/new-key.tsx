@@ -11,19 +11,19 @@ import { useApiForm } from '../../../forms/use-api-form.ts';
 import { keysQuery } from './queries.ts';
 
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
-  'tasks:read': 'read tasks of the project',
-  'tasks:write': 'submit and steer tasks of the project',
-  'events:write': 'send events',
-  'webhooks:read': 'read webhooks and their deliveries',
-  'webhooks:write': 'change webhooks, send again',
+  'tasks:read': 'Read tasks of the project',
+  'tasks:write': 'Submit and control tasks of the project',
+  'events:write': 'Send events',
+  'webhooks:read': 'Read webhooks and their deliveries',
+  'webhooks:write': 'Change webhooks, retry deliveries',
 };
 
 /** In days; an empty text is for ever. */
 const LIFETIMES = [
-  { value: '', label: 'never' },
-  { value: '30', label: 'in 30 days' },
-  { value: '90', label: 'in 90 days' },
-  { value: '365', label: 'in a year' },
+  { value: '', label: 'Never' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In 1 year' },
 ];
 const DAY_MS = 86_400_000;
 
@@ -59,7 +59,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         <Stack gap="sm">
           <TextInput
             label="Name"
-            description="What calls with it, for example “CI”"
+            description="The program that uses the key, for example “CI”"
             required
             data-autofocus
             maxLength={200}
@@ -72,25 +72,25 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             data={projects.map(({ id, name }) => ({ value: id, label: name }))}
             {...form.getInputProps('project_id')}
           />
-          <Checkbox.Group label="It may" {...form.getInputProps('scopes')}>
+          <Checkbox.Group label="Permissions" {...form.getInputProps('scopes')}>
             <Stack gap="xs" mt={4}>
               {SCOPES.map((scope) => (
                 <Checkbox
                   key={scope}
                   value={scope}
                   label={SCOPE_WORDS[scope]}
-                  description={WORKSPACE_SCOPES.includes(scope) ? `${scope}, in the whole workspace` : scope}
+                  description={WORKSPACE_SCOPES.includes(scope) ? `${scope}, whole workspace` : scope}
                 />
               ))}
             </Stack>
           </Checkbox.Group>
           <Select
-            label="It expires"
+            label="Expiration"
             allowDeselect={false}
             data={LIFETIMES}
             {...form.getInputProps('lifetime')}
           />
-          <FormFoot act="Make the key" isSending={isSending} problem={problem} />
+          <FormFoot act="Create key" isSending={isSending} problem={problem} />
         </Stack>
       </form>
     </Modal>
@@ -100,9 +100,9 @@ export function NewKey({ onClose }: { onClose: () => void }) {
 /** A key that was made this moment. */
 export function NewKeyShown({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
   return (
-    <Modal opened onClose={onClose} title="The key was made" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Key created" closeButtonProps={{ 'aria-label': 'Close' }}>
       <ShownOnce value={apiKey} label="API key">
-        Copy it now: it is shown this once. It goes into the header <code>X-API-Key</code>.
+        Copy the key now. It is shown only once. Send it in the <code>X-API-Key</code> header.
       </ShownOnce>
     </Modal>
   );

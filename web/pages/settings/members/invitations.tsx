@@ -17,12 +17,9 @@ export function Invitations() {
   return (
     <section>
       <Title order={2} mb="sm">
-        Invited
+        Invitations
       </Title>
-      <DataTable
-        label="Invitations"
-        columns={['E-mail', 'Role', 'Invited by', 'Expires', '(What can be done)']}
-      >
+      <DataTable label="Invitations" columns={['E-mail', 'Role', 'Invited by', 'Expires', '(Actions)']}>
         {invitations.map((invitation) => (
           <tr key={invitation.id}>
             <td>
@@ -35,7 +32,7 @@ export function Invitations() {
             </td>
             <td>
               <Button size="compact-sm" variant="default" onClick={() => setRevoking(invitation)}>
-                Take back…
+                Revoke…
               </Button>
             </td>
           </tr>
@@ -61,14 +58,14 @@ function Revoke({ invitation, onClose }: { invitation: Invitation; onClose: () =
     <Confirm
       opened
       onClose={onClose}
-      title={`Take the invitation of ${invitation.email} back?`}
-      act="Take it back"
+      title={`Revoke the invitation of ${invitation.email}?`}
+      act="Revoke invitation"
       destroys
       onAct={() => revoke.mutate()}
       pending={revoke.isPending}
       error={revoke.error}
     >
-      The link stops working at once. You can invite the same address again.
+      The link stops working immediately. You can invite the same address again.
     </Confirm>
   );
 }

@@ -17,10 +17,10 @@ const FIRST: { email: string; role: Role } = { email: '', role: 'member' };
 
 /** What became of the mail, in words. */
 const MAIL_WORDS: Readonly<Record<NewInvitation['mail'], string>> = {
-  sent: 'It was mailed, too.',
-  pending: 'It is being mailed, too.',
-  failed: 'The mail could not be sent: pass the link on yourself.',
-  off: 'No mail server is set up here: pass the link on yourself.',
+  sent: 'The link was also sent by e-mail.',
+  pending: 'The link is also being sent by e-mail.',
+  failed: 'The e-mail could not be sent. Pass on the link yourself.',
+  off: 'No mail server is configured. Pass on the link yourself.',
 };
 
 /** Invites somebody, and shows the link once. */
@@ -42,13 +42,13 @@ export function Invite({ onClose }: { onClose: () => void }) {
     <Modal
       opened
       onClose={onClose}
-      title={made ? `${made.email} is invited` : 'Invite somebody'}
+      title={made ? 'Invitation created' : 'Invite member'}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {made ? (
         <Stack gap="sm">
           <ShownOnce value={made.url} label="Invitation link">
-            The link works once, for {made.email}, within seven days. It is shown this once.
+            The link works once, for {made.email}, within 7 days. It is shown only once.
           </ShownOnce>
           <Text size="sm">{MAIL_WORDS[made.mail]}</Text>
         </Stack>
@@ -65,7 +65,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
               }))}
               {...form.getInputProps('role')}
             />
-            <FormFoot act="Make the invitation" isSending={isSending} problem={problem} />
+            <FormFoot act="Create invitation" isSending={isSending} problem={problem} />
           </Stack>
         </form>
       )}

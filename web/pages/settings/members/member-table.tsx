@@ -18,7 +18,7 @@ export function MemberTable({ members }: { members: readonly Member[] }) {
   const [removing, setRemoving] = useState<Member | null>(null);
   return (
     <>
-      <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Since', '(What can be done)']}>
+      <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Since', '(Actions)']}>
         {members.map((member) => {
           const mayChange = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
           return (
@@ -61,7 +61,11 @@ function RoleSelect({ member }: { member: Member }) {
     mutationFn: (role: Role) =>
       answered(api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } })),
     onError: (error) =>
-      notifications.show({ color: 'red', title: 'The role stays as it was', message: sentenceOf(error) }),
+      notifications.show({
+        color: 'red',
+        title: 'The role could not be changed',
+        message: sentenceOf(error),
+      }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: membersQuery.queryKey }),
   });
   return (
@@ -95,13 +99,13 @@ function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
       opened
       onClose={onClose}
       title={`Remove “${member.name}”?`}
-      act="Remove the member"
+      act="Remove member"
       destroys
       onAct={() => remove.mutate()}
       pending={remove.isPending}
       error={remove.error}
     >
-      {`${member.email} is signed out everywhere at once. Tasks, keys and webhooks of theirs stay.`}
+      {`${member.email} is signed out everywhere immediately. Their tasks, keys and webhooks stay.`}
     </Confirm>
   );
 }

@@ -25,7 +25,7 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
       opened={opened}
       onClose={onClose}
       title={`Delete “${webhook.name}”?`}
-      act="Delete the webhook"
+      act="Delete webhook"
       destroys
       pending={remove.isPending}
       error={remove.error}
@@ -33,7 +33,7 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
     >
       <Stack gap="xs">
         <Text>{lossOf(webhook, stats)}</Text>
-        <Text>Its log stays as long as every log.</Text>
+        <Text>Logs follow normal retention.</Text>
       </Stack>
     </Confirm>
   );
@@ -42,12 +42,10 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
 function lossOf({ has_secret: hasSecret }: Webhook, stats: Stats | undefined): string {
   const held = stats?.held ?? 0;
   const lost = [
-    ...(held > 0
-      ? [`${counted(held, 'delivery', 'deliveries')} that ${held === 1 ? 'is' : 'are'} held`]
-      : []),
-    ...(stats?.next_attempt_at ? ['the retries that are still to come'] : []),
-    ...(hasSecret ? ['the secret, which nobody can read again'] : []),
+    ...(held > 0 ? [counted(held, 'held delivery', 'held deliveries')] : []),
+    ...(stats?.next_attempt_at ? ['the scheduled retries'] : []),
+    ...(hasSecret ? ['the secret'] : []),
   ];
-  if (lost.length === 0) return 'Nothing waits to be sent; new events will go nowhere.';
-  return `Lost for good: ${lost.join('; ')}.`;
+  if (lost.length === 0) return 'No deliveries are waiting. New events are no longer sent.';
+  return `Permanently deleted: ${lost.join(', ')}.`;
 }

@@ -12,16 +12,16 @@ const RECOVERABLE = ['held', 'failed', 'skipped'] as const;
 type Recoverable = (typeof RECOVERABLE)[number];
 
 const ABOUT: Readonly<Record<Recoverable, string>> = {
-  held: 'held while the webhook was disabled',
-  failed: 'failed: all attempts are used up',
-  skipped: 'skipped, as far as the filters of today let them pass',
+  held: 'Held while the webhook was disabled',
+  failed: 'Failed after all attempts',
+  skipped: 'Skipped, but matching current filters',
 };
 
 const BACK = [
-  [1, 'the last hour'],
-  [24, 'the last 24 hours'],
-  [7 * 24, 'the last 7 days'],
-  [30 * 24, 'the last 30 days'],
+  [1, 'Last hour'],
+  [24, 'Last 24 hours'],
+  [7 * 24, 'Last 7 days'],
+  [30 * 24, 'Last 30 days'],
 ] as const;
 const DEFAULT_BACK = 7 * 24;
 
@@ -54,7 +54,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
     <Stack gap="md">
       <label>
         <Text span size="sm" mr={6}>
-          Made in
+          Period
         </Text>
         <select
           className="plain-select"
@@ -69,7 +69,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
         </select>
       </label>
       <Checkbox.Group
-        label="Which"
+        label="Deliveries"
         value={statuses}
         onChange={(chosen) => setStatuses(RECOVERABLE.filter((status) => chosen.includes(status)))}
       >
@@ -81,18 +81,17 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
       </Checkbox.Group>
       <Text aria-live="polite">
         {statuses.length === 0
-          ? 'Choose at least one kind.'
+          ? 'Select at least one option.'
           : count.isError
             ? sentenceOf(count.error)
             : count.isPending
-              ? 'Counting …'
-              : `${counted(found, 'delivery', 'deliveries')} would be sent, each from the start of its schedule; gently at first.`}
+              ? 'Counting…'
+              : `${counted(found, 'delivery', 'deliveries')} would be sent gradually, each from the start of its retry schedule.`}
       </Text>
       {isOpen ? null : (
         <Text size="sm" c="var(--tone-held)">
-          The webhook is {webhook.status === 'disabled' ? 'disabled' : 'switched off'}: nothing can be sent
-          before it is
-          {webhook.status === 'disabled' ? ' re-enabled' : ' switched on'}.
+          The webhook is {webhook.status}. {webhook.status === 'disabled' ? 'Re-enable' : 'Activate'} it
+          first.
         </Text>
       )}
       {recover.error ? (
@@ -102,7 +101,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
       ) : null}
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onClose}>
-          Send nothing
+          Cancel
         </Button>
         <Button
           disabled={!isOpen || found === 0 || statuses.length === 0 || count.isPlaceholderData}
@@ -135,8 +134,8 @@ function useRecovery(webhook: Webhook, wish: Wish, onDone: () => void) {
     async onSuccess(done) {
       onDone();
       notifications.show({
-        title: `${counted(done.count, 'delivery', 'deliveries')} on the way`,
-        message: 'They go out gently at first; the log shows each.',
+        title: `Recovering ${counted(done.count, 'delivery', 'deliveries')}`,
+        message: 'They are sent gradually. The log shows each one.',
       });
       await renewWebhook(client, webhook.id);
     },

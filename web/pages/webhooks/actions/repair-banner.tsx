@@ -20,13 +20,13 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
   const isDisabled = webhook.status === 'disabled';
   if (webhook.status === 'inactive') {
     return (
-      <Band tone="off" title="Switched off by hand">
+      <Band tone="off" title="Deactivated manually">
         <Text size="sm" mb={mayChange ? 'xs' : 0}>
-          New events are skipped, and so is what falls due. What was skipped can be recovered for 7 days.
+          New events and due retries are skipped. Skipped deliveries can be recovered for 7 days.
         </Text>
         {mayChange ? (
           <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
-            Switch on
+            Activate
           </Button>
         ) : null}
       </Band>
@@ -49,7 +49,7 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
             {webhook.disabled_reason}. {heldSentence(held)}
           </>
         ) : (
-          'They were held while the webhook was disabled, and wait for somebody to have them sent.'
+          'Held while the webhook was disabled. Recover them to send them.'
         )}
       </Text>
       {mayChange ? (
@@ -57,7 +57,7 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
           {isDisabled ? (
             <>
               <Button size="xs" variant="default" onClick={onTest}>
-                1 · Send a test
+                1 · Send test
               </Button>
               <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
                 2 · Re-enable
@@ -76,7 +76,7 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
           ) : null}
         </Group>
       ) : (
-        <Text size="sm">An admin of the workspace can re-enable it.</Text>
+        <Text size="sm">Ask an admin of this workspace to re-enable it.</Text>
       )}
     </Band>
   );
@@ -84,5 +84,5 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
 
 function heldSentence(held: number): string {
   if (held === 0) return 'New events are held.';
-  return `${counted(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held, and new events are held as well.`;
+  return `${counted(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held. New events are held too.`;
 }

@@ -13,7 +13,7 @@ const OVERLAPS = [
   [1, '1 hour'],
   [72, '3 days'],
   [168, '7 days'],
-  [0, 'none: the old one is worth nothing at once'],
+  [0, 'None: the old secret stops working immediately'],
 ] as const;
 
 type RotateProps = { webhook: Webhook; opened: boolean; onClose: () => void };
@@ -40,7 +40,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
     <Modal
       opened={opened}
       onClose={close}
-      title={webhook.has_secret ? `A new secret for “${webhook.name}”` : `A secret for “${webhook.name}”`}
+      title={webhook.has_secret ? `Rotate secret of “${webhook.name}”` : `Add secret to “${webhook.name}”`}
       closeOnClickOutside={!rotate.isSuccess}
       centered
       size="lg"
@@ -55,15 +55,15 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
       ) : (
         <Stack gap="md">
           <Text>
-            The service makes the new one and shows it once.
+            Creates a new secret and shows it once.{' '}
             {webhook.has_secret
-              ? ' Meanwhile the old one signs too, in X-Service-Signature-Previous, so that nothing is lost while you give the receiver the new one.'
-              : ' From then on every delivery is signed.'}
+              ? ' During the overlap, deliveries also carry a signature by the old secret, in X-Service-Signature-Previous, so that you can update the receiver without losing deliveries.'
+              : ' All later deliveries are signed.'}
           </Text>
           {webhook.has_secret ? (
             <label>
               <Text span size="sm" mr={6}>
-                Both sign for
+                Overlap
               </Text>
               <select
                 className="plain-select"
@@ -85,10 +85,10 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
           ) : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>
-              Keep it as it is
+              Cancel
             </Button>
             <Button onClick={() => rotate.mutate()} loading={rotate.isPending}>
-              Make a new secret
+              {webhook.has_secret ? 'Rotate secret' : 'Create secret'}
             </Button>
           </Group>
         </Stack>
@@ -108,8 +108,8 @@ function NewSecret({
 }) {
   return (
     <Stack gap="md">
-      <Callout tone="done" title="This is the new secret">
-        It is shown only now: copy it before you close this.
+      <Callout tone="done" title="Secret created">
+        Copy it now. It is shown only once.
       </Callout>
       <Group gap="xs" wrap="nowrap" align="flex-end">
         <TextInput
@@ -122,9 +122,13 @@ function NewSecret({
         />
         <CopyButton value={secret} />
       </Group>
-      {until ? <Text size="sm">The old one signs too until {exactly(until).split('\n')[0]}.</Text> : null}
+      {until ? (
+        <Text size="sm">
+          Deliveries are also signed with the old secret until {exactly(until).split('\n')[0]}.
+        </Text>
+      ) : null}
       <Group justify="flex-end">
-        <Button onClick={onClose}>I have stored it</Button>
+        <Button onClick={onClose}>Done</Button>
       </Group>
     </Stack>
   );

@@ -12,6 +12,10 @@ export function useSwitch(webhookId: string) {
       answered(api.PATCH('/api/v1/webhooks/{id}', { params: { path: { id: webhookId } }, body: { active } })),
     onSuccess: async () => await renewWebhook(client, webhookId),
     onError: (error) =>
-      notifications.show({ color: 'red', title: 'The webhook was not changed', message: sentenceOf(error) }),
+      notifications.show({
+        color: 'red',
+        title: 'The webhook could not be changed',
+        message: sentenceOf(error),
+      }),
   });
 }

@@ -40,13 +40,13 @@ export function DeliveryView({
         <Id value={delivery.event_id} label="event id" />
       </Group>
       {delivery.about ? <Text size="sm">{delivery.about}</Text> : null}
-      <Callout tone={toneOf(delivery.status)} title="In words">
+      <Callout tone={toneOf(delivery.status)} title="What happened">
         {deliveryInWords(delivery)}
         {delivery.status === 'skipped' && webhook ? (
           <>
             {' '}
             <TextLink to="/settings/integrations/webhooks/$webhookId/edit" params={{ webhookId: webhook.id }}>
-              Look at the filters
+              Edit filters
             </TextLink>
           </>
         ) : null}

@@ -48,14 +48,14 @@ export function RetryButtons({ delivery, webhook }: RetryProps) {
 }
 
 function saidAfter(at: Date | undefined): string {
-  return at ? `One more attempt is planned for ${at.toLocaleString()}.` : 'One more attempt is on its way.';
+  return at ? `Attempt scheduled for ${at.toLocaleString()}.` : 'Attempt started.';
 }
 
 function hindranceOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
   if (!webhook) return 'The webhook was deleted.';
-  if (webhook.status === 'disabled') return 'The webhook is disabled: re-enable it first.';
-  if (webhook.status === 'inactive') return 'The webhook is switched off: switch it on first.';
-  if (delivery.status === 'pending') return 'It is on its way already.';
+  if (webhook.status === 'disabled') return 'The webhook is disabled. Re-enable it first.';
+  if (webhook.status === 'inactive') return 'The webhook is inactive. Activate it first.';
+  if (delivery.status === 'pending') return 'The delivery is already being sent.';
   return null;
 }
 
@@ -94,7 +94,7 @@ function Schedule({ disabled, onSchedule }: { disabled: boolean; onSchedule: (at
           Schedule…
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label="When to try once more">
+      <Popover.Dropdown aria-label="Schedule an attempt">
         <Stack gap="xs">
           <Group gap="xs">
             {SOON.map(([minutes, words]) => (
@@ -110,8 +110,8 @@ function Schedule({ disabled, onSchedule }: { disabled: boolean; onSchedule: (at
           </Group>
           <TextInput
             type="datetime-local"
-            label="Or at"
-            description="In your own time zone, 30 days ahead at most"
+            label="Time"
+            description="In your time zone, at most 30 days ahead"
             value={given}
             onChange={(event) => setGiven(event.currentTarget.value)}
           />

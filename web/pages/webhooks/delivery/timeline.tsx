@@ -19,7 +19,7 @@ type TimelineProps = {
 export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
   const stops = stopsOf(delivery);
   return (
-    <ol className={classes['timeline']} aria-label="What happened, in order">
+    <ol className={classes['timeline']} aria-label="Timeline">
       {stops.map((stop, index) => (
         <li key={stop.key}>
           <span className={classes['mark']}>
@@ -70,7 +70,7 @@ function stopsOf({ event_timestamp, received_at, attempts }: DeliveryDetail): St
 
 function stopOfAttempt({ number, trigger, attempted_at, response, failure, response_ms }: Attempt): Stop {
   const outcome = outcomeWord(response?.status ?? null, failure);
-  const by = trigger === 'manual' ? ' by hand' : trigger === 'test' ? ', a test' : '';
+  const by = trigger === 'automatic' ? '' : ` (${trigger})`;
   return {
     key: `attempt-${number}`,
     at: attempted_at,

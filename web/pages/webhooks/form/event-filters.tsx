@@ -49,9 +49,9 @@ export function EventFilters({ kind, filters, errors, place, onChange }: Filters
           size="compact-sm"
           leftSection={<IconPlus size={14} aria-hidden />}
           onClick={add}
-          aria-label={`${filters.length === 0 ? 'Only when' : 'And only when'}: a filter for ${kind}`}
+          aria-label={`Add filter for ${kind}`}
         >
-          {filters.length === 0 ? 'Only when …' : 'And only when …'}
+          Add filter
         </Button>
       ) : null}
     </div>
@@ -93,7 +93,7 @@ function FilterSentence({ kind, filter, isFirst, error, onChange, onRemove }: Se
       </select>
       <select
         className="plain-select"
-        aria-label="How it is compared"
+        aria-label="Operator"
         value={filter.operator}
         onChange={(event) => {
           const operator = event.currentTarget.value as DraftFilter['operator'];
@@ -109,7 +109,7 @@ function FilterSentence({ kind, filter, isFirst, error, onChange, onRemove }: Se
         variant="subtle"
         color="gray"
         onClick={onRemove}
-        aria-label={`Remove the filter on ${filter.field}`}
+        aria-label={`Remove filter on ${filter.field}`}
         title="Remove"
       >
         <IconX size={16} aria-hidden />

@@ -71,7 +71,7 @@ export function Preview({ events }: { events: readonly Subscription[] }) {
 function summary(verdicts: readonly Verdict[], isSample: boolean): string {
   const sent = verdicts.filter(({ verdict }) => verdict === 'send').length;
   return isSample
-    ? `No event has come yet. Of a sample of each kind, ${sent} of ${verdicts.length} would be sent.`
+    ? `No events yet. Of a sample of each kind, ${sent} of ${verdicts.length} would be sent.`
     : `Of the last ${verdicts.length === 1 ? 'event' : `${verdicts.length} events`}, ${sent} would be sent.`;
 }
 
@@ -89,7 +89,7 @@ function samplesJudged(events: readonly Subscription[]): Verdict[] {
   });
 }
 
-const WORDS = { send: 'would be sent', skip: 'not sent', unsubscribed: 'event not chosen' } as const;
+const WORDS = { send: 'would be sent', skip: 'not sent', unsubscribed: 'not subscribed' } as const;
 
 function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdict: Verdict }) {
   return (

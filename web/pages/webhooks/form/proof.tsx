@@ -25,13 +25,13 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
   const [showsCode, setShowsCode] = useState(false);
   const willHave = draft.secretWay === 'keep' ? hasSecret === true : draft.secretWay !== 'none';
   const ways: { value: SecretWay; label: string }[] = [
-    ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep it' : 'Still none' }]),
+    ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep' : 'None' }]),
     { value: 'generate', label: 'Generate' },
     { value: 'paste', label: 'Paste' },
     ...(hasSecret === false ? [] : [{ value: 'none' as const, label: 'None' }]),
   ];
   return (
-    <Panel title="Proof">
+    <Panel title="Signing">
       <Stack gap="sm">
         <div>
           <Text size="sm" fw={500} id="secret-way" mb={4}>
@@ -46,29 +46,29 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
         </div>
         <SecretPart draft={draft} error={errors['secret']} change={change} />
         {willHave ? null : (
-          <Callout tone="held" title="Nothing will be signed">
-            The receiver can not tell these requests from anybody else’s.
+          <Callout tone="held" title="Requests are not signed">
+            The receiver cannot verify who sent a request.
           </Callout>
         )}
         <Switch
-          label="Send the headers of Standard Webhooks as well"
-          description="webhook-id, webhook-timestamp and webhook-signature, for receivers that use its libraries"
+          label="Send Standard Webhooks headers"
+          description="webhook-id, webhook-timestamp and webhook-signature, for receivers that use Standard Webhooks libraries"
           disabled={!willHave}
           checked={draft.standardWebhooks}
           error={errors['standard_webhooks']}
           onChange={(event) => change({ standardWebhooks: event.currentTarget.checked })}
         />
         <Switch
-          label="Send the secret itself, in X-Webhook-Secret"
-          description="Only for receivers that can not check a signature"
+          label="Send the secret in X-Webhook-Secret"
+          description="Only for receivers that cannot verify signatures"
           disabled={!willHave}
           checked={draft.includeSecretHeader}
           error={errors['include_secret_header']}
           onChange={(event) => change({ includeSecretHeader: event.currentTarget.checked })}
         />
         {draft.includeSecretHeader ? (
-          <Callout tone="failed" title="Whoever sees one request then has the secret" urgent>
-            Proxies, logs and error reports among them. They could sign requests of their own.
+          <Callout tone="failed" title="Each request reveals the secret" urgent>
+            Anyone who can read proxies, logs or error reports can then sign requests.
           </Callout>
         ) : null}
         {willHave ? (
@@ -80,7 +80,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
               onClick={() => setShowsCode(!showsCode)}
               style={{ alignSelf: 'flex-start' }}
             >
-              {showsCode ? 'Hide the code' : 'Show the code that checks signatures'}
+              {showsCode ? 'Hide code' : 'Show verification code'}
             </Button>
             {showsCode ? <SnippetTabs /> : null}
           </>
@@ -88,7 +88,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
         {webhook?.status === 'disabled' ? null : (
           <Switch
             label="Active"
-            description="Off: nothing is sent, and new events are skipped"
+            description="If off, no deliveries are sent and new events are skipped"
             checked={draft.active}
             onChange={(event) => change({ active: event.currentTarget.checked })}
           />
@@ -132,11 +132,11 @@ function SecretPart({
             leftSection={<IconRefresh size={14} aria-hidden />}
             onClick={() => change({ generated: newSecret() })}
           >
-            Another
+            Regenerate
           </Button>
         </div>
         <Text size="sm" c="dimmed" mt={4}>
-          Shown only here: give it to the receiver before you leave. Nobody can read it again later.
+          Copy it to the receiver now. It is not shown again.
         </Text>
       </div>
     );
@@ -144,13 +144,13 @@ function SecretPart({
   if (draft.secretWay !== 'paste') return null;
   return (
     <PasswordInput
-      label="Your secret"
-      description={`1 to ${MAX_SECRET_LENGTH} characters, best 32 random bytes`}
+      label="Secret"
+      description={`1 to ${MAX_SECRET_LENGTH} characters. Recommended: 32 random bytes`}
       autoComplete="new-password"
       value={draft.pasted}
       error={error}
       onChange={(event) => change({ pasted: event.currentTarget.value })}
-      visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
+      visibilityToggleButtonProps={{ 'aria-label': 'Show or hide secret' }}
     />
   );
 }

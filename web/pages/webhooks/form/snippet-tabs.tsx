@@ -22,13 +22,13 @@ export function SnippetTabs() {
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             tabIndex={0}
             role="region"
-            aria-label={`Signature check, ${language}`}
+            aria-label={`Signature verification, ${language}`}
           >
             {check}
           </pre>
           <Group gap="xs" mt="xs">
-            <CopyButton value={check} label="Copy this" />
-            <CopyButton value={whole} label="Copy the whole receiver" />
+            <CopyButton value={check} label="Copy" />
+            <CopyButton value={whole} label="Copy full receiver" />
           </Group>
         </Tabs.Panel>
       ))}

@@ -23,15 +23,14 @@ export function judgeUrl(given: string): Judgement {
   if (wrong) return { kind: 'wrong', words: wrong };
   const { protocol, hostname } = new URL(url);
   if (PRIVATE.some((form) => form.test(hostname))) {
-    const words =
-      'An address inside a network: it is called only where the operator of this service allows it.';
+    const words = 'Private address: delivery works only if your administrator allows it.';
     return { kind: 'careful', words };
   }
   if (protocol === 'http:') {
     return {
       kind: 'careful',
-      words: 'Not encrypted: whoever is on the way can read and change what is sent.',
+      words: 'Not encrypted: others on the network can read and change requests.',
     };
   }
-  return { kind: 'good', words: 'Encrypted. Name and certificate are checked at every attempt.' };
+  return { kind: 'good', words: 'Encrypted. Name and certificate are verified at each attempt.' };
 }

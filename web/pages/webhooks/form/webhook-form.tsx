@@ -50,7 +50,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
           Save
         </Button>
         <Button type="submit" value="test" loading={pending}>
-          Save and send a test
+          Save and send test
         </Button>
         {webhook ? (
           <ButtonLink
@@ -58,7 +58,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
             to="/settings/integrations/webhooks/$webhookId"
             params={{ webhookId: webhook.id }}
           >
-            Leave it as it is
+            Cancel
           </ButtonLink>
         ) : (
           <ButtonLink variant="subtle" to="/settings/integrations/webhooks">
@@ -74,8 +74,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
 }
 
 function footWords(wrong: number, error: unknown): string {
-  if (wrong > 0)
-    return wrong === 1 ? 'One thing above is not right yet.' : `${wrong} things above are not right yet.`;
+  if (wrong > 0) return wrong === 1 ? 'Fix 1 error above' : `Fix ${wrong} errors above`;
   return error ? sentenceOf(error) : '';
 }
 

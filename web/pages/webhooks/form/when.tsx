@@ -22,13 +22,13 @@ export function When({ events, errors, onChange }: WhenProps) {
   };
   const subscribed = EVENT_KINDS.filter((kind) => events[kind]);
   return (
-    <Panel title="When">
+    <Panel title="Events">
       <fieldset className={classes['tree']}>
         <legend className="visually-hidden">Events</legend>
         <KindsBox label="All events" kinds={EVENT_KINDS} events={events} onChoose={choose} />
         {errors['events'] ? (
           <Text size="sm" role="alert" c="var(--mantine-color-error)">
-            Choose at least one event.
+            Select at least one event.
           </Text>
         ) : null}
         {KINDS_BY_RESOURCE.map(({ title, kinds }) => (

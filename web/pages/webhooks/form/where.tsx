@@ -12,11 +12,11 @@ export function Where({ draft, errors, change }: PartProps) {
   const judgement = judgeUrl(draft.url);
   const error = errors['url'] ?? (judgement.kind === 'wrong' ? judgement.words : undefined);
   return (
-    <Panel title="Where">
+    <Panel title="Endpoint">
       <Stack gap="sm">
         <TextInput
           label="URL"
-          description="Receives a POST with a JSON body for each event"
+          description="Receives a POST request with a JSON body for each event"
           type="url"
           name="url"
           inputMode="url"
@@ -38,7 +38,7 @@ export function Where({ draft, errors, change }: PartProps) {
         </div>
         <TextInput
           label="Name"
-          description="How people here call it"
+          description="Display name"
           name="name"
           autoComplete="off"
           placeholder={nameFrom(draft.url.trim()) || 'Billing sync'}

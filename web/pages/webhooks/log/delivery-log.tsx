@@ -112,9 +112,9 @@ function LiveWord({ isLive }: { isLive: boolean }) {
       size="sm"
       c="dimmed"
       className={classes['live']}
-      title={isLive ? 'What happens is shown at once' : 'What happens is asked for every few seconds'}
+      title={isLive ? 'Changes appear immediately' : 'Changes appear within 3 seconds'}
     >
-      <Dot tone={isLive ? 'moving' : 'waiting'} /> {isLive ? 'live' : 'every few seconds'}
+      <Dot tone={isLive ? 'moving' : 'waiting'} /> {isLive ? 'live' : 'polling every 3 s'}
     </Text>
   );
 }
@@ -124,22 +124,21 @@ function NothingLogged({ isFiltered, webhook }: { isFiltered: boolean; webhook: 
   if (isFiltered) {
     return (
       <EmptyState
-        title="No delivery fits these filters"
+        title="No matching deliveries"
         action={
           <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
             Show all deliveries
           </Button>
         }
       >
-        The search knows ids, kinds, titles and names, by their beginnings.
+        The search matches the beginnings of ids, kinds, titles and names.
       </EmptyState>
     );
   }
   const [first] = webhook.events;
   return (
-    <EmptyState title="Nothing has been sent yet" example={exampleFor(first?.event ?? 'issue.created')}>
-      Each event that this webhook subscribes to shows here, with what was sent and what came back. Send a
-      test, or let something happen:
+    <EmptyState title="No deliveries yet" example={exampleFor(first?.event ?? 'issue.created')}>
+      Each subscribed event appears here with its request and response. Send a test or an event:
     </EmptyState>
   );
 }

@@ -80,7 +80,7 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
   return (
     <TextInput
       aria-label="Search by text, id or key"
-      placeholder="text, id, key…"
+      placeholder="Text, id, key…"
       leftSection={<IconSearch size={16} aria-hidden />}
       className={classes['search'] ?? ''}
       maxLength={MAX_TEXT}

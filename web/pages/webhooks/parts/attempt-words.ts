@@ -45,24 +45,24 @@ export function outcomeWord(status: number | null, failure: string | null): stri
 
 /** What an answer of this status says to whoever looks after the receiver. */
 function adviceFor(status: number): string {
-  if (status >= 300 && status < 400) return 'Redirects are not followed: give the webhook the final address.';
-  if (status === 401 || status === 403) return 'It refuses us: its secret or its access rules do not fit.';
-  if (status === 404 || status === 410) return 'Nothing takes requests at this path: look at the URL.';
-  if (status === 405) return 'It takes no POST at this path: look at the URL.';
-  if (status === 413) return 'The body is larger than it takes.';
-  if (status === 429) return 'It is asked more often than it likes.';
-  if (status >= 500) return 'It had a trouble of its own, of which its log may tell.';
-  return 'It does not like the request; its answer may say why.';
+  if (status >= 300 && status < 400) return 'Redirects are not followed. Set the URL to the final address.';
+  if (status === 401 || status === 403) return 'Check the secret and the access rules of the endpoint.';
+  if (status === 404 || status === 410) return 'Nothing accepts requests at this path. Check the URL.';
+  if (status === 405) return 'This path does not accept POST. Check the URL.';
+  if (status === 413) return 'The body is larger than the endpoint accepts.';
+  if (status === 429) return 'The endpoint limits the request rate.';
+  if (status >= 500) return 'The server reported an internal error. Check its logs.';
+  return 'The endpoint rejected the request. Its response may say why.';
 }
 
 /** One attempt in words: what came, after how long, and what it means. */
 export function attemptInWords({ response, failure, message, response_ms: ms }: Attempt): string {
   const after = ms === null ? '' : ` after ${inWords(ms)}`;
-  if (failure === null && response) return `The endpoint took it: ${statusLine(response.status)}${after}.`;
+  if (failure === null && response) return `Delivered: ${statusLine(response.status)}${after}.`;
   if (response && (failure === 'status' || failure === 'redirect')) {
-    return `The endpoint answered ${statusLine(response.status)}${after}. ${adviceFor(response.status)}`;
+    return `The endpoint returned ${statusLine(response.status)}${after}. ${adviceFor(response.status)}`;
   }
-  return `${sentence(message ?? `It failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`)}${ms === null ? '' : ` That was${after}.`}`;
+  return `${sentence(message ?? `The attempt failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`)}${ms === null ? '' : ` It took ${inWords(ms)}.`}`;
 }
 
 function sentence(text: string): string {
@@ -77,21 +77,21 @@ export function deliveryInWords(delivery: DeliveryDetail): string {
   const reason = delivery.reason ? sentence(delivery.reason) : '';
   switch (delivery.status) {
     case 'pending':
-      return `${said} ${last ? 'It is to be sent once more in a moment.' : 'It is to be sent in a moment.'}`.trim();
+      return `${said} ${last ? 'The next attempt starts shortly.' : 'The first attempt starts shortly.'}`.trim();
     case 'succeeded':
       return said;
     case 'retrying':
       return `${said} ${retriesLeft(delivery)}`;
     case 'failed':
       return delivery.test
-        ? `${said} Tests are not retried, and count neither as failure nor as success.`
-        : `${said} All attempts of its schedule are used up.`;
+        ? `${said} Tests are not retried and do not count as failures or successes.`
+        : `${said} No automatic retries are left.`;
     case 'held':
-      return `${said} It is held: the webhook is disabled. Recovering sends it.`.trim();
+      return `${said} Held because the webhook was disabled. Recover it to send it.`.trim();
     case 'cancelled':
-      return `${said} It will not be sent. ${reason}`.trim();
+      return `${said} No further attempts. ${reason}`.trim();
     case 'skipped':
-      return `It was not sent. ${reason}`;
+      return `Not sent. ${reason}`;
   }
 }
 
@@ -99,5 +99,5 @@ function retriesLeft({ attempts }: DeliveryDetail): string {
   const automatic = attempts.filter(({ trigger }) => trigger === 'automatic').length;
   // One that was recovered has begun its schedule anew.
   const left = Math.max(1, DELIVERY_ATTEMPTS - automatic);
-  return left === 1 ? 'One automatic retry is left.' : `${left} automatic retries are left.`;
+  return left === 1 ? '1 automatic retry is left.' : `${left} automatic retries are left.`;
 }

@@ -38,7 +38,7 @@ export function DayChart({ stats }: { stats: Stats }) {
         viewBox={`0 0 ${hours.length * STEP} ${HEIGHT + 4}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${words}${slowest > 0 ? ` 95 of 100 answers came within ${inWords(slowest)} in the slowest hour.` : ''}`}
+        aria-label={`${words}${slowest > 0 ? ` p95 response time: up to ${inWords(slowest)}.` : ''}`}
       >
         {Array.from({ length: GRID_LINES }, (_, line) => (
           <line
@@ -65,7 +65,7 @@ export function DayChart({ stats }: { stats: Stats }) {
 function Bar({ hour, x, most }: { hour: Hour; x: number; most: number }) {
   const { from, succeeded, failed, p95_ms: p95 } = hour;
   const total = succeeded + failed;
-  const title = `From ${hourOf.format(new Date(from))}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, 95 of 100 answers within ${inWords(p95)}`}`;
+  const title = `From ${hourOf.format(new Date(from))}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, p95 response time ${inWords(p95)}`}`;
   const height = total === 0 ? 0 : Math.max(LEAST, (total / most) * HEIGHT);
   const part = failed === 0 ? 0 : Math.max(LEAST / 2, (failed / total) * height);
   return (
@@ -116,10 +116,10 @@ function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number
         <span>
           <i className={classes['key-failed']} aria-hidden /> failed
         </span>
-        <span>highest bar: {counted(most, 'attempt')} an hour</span>
+        <span>highest bar: {counted(most, 'attempt')} per hour</span>
         {slowest > 0 ? (
           <span>
-            <i className={classes['key-level']} aria-hidden /> 95 of 100 answers: at most {inWords(slowest)}
+            <i className={classes['key-level']} aria-hidden /> p95 response time: up to {inWords(slowest)}
           </span>
         ) : null}
       </span>

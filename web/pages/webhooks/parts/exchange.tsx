@@ -31,10 +31,10 @@ export function RequestSide({ request, name = 'Request', children }: RequestProp
       {children ??
         (request.body === null ? (
           <Text size="sm" c="dimmed">
-            Payloads of this age are not kept any more.
+            Payload deleted after the retention period
           </Text>
         ) : (
-          <BodyView text={request.body} label="Body of the request" />
+          <BodyView text={request.body} label="Request body" />
         ))}
     </Side>
   );
@@ -44,7 +44,7 @@ function ResponseSide({ attempt: { response, message, failure } }: { attempt: At
   if (!response) {
     return (
       <Side title="Response" line={failure?.replaceAll('_', ' ') ?? 'none'}>
-        <Text size="sm">No answer came. {message}</Text>
+        <Text size="sm">No response. {message}</Text>
       </Side>
     );
   }
@@ -52,18 +52,18 @@ function ResponseSide({ attempt: { response, message, failure } }: { attempt: At
     <Side title="Response" line={statusLine(response.status)} headers={response.headers}>
       {response.body === null ? (
         <Text size="sm" c="dimmed">
-          Answers of this age are not kept any more.
+          Response deleted after the retention period
         </Text>
       ) : response.body === '' ? (
         <Text size="sm" c="dimmed">
-          The answer has no body.
+          Empty body
         </Text>
       ) : (
-        <BodyView text={response.body} label="Body of the response" />
+        <BodyView text={response.body} label="Response body" />
       )}
       {response.truncated ? (
         <Text size="sm" c="dimmed">
-          The first 64 KiB; more was not read.
+          Truncated to the first 64 KiB
         </Text>
       ) : null}
     </Side>

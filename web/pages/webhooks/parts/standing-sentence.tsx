@@ -17,7 +17,7 @@ export function StandingSentence({ webhook, stats, brief = false }: StandingProp
   if (webhook.listening) {
     return (
       <>
-        <Status status="executing">listening</Status> · temporary: deliveries go to a developer’s{' '}
+        <Status status="executing">listening</Status> · temporary, forwards to a developer’s{' '}
         <code>baton listen</code>
       </>
     );
@@ -55,7 +55,7 @@ export function StandingSentence({ webhook, stats, brief = false }: StandingProp
     case 'inactive':
       return (
         <>
-          <Status status="inactive">switched off</Status>
+          <Status status="inactive" />
           {brief ? null : ' · new events are skipped'}
         </>
       );
@@ -64,7 +64,7 @@ export function StandingSentence({ webhook, stats, brief = false }: StandingProp
 
 function LastDelivery({ stats }: { stats: Stats | undefined }) {
   if (!stats) return 'last delivery …';
-  if (stats.last_delivery_at === null) return 'nothing sent yet';
+  if (stats.last_delivery_at === null) return 'no deliveries yet';
   const took = stats.last?.response_ms ?? null;
   return (
     <>

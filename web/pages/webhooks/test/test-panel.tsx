@@ -43,9 +43,9 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
     });
   return (
     <Panel
-      title="Send a test"
+      title="Test delivery"
       actions={
-        <ActionIcon variant="subtle" color="gray" aria-label="Close the test" onClick={onClose}>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close test" onClick={onClose}>
           <IconX size={18} aria-hidden />
         </ActionIcon>
       }
@@ -73,14 +73,14 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
             Send
           </Button>
           <Text size="sm" c="dimmed">
-            It counts neither as failure nor as success, and is not retried.
+            Tests are not retried and do not count as failures or successes.
           </Text>
         </Group>
         <div aria-live="polite">{last ? <TestResult webhookId={webhook.id} test={last} /> : null}</div>
         <details className={classes['exact']} open={!last}>
-          <summary>The exact request</summary>
+          <summary>Exact request</summary>
           {draft.data ? (
-            <RequestSide request={draft.data.request} name="Request to be sent">
+            <RequestSide request={draft.data.request} name="Request preview">
               <DataPart
                 body={draft.data.request.body ?? ''}
                 edit={edit}
@@ -129,13 +129,13 @@ function DataPart({ body, edit: { text, wrong }, onBegin, onText, onEnd }: DataP
           Body
         </Text>
         <Button variant="subtle" size="compact-sm" onClick={text === null ? onBegin : onEnd}>
-          {text === null ? 'Edit data' : 'Back to the sample'}
+          {text === null ? 'Edit data' : 'Reset to sample'}
         </Button>
       </Group>
       {text === null ? null : (
         <JsonInput
           aria-label="data"
-          description="What is sent as data; checked as events of this kind are"
+          description="Validated against the schema of this event kind"
           autosize
           minRows={6}
           maxRows={18}
@@ -145,7 +145,7 @@ function DataPart({ body, edit: { text, wrong }, onBegin, onText, onEnd }: DataP
           classNames={{ input: classes['json'] ?? '' }}
         />
       )}
-      <BodyView text={body} label="Body to be sent" />
+      <BodyView text={body} label="Request body" />
     </>
   );
 }
@@ -177,7 +177,7 @@ function edited(event: EventKind, text: string, before: Edit): Edit {
   try {
     data = JSON.parse(text);
   } catch {
-    return { text, data: before.data, wrong: 'This is no JSON yet.' };
+    return { text, data: before.data, wrong: 'Not valid JSON' };
   }
   const [first] = Object.entries(checked(EVENT_SCHEMAS[event], data));
   if (!first) return { text, data: data as Record<string, unknown>, wrong: null };

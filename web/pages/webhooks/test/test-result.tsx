@@ -10,7 +10,7 @@ import type { TestState } from './send-test.ts';
 /** What came of a test, in words first. */
 export function TestResult({ webhookId, test }: { webhookId: string; test: TestState }) {
   if (test.state === 'sending') {
-    return <Text size="sm">Sending {test.event} … A receiver has 30 seconds to answer.</Text>;
+    return <Text size="sm">Sending {test.event}… The timeout is 30 s.</Text>;
   }
   if (test.state === 'not sent') {
     return (
@@ -23,7 +23,7 @@ export function TestResult({ webhookId, test }: { webhookId: string; test: TestS
   const succeeded = attempt.failure === null;
   return (
     <Stack gap="xs" data-test-result={succeeded ? 'succeeded' : 'failed'}>
-      <Callout tone={succeeded ? 'done' : 'failed'} title={succeeded ? 'It works' : 'It does not work yet'}>
+      <Callout tone={succeeded ? 'done' : 'failed'} title={succeeded ? 'Test succeeded' : 'Test failed'}>
         {attemptInWords(attempt)}
       </Callout>
       <Group gap="xs">
@@ -33,7 +33,7 @@ export function TestResult({ webhookId, test }: { webhookId: string; test: TestS
           to="/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId"
           params={{ webhookId, deliveryId: attempt.delivery_id }}
         >
-          Its place in the log
+          View in log
         </TextLink>
       </Group>
       <Exchange attempt={attempt} />
