@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PASSWORD } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { startFurnished, type Furnished } from '../web/furnished.ts';
+import { startPopulatedWorkspace, type PopulatedWorkspace } from '../web/populated-workspace.ts';
 import { knownThings } from './known-things.ts';
 import { fuzz, type Asker, type Fuzzing } from './schemathesis.ts';
 
@@ -34,22 +34,22 @@ const NEVER_DONE = new Map([
 
 describe('whatever is asked of an endpoint', function () {
   this.timeout(MINUTES * 60_000);
-  let furnished: Furnished;
+  let workspace: PopulatedWorkspace;
   let receiver: Receiver;
   let known: Fuzzing['known'];
   before(async () => {
-    furnished = await startFurnished(WIDE);
+    workspace = await startPopulatedWorkspace(WIDE);
     receiver = await startReceiver();
-    known = await knownThings(furnished, receiver);
+    known = await knownThings(workspace, receiver);
   });
   after(async () => {
-    await furnished?.close();
+    await workspace?.close();
     await receiver?.close();
   });
 
   type Wish = Pick<Fuzzing, 'phases' | 'examples' | 'only' | 'without'>;
   async function holds(asker: Asker, wish: Wish): Promise<void> {
-    const { url } = furnished.world.api;
+    const { url } = workspace.world.api;
     const rest = { url, asker, seed: SEED, minutes: MINUTES, sendTo: receiver.url, known: known ?? {} };
     const { passed, output } = await fuzz({ ...rest, ...wish });
     assert.ok(passed, output);
@@ -60,7 +60,7 @@ describe('whatever is asked of an endpoint', function () {
 
   /** Wrong passwords were tried before, so it may be told to wait a moment. */
   async function signInAgain(): Promise<string> {
-    const { world } = furnished;
+    const { world } = workspace;
     const body = { email: world.installation.admin_email, password: PASSWORD };
     for (;;) {
       const { status, headers, text } = await world.send('POST', '/api/v1/session', { key: null, body });
@@ -73,19 +73,19 @@ describe('whatever is asked of an endpoint', function () {
 
   it('is answered as the document says, never with 5xx: to an owner', async () => {
     const phases = ['examples', 'coverage', 'fuzzing', 'stateful'] as const;
-    await holds(sessionOf(furnished.cookie), { without: [...ENDING, ...LOWERING], phases, examples: 30 });
-    const { json } = await furnished.world.send('GET', '/api/v1/session', asOwner());
+    await holds(sessionOf(workspace.cookie), { without: [...ENDING, ...LOWERING], phases, examples: 30 });
+    const { json } = await workspace.world.send('GET', '/api/v1/session', asOwner());
     assert.equal(json?.role, 'owner', 'the one who asked can not do everything any more');
   });
 
   it('is answered as the document says: to a key', async () => {
-    const credential = furnished.world.installation.api_key;
+    const credential = workspace.world.installation.api_key;
     await holds({ scheme: 'apiKey', credential }, { without: ENDING, phases: ['fuzzing'], examples: 12 });
   });
 
   it('is answered as the document says: to an owner, about members', async () => {
     const phases = ['coverage', 'fuzzing'] as const;
-    await holds(sessionOf(furnished.cookie), { only: LOWERING, phases, examples: 20 });
+    await holds(sessionOf(workspace.cookie), { only: LOWERING, phases, examples: 20 });
   });
 
   for (const operation of ENDING) {
@@ -96,7 +96,7 @@ describe('whatever is asked of an endpoint', function () {
   }
 
   it('got something done at every endpoint, so that more was asked than how to refuse', async () => {
-    const { world } = furnished;
+    const { world } = workspace;
     const { json } = await world.send('GET', '/api/v1/openapi.json');
     const statuses = new Map<string, Set<number>>();
     for (const line of world.logged().split('\n')) {
@@ -118,13 +118,13 @@ describe('whatever is asked of an endpoint', function () {
   });
 
   it('leaves no error behind that nobody expected', () => {
-    const lines = furnished.world.logged().split('\n');
+    const lines = workspace.world.logged().split('\n');
     const failed = lines.filter((line) => /^\{"level":(50|60),/.test(line));
     assert.deepEqual(failed.slice(0, 5), []);
   });
 
   function asOwner() {
-    return furnished.world.as(furnished.cookie);
+    return workspace.world.as(workspace.cookie);
   }
 });
 

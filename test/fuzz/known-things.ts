@@ -1,4 +1,4 @@
-import type { Furnished } from '../web/furnished.ts';
+import type { PopulatedWorkspace } from '../web/populated-workspace.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { Sent, World } from '../support/world.ts';
 import type { Receiver } from '../support/receiver.ts';
@@ -49,7 +49,7 @@ async function arrivedDelivery(world: World, owner: Sent, receiver: Receiver): P
  * stays for the others.
  */
 export async function knownThings(
-  { world, cookie, runs, webhook, submit, disabledWebhook }: Furnished,
+  { world, cookie, runs, webhook, submit, disabledWebhook }: PopulatedWorkspace,
   receiver: Receiver,
 ): Promise<NonNullable<Fuzzing['known']>> {
   const owner = world.as(cookie);

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
-import { startFurnished, type Furnished } from './furnished.ts';
-import { assertAccessible, assertFitsPhone, atScreens, picture, type AtScreens } from './screens.ts';
+import { startPopulatedWorkspace, type PopulatedWorkspace } from './populated-workspace.ts';
+import { assertAccessible, assertFitsPhone, openScreens, picture, type ScreensPage } from './screens.ts';
 
 /** One thing that people see: an address, or what opens there. */
 type Screen = {
   what: string;
   /** As the routes say it. */
   address: string;
-  /** Where that is in the furnished workspace; the address itself by default. */
-  path?: (at: Furnished) => string | Promise<string>;
+  /** Where that is in the populated workspace; the address itself by default. */
+  path?: (at: PopulatedWorkspace) => string | Promise<string>;
   /** What is seen once it is there. */
   shows: (page: Page) => Locator;
   /** What is opened before it is looked at. */
@@ -26,7 +26,8 @@ const text = (words: string | RegExp) => (page: Page) => page.getByText(words).f
 const RUN = '/orchestration/$executionId';
 const WEBHOOKS = '/settings/integrations/webhooks';
 const tab = (name: RegExp) => (page: Page) => page.getByRole('tab', { name }).click();
-const runOf = (state: keyof Furnished['runs']) => (at: Furnished) => `/orchestration/${at.runs[state]}`;
+const runOf = (state: keyof PopulatedWorkspace['runs']) => (at: PopulatedWorkspace) =>
+  `/orchestration/${at.runs[state]}`;
 
 const SCREENS: readonly Screen[] = [
   { what: 'signing in', address: '/sign-in', shows: heading('Sign in'), signedOut: true, picture: 'sign-in' },
@@ -216,13 +217,13 @@ const SCREENS: readonly Screen[] = [
 ];
 
 describe('every screen, light and dark, is accessible and fits a phone:', () => {
-  let at: Furnished;
-  let signedIn: AtScreens;
-  let signedOut: AtScreens;
+  let at: PopulatedWorkspace;
+  let signedIn: ScreensPage;
+  let signedOut: ScreensPage;
   before(async () => {
-    at = await startFurnished();
-    signedIn = await atScreens(at.world, { cookie: at.cookie });
-    signedOut = await atScreens(at.world, { cookie: null });
+    at = await startPopulatedWorkspace();
+    signedIn = await openScreens(at.world, { cookie: at.cookie });
+    signedOut = await openScreens(at.world, { cookie: null });
   });
   after(async () => {
     await Promise.all([signedIn?.close(), signedOut?.close()]);
@@ -237,8 +238,8 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
 
   for (const screen of SCREENS) {
     it(screen.what, async () => {
-      const { page, go, complaints } = screen.signedOut ? signedOut : signedIn;
-      const before = complaints().length;
+      const { page, go, errors } = screen.signedOut ? signedOut : signedIn;
+      const before = errors().length;
       // An address that differs in its hash alone would not be loaded anew.
       await page.goto('about:blank');
       await go((await screen.path?.(at)) ?? screen.address);
@@ -247,7 +248,7 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
       if (screen.picture) await picture(page, screen.picture);
       await assertAccessible(page, screen.what);
       await assertFitsPhone(page);
-      assert.deepEqual(complaints().slice(before), []);
+      assert.deepEqual(errors().slice(before), []);
     });
   }
 

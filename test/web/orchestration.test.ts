@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { recordCall } from '../../src/database/agents/agent-calls.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
-import { assertAccessible, atScreens, picture, useScreens } from './screens.ts';
+import { assertAccessible, openScreens, picture, useScreens } from './screens.ts';
 
 describe('the orchestration screens', () => {
   const world = useWorld();
   const at = useScreens(world);
 
-  const submit = async (title: string, rehearsal: object, members: object = {}) => {
-    const { json } = await world.submit({ title, metadata: { rehearsal }, ...members });
+  const submit = async (title: string, rehearsal: object, fields: object = {}) => {
+    const { json } = await world.submit({ title, metadata: { rehearsal }, ...fields });
     return json.execution_id as string;
   };
 
@@ -153,7 +153,7 @@ describe('a task with a callback, submitted at the screens', () => {
   const world = useOwnWorld({ environment: { TEMPORAL_UI_URL: 'http://localhost:8233' } });
 
   it('shows the secret once, and every attempt to tell the receiver', async () => {
-    const at = await atScreens(world);
+    const at = await openScreens(world);
     const { page } = at;
     receiver.answering(503);
     await at.go('/orchestration');
@@ -178,7 +178,7 @@ describe('a task with a callback, submitted at the screens', () => {
     await run.getByText('Response: 503').first().waitFor();
     await assertAccessible(page, 'the attempts of a callback');
     await picture(page, 'run-callback');
-    assert.deepEqual(at.complaints(), []);
+    assert.deepEqual(at.errors(), []);
     await at.close();
   });
 });
@@ -187,7 +187,7 @@ describe('an ended run', () => {
   const world = useWorld();
 
   it('is run again from the step that failed, and both lead to each other', async () => {
-    const at = await atScreens(world);
+    const at = await openScreens(world);
     const { page } = at;
     const metadata = { rehearsal: { unrecoverable: { step: 2 } } };
     const { json } = await world.submit({ title: 'Again', task_type: 'bug', metadata });
@@ -200,7 +200,7 @@ describe('an ended run', () => {
     await page.getByRole('link', { name: 'an earlier run' }).click();
     await page.waitForURL(`**/orchestration/${json.execution_id}`);
     await page.getByText('Reruns', { exact: true }).waitFor();
-    assert.deepEqual(at.complaints(), []);
+    assert.deepEqual(at.errors(), []);
     await at.close();
   });
 });
@@ -209,7 +209,7 @@ describe('a run whose agent asks', () => {
   const world = useWorld();
 
   it('shows the question first, and goes on with the answer', async () => {
-    const at = await atScreens(world);
+    const at = await openScreens(world);
     const { page } = at;
     const metadata = { rehearsal: { ask: { step: 2, question: 'Which currency?' } } };
     const { json } = await world.submit({ title: 'Asks', task_type: 'bug', metadata });
@@ -220,7 +220,7 @@ describe('a run whose agent asks', () => {
     await page.getByText('3 of 3 steps').first().waitFor();
     await page.getByRole('tab', { name: /^Events/ }).click();
     await page.getByText(`by ${world.installation.admin_email}: Euro`).waitFor();
-    assert.deepEqual(at.complaints(), []);
+    assert.deepEqual(at.errors(), []);
     await at.close();
   });
 });

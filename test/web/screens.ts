@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { PASSWORD, type World } from '../support/world.ts';
 
 /** Screenshots are made where this names a folder. */
-const SHOTS = process.env['BATON_SCREENSHOTS'];
+const SCREENSHOT_FOLDER = process.env['BATON_SCREENSHOTS'];
 /** The rules whose outcome depends on the theme. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -17,7 +17,7 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'
  * part that is folded away never says that it has finished. A change of an inherited colour goes from element to element,
  * each with a transition of its own, so that the end of one may begin others.
  */
-const SETTLED = `(async () => {
+const WAIT_FOR_ANIMATIONS = `(async () => {
   const isMoving = ({ playState, currentTime, effect }) => {
     const { endTime } = effect.getComputedTiming();
     return playState === 'running' && Number.isFinite(endTime) && currentTime < endTime;
@@ -27,11 +27,11 @@ const SETTLED = `(async () => {
   while (document.getAnimations().some(isMoving));
 })()`;
 /** A browser writes every refused request into its console, and every one without a network; neither is a complaint. */
-const EXPECTED =
+const EXPECTED_ERRORS =
   /Failed to load resource: the server responded with a status of 4\d\d|ERR_INTERNET_DISCONNECTED/;
 
 /** What reaches beyond the edge, and how wide the page is. */
-const REACHING = `(() => {
+const FIND_OVERFLOW = `(() => {
   const { scrollWidth, clientWidth } = document.documentElement;
   const reaching = [...document.querySelectorAll('main *, aside *')].filter(
     (element) => element.getBoundingClientRect().right > clientWidth + 1,
@@ -40,10 +40,10 @@ const REACHING = `(() => {
 })()`;
 
 /** A browser's page at the screens of a world. */
-export type AtScreens = {
+export type ScreensPage = {
   page: Page;
   /** What the page has complained of, refused requests left out. */
-  complaints(): string[];
+  errors(): string[];
   go(path: string): Promise<void>;
   /** Signs in by the form that is shown. */
   signIn(email?: string, password?: string): Promise<void>;
@@ -60,10 +60,10 @@ function ownersCookie(world: World): Promise<string> {
 }
 
 /** Opens a page; with a session of the owner's, unless `cookie` names another one or none. */
-export async function atScreens(
+export async function openScreens(
   world: World,
   options: BrowserContextOptions & { cookie?: string | null } = {},
-): Promise<AtScreens> {
+): Promise<ScreensPage> {
   const { cookie = await ownersCookie(world), ...context } = options;
   const { page, errors, close } = await openPage({ viewport: { width: 1280, height: 900 }, ...context });
   const { url } = world.api;
@@ -73,7 +73,7 @@ export async function atScreens(
   }
   return {
     page,
-    complaints: () => errors.filter((error) => !EXPECTED.test(error)),
+    errors: () => errors.filter((error) => !EXPECTED_ERRORS.test(error)),
     go: async (path) => {
       await page.goto(`${url}${path}`);
     },
@@ -87,14 +87,14 @@ export async function atScreens(
 }
 
 /**
- * Registers hooks that open a page, as {@link atScreens} does, for each test of a `describe`, and fail a test whose page
+ * Registers hooks that open a page, as {@link openScreens} does, for each test of a `describe`, and fail a test whose page
  * has complained. What is returned is filled before a test runs.
  */
-export function useScreens(world: World, options: { cookie?: null } = {}): AtScreens {
-  const at = {} as AtScreens;
-  beforeEach(async () => void Object.assign(at, await atScreens(world, options)));
+export function useScreens(world: World, options: { cookie?: null } = {}): ScreensPage {
+  const at = {} as ScreensPage;
+  beforeEach(async () => void Object.assign(at, await openScreens(world, options)));
   afterEach(async () => {
-    const complaints = at.complaints();
+    const complaints = at.errors();
     await at.close();
     assert.deepEqual(complaints, []);
   });
@@ -141,7 +141,7 @@ export async function assertFitsPhone(page: Page): Promise<void> {
   let wide: string[] = [];
   // What is drawn anew for a narrow screen comes a moment after the screen has become narrow.
   await eventually('the page is narrow', async () => {
-    const reaching = await page.evaluate<{ wide: string[]; width: number }>(REACHING);
+    const reaching = await page.evaluate<{ wide: string[]; width: number }>(FIND_OVERFLOW);
     ({ wide } = reaching);
     return reaching.width <= 390;
   }).catch((error: Error) => assert.fail(`${error.message}: ${wide.join('\n')}`));
@@ -152,20 +152,20 @@ export async function assertFitsPhone(page: Page): Promise<void> {
 async function shown(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
-  await page.evaluate(SETTLED);
+  await page.evaluate(WAIT_FOR_ANIMATIONS);
 }
 
 /** Keeps pictures of a screen, light, dark and as on a phone, where pictures are wanted. */
 export async function picture(page: Page, name: string): Promise<void> {
-  if (!SHOTS) return;
-  mkdirSync(SHOTS, { recursive: true });
+  if (!SCREENSHOT_FOLDER) return;
+  mkdirSync(SCREENSHOT_FOLDER, { recursive: true });
   const size = page.viewportSize();
   for (const colorScheme of ['light', 'dark'] as const) {
     await shown(page, colorScheme);
-    await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}.png`) });
+    await page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}-${colorScheme}.png`) });
   }
   await shown(page, 'light');
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.screenshot({ path: join(SHOTS, `${name}-phone.png`) });
+  await page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}-phone.png`) });
   if (size) await page.setViewportSize(size);
 }

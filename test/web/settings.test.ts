@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { addPerson } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
-import { assertAccessible, atScreens, picture, useScreens } from './screens.ts';
+import { assertAccessible, openScreens, picture, useScreens } from './screens.ts';
 
 describe('the settings screens', () => {
   const world = useWorld();
@@ -65,10 +65,10 @@ describe('the settings screens', () => {
     await page.reload();
     await page.getByText('created this installation').waitFor();
     const viewer = await addPerson(world, await world.signIn(), 'viewer');
-    const theirs = await atScreens(world, { cookie: viewer });
+    const theirs = await openScreens(world, { cookie: viewer });
     await theirs.go('/settings/audit-log');
     await theirs.page.getByText('Admins only').waitFor();
-    assert.deepEqual(theirs.complaints(), []);
+    assert.deepEqual(theirs.errors(), []);
     await theirs.close();
   });
 
@@ -84,14 +84,14 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('region', { name: 'Invitations' }).getByText(ada).waitFor();
 
-    const guest = await atScreens(world, { cookie: null });
+    const guest = await openScreens(world, { cookie: null });
     await guest.go(new URL(link).pathname + new URL(link).hash);
     await guest.page.getByRole('heading', { name: 'Join Test' }).waitFor();
     await guest.page.getByLabel('Your name').fill('Ada');
     await guest.page.getByLabel('Password', { exact: true }).fill('a long enough password');
     await guest.page.getByRole('button', { name: 'Join' }).click();
     await guest.page.getByRole('heading', { name: 'Orchestration' }).waitFor();
-    assert.deepEqual(guest.complaints(), []);
+    assert.deepEqual(guest.errors(), []);
     await guest.close();
 
     await page.reload();
@@ -119,7 +119,7 @@ describe('the settings screens', () => {
       ...owner,
       body: { email, role: 'admin' },
     });
-    const guest = await atScreens(world, { cookie: null });
+    const guest = await openScreens(world, { cookie: null });
     const { page } = guest;
     await guest.go(`/invitation${new URL(invited.json.url).hash}`);
     await page.getByText(`invited ${email} as admin.`).waitFor();
@@ -134,7 +134,7 @@ describe('the settings screens', () => {
     await page.waitForURL('**/orchestration');
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByRole('button', { name: 'Create key' }).waitFor();
-    assert.deepEqual(guest.complaints(), []);
+    assert.deepEqual(guest.errors(), []);
     await guest.close();
   });
 
@@ -177,7 +177,9 @@ describe('the settings screens', () => {
   });
 
   it('show a viewer nothing that a viewer may not do', async () => {
-    const viewer = await atScreens(world, { cookie: await addPerson(world, await world.signIn(), 'viewer') });
+    const viewer = await openScreens(world, {
+      cookie: await addPerson(world, await world.signIn(), 'viewer'),
+    });
     const { page } = viewer;
     await viewer.go('/orchestration');
     await page.getByText('No tasks yet').waitFor();
@@ -187,7 +189,7 @@ describe('the settings screens', () => {
     await viewer.go('/settings/members');
     await page.getByRole('row', { name: world.installation.admin_email }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Remove|Invite/ }).count(), 0);
-    assert.deepEqual(viewer.complaints(), []);
+    assert.deepEqual(viewer.errors(), []);
     await viewer.close();
   });
 });

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
 import { statements } from '../../src/database/database.ts';
 import { addPerson } from '../support/people.ts';
-import { assertAccessible, assertFitsPhone, atScreens, picture, useScreens } from './screens.ts';
+import { assertAccessible, assertFitsPhone, openScreens, picture, useScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 
 const LIST = '/settings/integrations/webhooks';
@@ -29,12 +29,12 @@ describe('the webhook screens', function () {
     await receiver.close();
   });
 
-  const webhook = async (members: Record<string, unknown> = {}): Promise<string> => {
+  const webhook = async (fields: Record<string, unknown> = {}): Promise<string> => {
     const body = {
       name: 'Billing sync',
       url: receiver.url,
       events: [{ event: 'issue.created' }],
-      ...members,
+      ...fields,
     };
     const received = await world.send('POST', '/api/v1/webhooks', { body });
     assert.equal(received.status, 201, received.text);
@@ -122,7 +122,9 @@ describe('the webhook screens', function () {
   it('let viewers look, and change nothing', async () => {
     const id = await webhook({ secret: 'quiet' });
     await publish();
-    const viewer = await atScreens(world, { cookie: await addPerson(world, await world.signIn(), 'viewer') });
+    const viewer = await openScreens(world, {
+      cookie: await addPerson(world, await world.signIn(), 'viewer'),
+    });
     try {
       await viewer.go(`${LIST}/${id}`);
       await viewer.page.getByRole('list', { name: 'Deliveries' }).getByRole('link').click();
@@ -132,14 +134,14 @@ describe('the webhook screens', function () {
         assert.equal(await viewer.page.getByRole('button', { name }).count(), 0, name);
       await viewer.go(`${LIST}/new`);
       await viewer.page.getByText('Admins only').waitFor();
-      assert.deepEqual(viewer.complaints(), []);
+      assert.deepEqual(viewer.errors(), []);
     } finally {
       await viewer.close();
     }
   });
 
   it('lead from signing in to a test that arrived in eight clicks and two text fields', async () => {
-    const fresh = await atScreens(world, { cookie: null });
+    const fresh = await openScreens(world, { cookie: null });
     try {
       await fresh.page.addInitScript(COUNTING);
       await fresh.go('/sign-in');
@@ -161,7 +163,7 @@ describe('the webhook screens', function () {
         ['email', 'name', 'password', 'url'],
         'two beside those of signing in',
       );
-      assert.deepEqual(fresh.complaints(), []);
+      assert.deepEqual(fresh.errors(), []);
     } finally {
       await fresh.close();
     }
@@ -331,7 +333,7 @@ describe('the webhook screens', function () {
   it('are there again after the network was lost, with every delivery once', async () => {
     const id = await webhook();
     // A page of its own: what it complains of without a network is no fault.
-    const lost = await atScreens(world);
+    const lost = await openScreens(world);
     const deliveries = lost.page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
     const channels: WebSocketRoute[] = [];
     try {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { FeedEvent, FeedEventType } from '../../src/domain/tasks/feed-events.ts';
 import type { Step } from '../../src/domain/tasks/task-run.ts';
-import { parseSearch, stringifySearch, wordsOf } from '../../web/routing/search.ts';
-import { browserOf } from '../../web/format/browser.ts';
-import { inWords, relativeTo, utc } from '../../web/format/time.ts';
+import { parseSearch, stringifySearch, parseList } from '../../web/routing/search.ts';
+import { browserName } from '../../web/format/browser.ts';
+import { formatDuration, formatRelativeTime, formatUtc } from '../../web/format/time.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
 import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
 
@@ -24,16 +24,16 @@ describe('times on screens', () => {
       [50 * HOUR, '2 d 2 h'],
       [-5, '0 ms'],
     ];
-    for (const [ms, words] of table) assert.equal(inWords(ms), words);
+    for (const [ms, words] of table) assert.equal(formatDuration(ms), words);
   });
 
   it('are told from now, backwards and forwards', () => {
     const now = Date.parse('2026-01-31T12:00:00Z');
-    const at = (delta: number) => relativeTo(now, now + delta);
+    const at = (delta: number) => formatRelativeTime(now, now + delta);
     assert.equal(at(-3 * SECOND), 'just now');
     assert.equal(at(-3 * MINUTE), '3 min ago');
     assert.equal(at(2 * HOUR), 'in 2 h');
-    assert.equal(utc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
+    assert.equal(formatUtc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
   });
 });
 
@@ -51,7 +51,7 @@ describe('a browser', () => {
       ['baton/1.0 (node)', 'baton/1.0 (node)'],
       [null, 'unknown'],
     ];
-    for (const [words, name] of table) assert.equal(browserOf(words), name);
+    for (const [words, name] of table) assert.equal(browserName(words), name);
   });
 });
 
@@ -63,8 +63,8 @@ describe('filters in an address', () => {
   });
 
   it('drop words that mean nothing', () => {
-    assert.deepEqual(wordsOf('paused,nonsense,failed', ['failed', 'paused']), ['failed', 'paused']);
-    assert.equal(wordsOf('nonsense', ['failed']), undefined);
+    assert.deepEqual(parseList('paused,nonsense,failed', ['failed', 'paused']), ['failed', 'paused']);
+    assert.equal(parseList('nonsense', ['failed']), undefined);
   });
 });
 

@@ -7,7 +7,7 @@ export type Schemas = components['schemas'];
 
 /**
  * The API at the address of this page; the session cookie goes along by itself. Each call is wrapped in
- * {@link answered}.
+ * {@link unwrap}.
  */
 export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
 
@@ -17,7 +17,7 @@ type Outcome<T> = { data?: T; error?: unknown; response: Response };
  * The body of a good answer.
  * @throws ApiProblem for a refusal, Unreachable where no answer came; what was aborted stays an AbortError
  */
-export async function answered<T>(call: Promise<Outcome<T>>): Promise<T> {
+export async function unwrap<T>(call: Promise<Outcome<T>>): Promise<T> {
   let outcome: Outcome<T>;
   try {
     outcome = await call;

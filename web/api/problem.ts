@@ -3,7 +3,7 @@ import type { components } from '../.generated/api.d.ts';
 type ProblemBody = components['schemas']['Problem'];
 
 /** One thing wrong with what was sent: `pointer` into the body (RFC 6901), or the name of a `parameter`. */
-export type MemberError = NonNullable<ProblemBody['errors']>[number];
+export type FieldError = NonNullable<ProblemBody['errors']>[number];
 
 /** A refusal of the API (RFC 9457) as an error: `message` is its `detail`, which is written for people. */
 export class ApiProblem extends Error {
@@ -11,7 +11,7 @@ export class ApiProblem extends Error {
   readonly status: number;
   readonly code: ProblemBody['code'] | 'unknown';
   readonly requestId: string | null;
-  readonly errors: readonly MemberError[];
+  readonly errors: readonly FieldError[];
   /** Seconds after which another try makes sense, where the API said so. */
   readonly retryAfter: number | null;
 
@@ -49,7 +49,7 @@ export function isSignedOut(error: unknown): boolean {
 }
 
 /** True where the same request may well succeed in a moment. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return (
     error instanceof Unreachable ||
     (error instanceof ApiProblem && [429, 502, 503, 504].includes(error.status))

@@ -1,9 +1,9 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { answered, api, type Schemas } from './client.ts';
+import { unwrap, api, type Schemas } from './client.ts';
 
 export type Project = Schemas['Project'];
 
-const AT_ONCE = 200;
+const PAGE_SIZE = 200;
 
 /** All projects of the workspace, newest first. */
 export const projectsQuery = queryOptions({
@@ -12,8 +12,8 @@ export const projectsQuery = queryOptions({
     const projects: Project[] = [];
     let cursor: string | null | undefined;
     do {
-      const query = { limit: AT_ONCE, ...(cursor ? { cursor } : {}) };
-      const page = await answered(api.GET('/api/v1/projects', { params: { query }, signal }));
+      const query = { limit: PAGE_SIZE, ...(cursor ? { cursor } : {}) };
+      const page = await unwrap(api.GET('/api/v1/projects', { params: { query }, signal }));
       projects.push(...page.data);
       cursor = page.next_cursor;
     } while (cursor);

@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { isPassing, isSignedOut } from './problem.ts';
+import { isTransient, isSignedOut } from './problem.ts';
 
 const TRIES = 2;
 
@@ -22,7 +22,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: 2_000,
-        retry: (failures, error) => failures < TRIES && isPassing(error),
+        retry: (failures, error) => failures < TRIES && isTransient(error),
         retryDelay: (failures) => 500 * 2 ** failures,
       },
       mutations: { retry: false },

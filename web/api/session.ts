@@ -1,11 +1,11 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { hasRole, type Role, type Scope } from '../../src/domain/people/access.ts';
-import { answered, api } from './client.ts';
+import { unwrap, api } from './client.ts';
 
 /** Who is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/me', { signal })),
+  queryFn: ({ signal }) => unwrap(api.GET('/api/v1/me', { signal })),
   staleTime: 60_000,
 });
 
@@ -15,7 +15,7 @@ export function useSession() {
   return {
     me,
     /** True where the person's role has the scope. */
-    may: (scope: Scope) => me.scopes.includes(scope),
+    hasScope: (scope: Scope) => me.scopes.includes(scope),
     /** True where the person's role is this one or more. */
     isAtLeast: (role: Role) => me.role !== null && hasRole(me.role, role),
   };

@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
-import { NothingHere, PageFailed, PageWaits } from '../components/page-states.tsx';
+import { NotFound, PageError, PageSkeleton } from '../components/page-states.tsx';
 import { invitationRoute } from '../pages/invitation/route.ts';
 import { orchestrationRoutes } from '../pages/orchestration/routes.ts';
 import { settingsRoutes } from '../pages/settings/routes.ts';
@@ -43,9 +43,9 @@ export function createScreensRouter(queryClient: QueryClient) {
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0, // the cache of answers knows what is fresh
     scrollRestoration: true,
-    defaultNotFoundComponent: NothingHere,
-    defaultErrorComponent: PageFailed,
-    defaultPendingComponent: PageWaits,
+    defaultNotFoundComponent: NotFound,
+    defaultErrorComponent: PageError,
+    defaultPendingComponent: PageSkeleton,
     defaultPendingMs: 150,
     defaultPendingMinMs: 0,
   });

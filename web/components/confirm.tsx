@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { sentenceOf } from './states.tsx';
+import { errorMessage } from './states.tsx';
 
 type ConfirmProps = {
   opened: boolean;
@@ -10,19 +10,29 @@ type ConfirmProps = {
   /** What is lost or sent, exactly. */
   children: ReactNode;
   /** What the button says: the act itself, never “OK”. */
-  act: string;
-  onAct: () => void;
+  confirmLabel: string;
+  onConfirm: () => void;
   /** The label of the button that closes the dialog. */
   cancelLabel?: string;
   /** Whether the button is red. */
-  destroys?: boolean;
-  pending?: boolean;
+  isDestructive?: boolean;
+  isPending?: boolean;
   error?: unknown;
 };
 
 /** Asks once before something is destroyed or sent. */
 export function Confirm(props: ConfirmProps) {
-  const { opened, onClose, title, children, act, onAct, destroys = false, pending = false, error } = props;
+  const {
+    opened,
+    onClose,
+    title,
+    children,
+    confirmLabel,
+    onConfirm,
+    isDestructive = false,
+    isPending = false,
+    error,
+  } = props;
   const { cancelLabel = 'Cancel' } = props;
   return (
     <Modal
@@ -36,15 +46,15 @@ export function Confirm(props: ConfirmProps) {
         {typeof children === 'string' ? <Text>{children}</Text> : children}
         {error ? (
           <Text role="alert" size="sm" c="var(--mantine-color-error)">
-            {sentenceOf(error)}
+            {errorMessage(error)}
           </Text>
         ) : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} data-autofocus={destroys || undefined}>
+          <Button variant="default" onClick={onClose} data-autofocus={isDestructive || undefined}>
             {cancelLabel}
           </Button>
-          <Button color={destroys ? 'red.8' : 'brand'} onClick={onAct} loading={pending}>
-            {act}
+          <Button color={isDestructive ? 'red.8' : 'brand'} onClick={onConfirm} loading={isPending}>
+            {confirmLabel}
           </Button>
         </Group>
       </Stack>

@@ -4,20 +4,20 @@ import { IconCheck, IconCopy } from '@tabler/icons-react';
 
 type CopyProps = { value: string; label?: string; iconOnly?: boolean };
 
-const TOLD_MS = 1_500;
+const COPIED_MS = 1_500;
 
 /** Copies a text and says that it did. */
 export function CopyButton({ value, label = 'Copy', iconOnly = false }: CopyProps) {
-  const { copy, copied } = useClipboard({ timeout: TOLD_MS });
+  const { copy, copied } = useClipboard({ timeout: COPIED_MS });
   const icon = copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />;
-  const words = copied ? 'Copied' : label;
+  const text = copied ? 'Copied' : label;
   return iconOnly ? (
-    <ActionIcon variant="subtle" color="gray" onClick={() => copy(value)} aria-label={words} title={words}>
+    <ActionIcon variant="subtle" color="gray" onClick={() => copy(value)} aria-label={text} title={text}>
       {icon}
     </ActionIcon>
   ) : (
     <Button variant="default" size="xs" leftSection={icon} onClick={() => copy(value)}>
-      <span aria-live="polite">{words}</span>
+      <span aria-live="polite">{text}</span>
     </Button>
   );
 }

@@ -13,8 +13,7 @@ type FilterProps<T extends string> = {
 /** A filter whose button says what is chosen. */
 export function FilterMenu<T extends string>({ label, options, chosen, onChange }: FilterProps<T>) {
   const [first, ...more] = chosen;
-  const words =
-    first === undefined ? label : `${label}: ${first}${more.length > 0 ? ` +${more.length}` : ''}`;
+  const text = first === undefined ? label : `${label}: ${first}${more.length > 0 ? ` +${more.length}` : ''}`;
   return (
     <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
       <Popover.Target>
@@ -23,7 +22,7 @@ export function FilterMenu<T extends string>({ label, options, chosen, onChange 
           size="sm"
           rightSection={<IconChevronDown size={14} aria-hidden />}
         >
-          {words}
+          {text}
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={`Filter by ${label}`}>

@@ -1,13 +1,13 @@
 import { useClipboard } from '@mantine/hooks';
 import classes from './id.module.css';
 
-const WHOLE = 16;
-const TOLD_MS = 1_500;
+const MAX_SHOWN_LENGTH = 16;
+const COPIED_MS = 1_500;
 
 /** An id: shortened in the middle, whole when one points at it, copied by a click. */
 export function Id({ value, label = 'id' }: { value: string; label?: string }) {
-  const { copy, copied } = useClipboard({ timeout: TOLD_MS });
-  const shown = value.length > WHOLE ? `${value.slice(0, 8)}…${value.slice(-6)}` : value;
+  const { copy, copied } = useClipboard({ timeout: COPIED_MS });
+  const shown = value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, 8)}…${value.slice(-6)}` : value;
   return (
     <button type="button" className={classes['id']} title={value} onClick={() => copy(value)}>
       <span className="visually-hidden">Copy {label} </span>

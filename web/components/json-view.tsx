@@ -4,9 +4,9 @@ import { CopyButton } from './copy-button.tsx';
 import classes from './json-view.module.css';
 
 /** Levels that are open from the start. */
-const OPEN_LEVELS = 2;
+const EXPANDED_LEVELS = 2;
 /** Longer lists and objects are folded wherever they stand. */
-const FOLD_BEHIND = 40;
+const MAX_EXPANDED_ROWS = 40;
 
 type JsonProps = {
   value: unknown;
@@ -66,7 +66,7 @@ function Value({ value, level, name = null }: ValueProps): ReactNode {
     return <Fold name={name} rows={rows} level={level} brackets="[]" what={what} />;
   }
   if (value !== null && typeof value === 'object') {
-    const rows = Object.entries(value).map(([member, inner]) => [member, inner, member] as const);
+    const rows = Object.entries(value).map(([field, inner]) => [field, inner, field] as const);
     const what = plural(rows.length, 'field', 'fields');
     return <Fold name={name} rows={rows} level={level} brackets="{}" what={what} />;
   }
@@ -106,7 +106,7 @@ function Fold({ name, rows, level, brackets, what }: FoldProps) {
     );
   }
   return (
-    <details className={classes['fold']} open={level < OPEN_LEVELS && rows.length <= FOLD_BEHIND}>
+    <details className={classes['fold']} open={level < EXPANDED_LEVELS && rows.length <= MAX_EXPANDED_ROWS}>
       <summary>
         <Key name={name} />
         {open}
@@ -114,9 +114,9 @@ function Fold({ name, rows, level, brackets, what }: FoldProps) {
         <span className={classes['closed']}>{close}</span>
       </summary>
       <div className={classes['rows']}>
-        {rows.map(([member, inner, key]) => (
+        {rows.map(([field, inner, key]) => (
           <div key={key}>
-            <Value name={member} value={inner} level={level + 1} />
+            <Value name={field} value={inner} level={level + 1} />
           </div>
         ))}
       </div>

@@ -4,7 +4,7 @@ import { EmptyState, ErrorState } from './states.tsx';
 import { Page } from './page.tsx';
 
 /** An address that leads nowhere. */
-export function NothingHere() {
+export function NotFound() {
   return (
     <Page title="Page not found">
       <EmptyState
@@ -22,7 +22,7 @@ export function NothingHere() {
 }
 
 /** A page that could not be shown. */
-export function PageFailed({ error, reset }: ErrorComponentProps) {
+export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   const retry = () => {
     reset();
@@ -32,25 +32,25 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
 }
 
 /** `NothingHere` where nothing stands around it. */
-export function NothingHereAlone() {
+export function StandaloneNotFound() {
   return (
     <Box component="main" p="md">
-      <NothingHere />
+      <NotFound />
     </Box>
   );
 }
 
 /** `PageFailed` where nothing stands around it. */
-export function PageFailedAlone(props: ErrorComponentProps) {
+export function StandalonePageError(props: ErrorComponentProps) {
   return (
     <Box component="main" p="md">
-      <PageFailed {...props} />
+      <PageError {...props} />
     </Box>
   );
 }
 
 /** While a page or who is signed in is being fetched. */
-export function PageWaits() {
+export function PageSkeleton() {
   return (
     <Stack gap="md" p="md" aria-busy="true" aria-label="Loading">
       <Skeleton height={32} width={220} />

@@ -51,7 +51,7 @@ export function ErrorState({ error, title, onRetry, order = 2, children }: Error
     <Stack align="center" gap="sm" py={48} px="md" ta="center" role="alert">
       <Title order={order}>{title}</Title>
       <Text c="dimmed" maw={560}>
-        {sentenceOf(error)}
+        {errorMessage(error)}
       </Text>
       {onRetry ? (
         <Button variant="default" onClick={onRetry}>
@@ -64,10 +64,10 @@ export function ErrorState({ error, title, onRetry, order = 2, children }: Error
 }
 
 /** An error in words for people, with what support would ask for. */
-export function sentenceOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (error instanceof ApiProblem) {
-    const asked = error.status >= 500 && error.requestId ? ` (request ${error.requestId})` : '';
-    return `${error.message}${asked}`;
+    const suffix = error.status >= 500 && error.requestId ? ` (request ${error.requestId})` : '';
+    return `${error.message}${suffix}`;
   }
   if (error instanceof Unreachable) return error.message;
   return 'Something went wrong on this page. Reload it and try again.';

@@ -6,6 +6,6 @@ const clock = new Intl.DateTimeFormat(undefined, {
 });
 
 /** `14:03:21` in the reader's zone, for lines of one day. */
-export function clockTime(iso: string): string {
+export function formatClockTime(iso: string): string {
   return clock.format(new Date(iso));
 }

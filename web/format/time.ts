@@ -6,7 +6,7 @@ const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
-export function inWords(milliseconds: number): string {
+export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, milliseconds);
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
@@ -21,27 +21,27 @@ function pair(ms: number, large: number, largeUnit: string, small: number, small
 }
 
 /** Returns a moment relative to `now`: `just now`, `40 s ago`, `in 2 h`, `yesterday`, `3 days ago`. */
-export function relativeTo(now: number, at: number): string {
+export function formatRelativeTime(now: number, at: number): string {
   const delta = at - now;
   const size = Math.abs(delta);
   if (size < 5_000) return 'just now';
-  if (size < MINUTE) return away(delta, 1_000, 's');
-  if (size < HOUR) return away(delta, MINUTE, 'min');
-  if (size < DAY) return away(delta, HOUR, 'h');
+  if (size < MINUTE) return formatDistance(delta, 1_000, 's');
+  if (size < HOUR) return formatDistance(delta, MINUTE, 'min');
+  if (size < DAY) return formatDistance(delta, HOUR, 'h');
   return days.format(Math.trunc(delta / DAY), 'day');
 }
 
-function away(delta: number, size: number, unit: string): string {
+function formatDistance(delta: number, size: number, unit: string): string {
   const count = Math.trunc(Math.abs(delta) / size);
   return delta < 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`;
 }
 
 /** The same moment in the reader's own zone and in UTC, to the millisecond. */
-export function exactly(iso: string): string {
-  return `${local.format(new Date(iso))}\n${utc(iso)}`;
+export function formatExactTime(iso: string): string {
+  return `${local.format(new Date(iso))}\n${formatUtc(iso)}`;
 }
 
 /** `2026-01-31 12:00:00.000 UTC`. */
-export function utc(iso: string): string {
+export function formatUtc(iso: string): string {
   return `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`;
 }

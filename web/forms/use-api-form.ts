@@ -1,10 +1,10 @@
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import type { ZodType } from 'zod';
-import { sentenceOf } from '../components/states.tsx';
-import { checked, refusedMembers } from './check.ts';
+import { errorMessage } from '../components/states.tsx';
+import { validate, serverErrors } from './validate.ts';
 
-type Plan<Values, Body, Result> = {
+type Options<Values, Body, Result> = {
   initialValues: Values;
   /** Judges the body, as the API will. */
   schema: ZodType;
@@ -20,24 +20,24 @@ type Plan<Values, Body, Result> = {
  * refuses. `problem` is what no field can say.
  */
 export function useApiForm<Values extends Record<string, unknown>, Body, Result>(
-  plan: Plan<Values, Body, Result>,
+  options: Options<Values, Body, Result>,
 ) {
   const form = useForm<Values>({
-    initialValues: plan.initialValues,
-    validate: (values) => checked(plan.schema, plan.bodyOf(values)),
+    initialValues: options.initialValues,
+    validate: (values) => validate(options.schema, options.bodyOf(values)),
   });
   const sending = useMutation({
-    mutationFn: (body: Body) => plan.send(body),
-    onSuccess: (result, body) => plan.onDone(result, body),
-    onError: (error) => form.setErrors(refusedMembers(error)),
-    ...(plan.meta ? { meta: plan.meta } : {}),
+    mutationFn: (body: Body) => options.send(body),
+    onSuccess: (result, body) => options.onDone(result, body),
+    onError: (error) => form.setErrors(serverErrors(error)),
+    ...(options.meta ? { meta: options.meta } : {}),
   });
-  const shownAtFields = Object.keys(refusedMembers(sending.error)).filter((path) => path in form.values);
-  const problem = sending.error && shownAtFields.length === 0 ? sentenceOf(sending.error) : null;
+  const shownAtFields = Object.keys(serverErrors(sending.error)).filter((path) => path in form.values);
+  const problem = sending.error && shownAtFields.length === 0 ? errorMessage(sending.error) : null;
   return {
     form,
     problem,
     isSending: sending.isPending,
-    onSubmit: form.onSubmit((values) => sending.mutate(plan.bodyOf(values))),
+    onSubmit: form.onSubmit((values) => sending.mutate(options.bodyOf(values))),
   };
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
-import { answered, api } from '../api/client.ts';
+import { unwrap, api } from '../api/client.ts';
 import { follow, type FollowStatus } from './follow.ts';
 
 /** Events that arrive close together are shown together. */
@@ -52,7 +52,7 @@ export function useFeed({ executionId, projectId, isOver }: Run, onNews: () => v
 function readOnce(executionId: string, onEvent: (event: FeedEvent) => void): () => void {
   let isStopped = false;
   const params = { path: { execution_id: executionId } };
-  answered(api.GET('/api/v1/tasks/{execution_id}/events', { params })).then(
+  unwrap(api.GET('/api/v1/tasks/{execution_id}/events', { params })).then(
     // As text only where a stream is asked for.
     (page) => isStopped || (page as { data: FeedEvent[] }).data.forEach(onEvent),
     // The run itself cannot be loaded either, and its screen says why.

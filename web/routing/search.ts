@@ -18,14 +18,14 @@ export function stringifySearch(search: Record<string, unknown>): string {
 }
 
 /** The words of a list in an address that belong to a closed vocabulary; unknown ones are dropped. */
-export function wordsOf<const T extends string>(value: unknown, vocabulary: readonly T[]): T[] | undefined {
+export function parseList<const T extends string>(value: unknown, vocabulary: readonly T[]): T[] | undefined {
   const given = plainText(value).split(',');
   const known = vocabulary.filter((word) => given.includes(word));
   return known.length > 0 ? known : undefined;
 }
 
 /** A text of an address; undefined where it is empty. */
-export function textOf(value: unknown): string | undefined {
+export function parseText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 

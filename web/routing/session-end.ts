@@ -5,7 +5,7 @@ import type { AnyRouter } from '@tanstack/react-router';
 const CHANNEL = 'baton-session';
 
 /** What tabs tell each other. */
-type Word = 'signed-in' | 'signed-out';
+type TabMessage = 'signed-in' | 'signed-out';
 
 /**
  * Sees to it that no screen outlives its session: wherever an answer says that nobody is signed in, and when another
@@ -23,7 +23,7 @@ export function watchSession(router: AnyRouter, queryClient: QueryClient) {
     queryClient.clear();
   };
 
-  tabs.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+  tabs.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
     if (data === 'signed-out') ended();
     if (data === 'signed-in' && router.state.location.pathname === '/sign-in') void router.invalidate();
   });
@@ -31,7 +31,7 @@ export function watchSession(router: AnyRouter, queryClient: QueryClient) {
 }
 
 /** Tells the other tabs. */
-export function tellTabs(word: Word): void {
+export function notifyTabs(word: TabMessage): void {
   const tabs = new BroadcastChannel(CHANNEL);
   tabs.postMessage(word);
   tabs.close();

@@ -12,20 +12,20 @@ import { Link, type LinkProps } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import classes from './shell.module.css';
 
-type Way = {
+type NavigationItem = {
   to: NonNullable<LinkProps['to']>;
   title: string;
   icon: ComponentType<{ size?: number; 'aria-hidden'?: boolean }>;
 };
 
-const SETTINGS: { heading: string; ways: Way[] }[] = [
+const SETTINGS: { heading: string; items: NavigationItem[] }[] = [
   {
     heading: 'Settings › Integrations',
-    ways: [{ to: '/settings/integrations/webhooks', title: 'Webhooks', icon: IconWebhook }],
+    items: [{ to: '/settings/integrations/webhooks', title: 'Webhooks', icon: IconWebhook }],
   },
   {
     heading: 'Settings',
-    ways: [
+    items: [
       { to: '/settings/api-keys', title: 'API keys', icon: IconKey },
       { to: '/settings/members', title: 'Members', icon: IconUsers },
       { to: '/settings/projects', title: 'Projects', icon: IconFolders },
@@ -40,21 +40,24 @@ const SETTINGS: { heading: string; ways: Way[] }[] = [
 export function Navigation({ onGo }: { onGo: () => void }) {
   return (
     <>
-      <Ways ways={[{ to: '/orchestration', title: 'Orchestration', icon: IconTopologyStar3 }]} onGo={onGo} />
-      {SETTINGS.map(({ heading, ways }) => (
+      <NavigationList
+        items={[{ to: '/orchestration', title: 'Orchestration', icon: IconTopologyStar3 }]}
+        onGo={onGo}
+      />
+      {SETTINGS.map(({ heading, items }) => (
         <div key={heading}>
           <div className={classes['heading']}>{heading}</div>
-          <Ways ways={ways} onGo={onGo} />
+          <NavigationList items={items} onGo={onGo} />
         </div>
       ))}
     </>
   );
 }
 
-function Ways({ ways, onGo }: { ways: readonly Way[]; onGo: () => void }) {
+function NavigationList({ items, onGo }: { items: readonly NavigationItem[]; onGo: () => void }) {
   return (
     <ul className={classes['list']}>
-      {ways.map(({ to, title, icon: Icon }) => (
+      {items.map(({ to, title, icon: Icon }) => (
         <li key={title}>
           <Link
             to={to}

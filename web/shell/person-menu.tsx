@@ -3,11 +3,11 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { IconLogout, IconUserCircle, IconUserCog } from '@tabler/icons-react';
-import { answered, api } from '../api/client.ts';
+import { unwrap, api } from '../api/client.ts';
 import { isSignedOut } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
-import { tellTabs } from '../routing/session-end.ts';
-import { sentenceOf } from '../components/states.tsx';
+import { notifyTabs } from '../routing/session-end.ts';
+import { errorMessage } from '../components/states.tsx';
 
 /** Who is signed in, the way to one's own account, and the way out. */
 export function PersonMenu() {
@@ -55,16 +55,16 @@ function useSignOut() {
   return useMutation({
     meta: { signsIn: true },
     async mutationFn() {
-      await answered(api.DELETE('/api/v1/session')).catch((error: unknown) => {
+      await unwrap(api.DELETE('/api/v1/session')).catch((error: unknown) => {
         if (!isSignedOut(error)) throw error;
       });
     },
     async onSuccess() {
-      tellTabs('signed-out');
+      notifyTabs('signed-out');
       await navigate({ to: '/sign-in' });
       queryClient.clear();
     },
     onError: (error) =>
-      notifications.show({ color: 'red', title: 'Sign-out failed', message: sentenceOf(error) }),
+      notifications.show({ color: 'red', title: 'Sign-out failed', message: errorMessage(error) }),
   });
 }

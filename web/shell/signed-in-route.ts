@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import { isSignedOut } from '../api/problem.ts';
 import { sessionQuery } from '../api/session.ts';
-import { PageFailedAlone } from '../components/page-states.tsx';
+import { StandalonePageError } from '../components/page-states.tsx';
 import { Shell } from './shell.tsx';
 import { rootRoute } from '../routing/root-route.ts';
 
@@ -18,5 +18,5 @@ export const signedInRoute = createRoute({
     }
   },
   component: Shell,
-  errorComponent: PageFailedAlone,
+  errorComponent: StandalonePageError,
 });

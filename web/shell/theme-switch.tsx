@@ -10,12 +10,12 @@ const SCHEMES = [
 /** Light, dark, or as the system has it. */
 export function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const { icon: Now } = SCHEMES.find(({ scheme }) => scheme === colorScheme) ?? SCHEMES[2];
+  const { icon: CurrentIcon } = SCHEMES.find(({ scheme }) => scheme === colorScheme) ?? SCHEMES[2];
   return (
     <Menu position="bottom-end" width={180}>
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Theme">
-          <Now size={18} aria-hidden />
+          <CurrentIcon size={18} aria-hidden />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>

@@ -3,13 +3,13 @@ import { IconBell } from '@tabler/icons-react';
 import { useState } from 'react';
 import classes from './bell.module.css';
 import { NoticeRow } from './notice-row.tsx';
-import { AT_ONCE, useNotices } from './use-notices.ts';
+import { MAX_NOTICES, useNotices } from './use-notices.ts';
 
 /** The bell of one's notifications: how many are new, and what they say. */
 export function Bell() {
   const [opened, setOpened] = useState(false);
   const { notices, unread, read, readAll } = useNotices();
-  const many = unread === AT_ONCE ? `${unread} or more` : String(unread);
+  const count = unread === MAX_NOTICES ? `${unread} or more` : String(unread);
   return (
     <Popover
       opened={opened}
@@ -33,7 +33,7 @@ export function Bell() {
             variant="subtle"
             color="gray"
             size="lg"
-            aria-label={unread === 0 ? 'Notifications' : `Notifications, ${many} unread`}
+            aria-label={unread === 0 ? 'Notifications' : `Notifications, ${count} unread`}
             onClick={() => setOpened(!opened)}
           >
             <IconBell size={18} aria-hidden />

@@ -7,9 +7,9 @@ import type { Notice } from './use-notices.ts';
 /** What happened, and the way to where it can be mended. */
 export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }) {
   const isUnread = notice.read_at === null;
-  const { title, detail } = wordsOf(notice);
+  const { title, detail } = textOf(notice);
   const [, about, id] = /^(webhook|task):(.+)$/.exec(notice.subject) ?? [];
-  const words = (
+  const content = (
     <>
       <span className={classes['mark']}>{isUnread ? <Dot tone="moving" /> : null}</span>
       <span className={classes['title']} data-unread={isUnread || undefined}>
@@ -25,7 +25,7 @@ export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }
   return (
     <li>
       {id === undefined ? (
-        <div className={classes['notice']}>{words}</div>
+        <div className={classes['notice']}>{content}</div>
       ) : about === 'task' ? (
         <Link
           to="/orchestration/$executionId"
@@ -33,7 +33,7 @@ export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }
           className={classes['notice']}
           onClick={onGo}
         >
-          {words}
+          {content}
         </Link>
       ) : (
         <Link
@@ -42,14 +42,14 @@ export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }
           className={classes['notice']}
           onClick={onGo}
         >
-          {words}
+          {content}
         </Link>
       )}
     </li>
   );
 }
 
-function wordsOf({ kind, detail: { name, title, reason } }: Notice): { title: string; detail: string } {
+function textOf({ kind, detail: { name, title, reason } }: Notice): { title: string; detail: string } {
   const detail = typeof reason === 'string' ? reason : '';
   const named = (given: unknown, otherwise: string) => (typeof given === 'string' ? `“${given}”` : otherwise);
   if (kind === 'webhook.disabled') {

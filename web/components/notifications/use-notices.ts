@@ -1,16 +1,16 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { answered, api, type Schemas } from '../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../api/client.ts';
 
 export type Notice = Schemas['Notification'];
 
 /** So many are shown, and counted. */
-export const AT_ONCE = 30;
+export const MAX_NOTICES = 30;
 const RENEW_MS = 15_000;
 
 const noticesQuery = queryOptions({
   queryKey: ['notices'],
   queryFn: ({ signal }) =>
-    answered(api.GET('/api/v1/notifications', { params: { query: { limit: AT_ONCE } }, signal })),
+    unwrap(api.GET('/api/v1/notifications', { params: { query: { limit: MAX_NOTICES } }, signal })),
   refetchInterval: RENEW_MS,
 });
 
@@ -19,15 +19,15 @@ export function useNotices() {
   const client = useQueryClient();
   const { data } = useQuery(noticesQuery);
   const notices = data?.data ?? [];
-  const renew = () => client.invalidateQueries({ queryKey: noticesQuery.queryKey });
+  const refresh = () => client.invalidateQueries({ queryKey: noticesQuery.queryKey });
   const read = useMutation({
     mutationFn: (id: string) =>
-      answered(api.POST('/api/v1/notifications/{id}/read', { params: { path: { id } } })),
-    onSettled: renew,
+      unwrap(api.POST('/api/v1/notifications/{id}/read', { params: { path: { id } } })),
+    onSettled: refresh,
   });
   const readAll = useMutation({
-    mutationFn: () => answered(api.POST('/api/v1/notifications/read-all')),
-    onSettled: renew,
+    mutationFn: () => unwrap(api.POST('/api/v1/notifications/read-all')),
+    onSettled: refresh,
   });
   return {
     notices,

@@ -5,17 +5,17 @@ import { Link, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { newPerson } from '../../../src/domain/people/invitation.ts';
 import { MIN_PASSWORD_LENGTH } from '../../../src/domain/common/limits.ts';
-import { answered, api, type Schemas } from '../../api/client.ts';
-import { tellTabs } from '../../routing/session-end.ts';
+import { unwrap, api, type Schemas } from '../../api/client.ts';
+import { notifyTabs } from '../../routing/session-end.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { FormFoot } from '../../forms/form-foot.tsx';
+import { FormFooter } from '../../forms/form-footer.tsx';
 import { useApiForm } from '../../forms/use-api-form.ts';
 import classes from '../sign-in/sign-in.module.css';
-import { openIdAddress } from '../sign-in/sign-in-options.ts';
+import { openIdSignInUrl } from '../sign-in/sign-in-options.ts';
 
 type Invitation = Schemas['ShownInvitation'];
 
-const eye = { 'aria-label': 'Show or hide password' };
+const visibilityToggle = { 'aria-label': 'Show or hide password' };
 
 /** What somebody who was invited sees, and becomes a member by. */
 export function InvitationPage() {
@@ -23,7 +23,7 @@ export function InvitationPage() {
   const [token] = useState(() => location.hash.slice(1));
   const query = useQuery({
     queryKey: ['invitation', token],
-    queryFn: () => answered(api.POST('/api/v1/invitations/look-up', { body: { token } })),
+    queryFn: () => unwrap(api.POST('/api/v1/invitations/look-up', { body: { token } })),
     retry: false,
     staleTime: Infinity,
   });
@@ -55,7 +55,7 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
         </Text>
       </div>
       {invitation.account === 'openid' ? (
-        <Button component="a" href={openIdAddress('/')}>
+        <Button component="a" href={openIdSignInUrl('/')}>
           Sign in to accept
         </Button>
       ) : (
@@ -73,11 +73,11 @@ function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
     // A password that is there already is under whatever rules there were then.
     schema: isNew ? newPerson : newPerson.pick({}),
     bodyOf: ({ name, password }) => ({ ...(isNew ? { name } : {}), password }),
-    send: (body) => answered(api.POST('/api/v1/invitations/accept', { body: { token, ...body } })),
+    send: (body) => unwrap(api.POST('/api/v1/invitations/accept', { body: { token, ...body } })),
     meta: { signsIn: true },
     onDone() {
       queryClient.clear();
-      tellTabs('signed-in');
+      notifyTabs('signed-in');
       router.history.replace('/orchestration');
     },
   });
@@ -91,10 +91,10 @@ function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
             isNew ? `At least ${MIN_PASSWORD_LENGTH} characters` : 'The password of your existing account'
           }
           autoComplete={isNew ? 'new-password' : 'current-password'}
-          visibilityToggleButtonProps={eye}
+          visibilityToggleButtonProps={visibilityToggle}
           {...form.getInputProps('password')}
         />
-        <FormFoot act="Join" isSending={isSending} problem={problem} />
+        <FormFooter submitLabel="Join" isSending={isSending} problem={problem} />
       </Stack>
     </form>
   );

@@ -7,7 +7,7 @@ import { useNow } from '../../components/now.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
-import { inWords } from '../../format/time.ts';
+import { formatDuration } from '../../format/time.ts';
 import { callbacksQuery, isOver, type Run } from './queries.ts';
 
 /** As often as a callback is tried at most (docs/callbacks.md). */
@@ -66,7 +66,8 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
     <Text size="sm">
       <Status status={outcome}>{`${attempt.attempt} of ${ATTEMPTS}`}</Status>{' '}
       {status ?? attempt.message ?? (outcome === 'running' ? 'in progress' : failure)}
-      {duration_ms === null ? '' : ` · ${inWords(duration_ms)}`} · <RelativeTime at={attempt.attempted_at} />
+      {duration_ms === null ? '' : ` · ${formatDuration(duration_ms)}`} ·{' '}
+      <RelativeTime at={attempt.attempted_at} />
       {next_attempt_at && Date.parse(next_attempt_at) > now ? (
         <>
           {' '}

@@ -5,19 +5,19 @@ import { JsonView } from '../../components/json-view.tsx';
 import { PagedSection } from '../../components/paged-section.tsx';
 import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
-import { inWords } from '../../format/time.ts';
-import { callsQuery, isOver, LOOK_AT_WORK_MS, type Run } from './queries.ts';
-import { usageWords } from './words.ts';
+import { formatDuration } from '../../format/time.ts';
+import { callsQuery, isOver, REFRESH_MS, type Run } from './queries.ts';
+import { usageText } from './words.ts';
 
 /** Every call of a model or a tool, with what was asked and answered. */
 export function Calls({ run }: { run: Run }) {
   const query = useInfiniteQuery({
     ...callsQuery(run.execution_id),
-    refetchInterval: isOver(run) ? false : LOOK_AT_WORK_MS,
+    refetchInterval: isOver(run) ? false : REFRESH_MS,
   });
   return (
     <Stack gap="sm">
-      {run.usage ? <Text size="sm">{usageWords(run.usage)} in total</Text> : null}
+      {run.usage ? <Text size="sm">{usageText(run.usage)} in total</Text> : null}
       <PagedSection
         query={query}
         failure="The calls could not be loaded"
@@ -26,7 +26,7 @@ export function Calls({ run }: { run: Run }) {
         {(calls) => (
           <Accordion variant="separated" chevronPosition="left">
             {calls.map((call) => (
-              <CallItem key={placeOf(call)} call={call} />
+              <CallItem key={callKey(call)} call={call} />
             ))}
           </Accordion>
         )}
@@ -38,22 +38,22 @@ export function Calls({ run }: { run: Run }) {
 type Call = Schemas['AgentCall'];
 
 /** Without a space, since ids of the page are made of it. */
-function placeOf({ step, attempt, number }: Call): string {
+function callKey({ step, attempt, number }: Call): string {
   return `${step ?? ''}-${attempt}-${number}`;
 }
 
 function CallItem({ call }: { call: Call }) {
   const { step, agent, attempt, name, failure, usage, duration_ms, started_at, truncated } = call;
   return (
-    <Accordion.Item value={placeOf(call)}>
+    <Accordion.Item value={callKey(call)}>
       <Accordion.Control>
         <Text size="sm">
           <Status status={failure === null ? 'succeeded' : 'failed'}>{name}</Status>{' '}
           {step === null
             ? 'planning'
             : `${step} · ${agent ?? ''}${attempt > 1 ? `, attempt ${attempt}` : ''}`}{' '}
-          · {inWords(duration_ms)}
-          {usage ? ` · ${usageWords(usage)}` : ''} · <RelativeTime at={started_at} />
+          · {formatDuration(duration_ms)}
+          {usage ? ` · ${usageText(usage)}` : ''} · <RelativeTime at={started_at} />
         </Text>
       </Accordion.Control>
       <Accordion.Panel>

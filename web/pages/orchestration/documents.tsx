@@ -4,14 +4,14 @@ import { DataTable } from '../../components/data-table.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { RelativeTime } from '../../components/time.tsx';
-import { sizeInWords } from '../../format/size.ts';
-import { artifactsQuery, isOver, LOOK_AT_WORK_MS, type Run } from './queries.ts';
+import { formatSize } from '../../format/size.ts';
+import { artifactsQuery, isOver, REFRESH_MS, type Run } from './queries.ts';
 
 /** What the agents have left behind as documents; each is downloaded, none is shown here. */
 export function Documents({ run }: { run: Run }) {
   const query = useQuery({
     ...artifactsQuery(run.execution_id),
-    refetchInterval: isOver(run) ? false : LOOK_AT_WORK_MS,
+    refetchInterval: isOver(run) ? false : REFRESH_MS,
   });
   if (query.isError) {
     return (
@@ -36,7 +36,7 @@ export function Documents({ run }: { run: Run }) {
             </a>
           </td>
           <td>{media_type}</td>
-          <td>{sizeInWords(size)}</td>
+          <td>{formatSize(size)}</td>
           <td>
             {agent}
             {step ? ` in ${step}` : ''}

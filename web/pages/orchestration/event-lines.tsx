@@ -1,16 +1,16 @@
 import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import { clockTime } from '../../format/clock-time.ts';
-import { exactly, inWords } from '../../format/time.ts';
+import { formatClockTime } from '../../format/clock-time.ts';
+import { formatExactTime, formatDuration } from '../../format/time.ts';
 import classes from './run-view.module.css';
-import { whoIs } from './words.ts';
+import { actorName } from './words.ts';
 
-const AT_FIRST = 100;
+const INITIAL_LINES = 100;
 
 /** The feed, the newest first. */
 export function EventLines({ events }: { events: readonly FeedEvent[] }) {
-  const [shown, setShown] = useState(AT_FIRST);
+  const [shown, setShown] = useState(INITIAL_LINES);
   if (events.length === 0) return <Text c="dimmed">No events yet</Text>;
   return (
     <>
@@ -20,18 +20,18 @@ export function EventLines({ events }: { events: readonly FeedEvent[] }) {
           .toReversed()
           .map((event) => (
             <li key={event.seq}>
-              <span title={exactly(event.at)}>{clockTime(event.at)}</span>
+              <span title={formatExactTime(event.at)}>{formatClockTime(event.at)}</span>
               <span>
                 <Text span size="xs" c="dimmed" mr={6}>
                   {event.seq}
                 </Text>
-                <strong>{event.type}</strong> {tell(event)}
+                <strong>{event.type}</strong> {describeEvent(event)}
               </span>
             </li>
           ))}
       </ul>
       {events.length > shown ? (
-        <Button variant="default" size="xs" mt="sm" onClick={() => setShown(shown + AT_FIRST * 5)}>
+        <Button variant="default" size="xs" mt="sm" onClick={() => setShown(shown + INITIAL_LINES * 5)}>
           Show earlier ({events.length - shown} more)
         </Button>
       ) : null}
@@ -59,14 +59,14 @@ type Data = {
 };
 
 /** An event in one line. */
-function tell({ type, data: given }: FeedEvent): string {
+function describeEvent({ type, data: given }: FeedEvent): string {
   const data = given as Data;
   const step = data.step
     ? `${data.step.name}${data.step.attempt > 1 ? `, attempt ${data.step.attempt}` : ''}`
     : '';
   switch (type) {
     case 'state.changed':
-      return `${data.from} → ${data.to}${data.by ? ` by ${whoIs(data.by)}` : ''}${data.reason ? `: ${data.reason}` : ''}`;
+      return `${data.from} → ${data.to}${data.by ? ` by ${actorName(data.by)}` : ''}${data.reason ? `: ${data.reason}` : ''}`;
     case 'step.started':
       return step;
     case 'step.progress':
@@ -75,7 +75,7 @@ function tell({ type, data: given }: FeedEvent): string {
       return `${step}${took(data)}`;
     case 'step.failed': {
       const next =
-        data.retry_in_ms == null ? 'no more attempts' : `next attempt in ${inWords(data.retry_in_ms)}`;
+        data.retry_in_ms == null ? 'no more attempts' : `next attempt in ${formatDuration(data.retry_in_ms)}`;
       return `${step}: ${data.error?.message ?? ''} (${next})`;
     }
     case 'agent.message':
@@ -92,5 +92,5 @@ function tell({ type, data: given }: FeedEvent): string {
 }
 
 function took({ duration_ms }: Data): string {
-  return duration_ms == null ? '' : `, ${inWords(duration_ms)}`;
+  return duration_ms == null ? '' : `, ${formatDuration(duration_ms)}`;
 }

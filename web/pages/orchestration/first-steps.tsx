@@ -3,7 +3,7 @@ import { IconCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { Panel } from '../../components/panel.tsx';
 
@@ -12,41 +12,44 @@ type StepsProps = { hasRuns: boolean; isLoading: boolean; onSubmit: () => void }
 /** What to do first in a new workspace. It ticks itself, and leaves for good when all is done or it is sent away. */
 export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
   const { me, isAtLeast } = useSession();
-  const note = `baton-first-steps-${me.workspace.id}`;
-  const [isGone, setGone] = useState(() => localStorage.getItem(note) === 'gone');
-  const wanted = !isGone && isAtLeast('admin');
-  const { data } = useQuery({ ...doneQuery, enabled: wanted });
+  const storageKey = `baton-first-steps-${me.workspace.id}`;
+  const [isDismissed, setIsDismissed] = useState(() => localStorage.getItem(storageKey) === 'gone');
+  const isShown = !isDismissed && isAtLeast('admin');
+  const { data } = useQuery({ ...doneQuery, enabled: isShown });
   const isDone = data !== undefined && !isLoading && hasRuns && data.key && data.webhook && data.test;
 
-  const leave = () => {
-    localStorage.setItem(note, 'gone');
-    setGone(true);
+  const dismiss = () => {
+    localStorage.setItem(storageKey, 'gone');
+    setIsDismissed(true);
   };
   useEffect(() => {
-    if (isDone) localStorage.setItem(note, 'gone');
-  }, [isDone, note]);
+    if (isDone) localStorage.setItem(storageKey, 'gone');
+  }, [isDone, storageKey]);
 
-  if (!wanted || isLoading || data === undefined || isDone) return null;
+  if (!isShown || isLoading || data === undefined || isDone) return null;
   return (
     <Panel mb="md">
       <Group justify="space-between" mb="xs">
         <Title order={2}>First steps</Title>
-        <CloseButton onClick={leave} aria-label="Dismiss first steps" />
+        <CloseButton onClick={dismiss} aria-label="Dismiss first steps" />
       </Group>
       <List spacing="xs" center listStyleType="none">
-        <Step done={hasRuns} act={<SubmitLink onSubmit={onSubmit} />}>
+        <Step done={hasRuns} action={<SubmitLink onSubmit={onSubmit} />}>
           Run a task
         </Step>
-        <Step done={data.key} act={<WayTo to="/settings/api-keys">Create key</WayTo>}>
+        <Step done={data.key} action={<StepLink to="/settings/api-keys">Create key</StepLink>}>
           Create an API key
         </Step>
         <Step
           done={data.webhook}
-          act={<WayTo to="/settings/integrations/webhooks/new">Create webhook</WayTo>}
+          action={<StepLink to="/settings/integrations/webhooks/new">Create webhook</StepLink>}
         >
           Create a webhook
         </Step>
-        <Step done={data.test} act={<WayTo to="/settings/integrations/webhooks">Show webhooks</WayTo>}>
+        <Step
+          done={data.test}
+          action={<StepLink to="/settings/integrations/webhooks">Show webhooks</StepLink>}
+        >
           Send the webhook a test
         </Step>
       </List>
@@ -54,7 +57,7 @@ export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
   );
 }
 
-function Step({ done, act, children }: { done: boolean; act: ReactNode; children: ReactNode }) {
+function Step({ done, action, children }: { done: boolean; action: ReactNode; children: ReactNode }) {
   const icon = (
     <ThemeIcon
       size={20}
@@ -71,7 +74,7 @@ function Step({ done, act, children }: { done: boolean; act: ReactNode; children
         {children}
         <span className="visually-hidden">{done ? ' (done)' : ' (to do)'}</span>
       </Text>{' '}
-      {done ? null : act}
+      {done ? null : action}
     </List.Item>
   );
 }
@@ -84,12 +87,12 @@ function SubmitLink({ onSubmit }: { onSubmit: () => void }) {
   );
 }
 
-type WayProps = {
+type StepLinkProps = {
   to: '/settings/api-keys' | '/settings/integrations/webhooks' | '/settings/integrations/webhooks/new';
   children: string;
 };
 
-function WayTo({ to, children }: WayProps) {
+function StepLink({ to, children }: StepLinkProps) {
   return (
     <Anchor component={Link} to={to} size="sm" ml="xs">
       {children}
@@ -98,18 +101,18 @@ function WayTo({ to, children }: WayProps) {
 }
 
 /** A few webhooks and what they were sent are enough to see whether somebody has tried. */
-const LOOKED_AT = 5;
+const MAX_WEBHOOKS = 5;
 
 const doneQuery = {
   queryKey: ['first-steps'],
   async queryFn({ signal }: { signal: AbortSignal }) {
     const [keys, webhooks] = await Promise.all([
-      answered(api.GET('/api/v1/keys', { params: { query: { limit: 1 } }, signal })),
-      answered(api.GET('/api/v1/webhooks', { params: { query: { limit: LOOKED_AT } }, signal })),
+      unwrap(api.GET('/api/v1/keys', { params: { query: { limit: 1 } }, signal })),
+      unwrap(api.GET('/api/v1/webhooks', { params: { query: { limit: MAX_WEBHOOKS } }, signal })),
     ]);
     const logs = await Promise.all(
       webhooks.data.map(({ id }) =>
-        answered(
+        unwrap(
           api.GET('/api/v1/webhooks/{id}/deliveries', {
             params: { path: { id }, query: { limit: 50 } },
             signal,

@@ -1,6 +1,6 @@
 import { TASK_TYPES, type TaskType } from '../../../src/domain/tasks/task-run.ts';
 import { TASK_STATES, type TaskState } from '../../../src/domain/tasks/task-states.ts';
-import { textOf, wordsOf } from '../../routing/search.ts';
+import { parseText, parseList } from '../../routing/search.ts';
 
 /** The filters of the list; `run` is the one that is open beside it. */
 export type RunListSearch = {
@@ -12,7 +12,7 @@ export type RunListSearch = {
 
 /** What an address says about the list; what means nothing is left out. */
 export function runListSearch(search: Record<string, unknown>): RunListSearch {
-  const [state, type] = [wordsOf(search['state'], TASK_STATES), wordsOf(search['type'], TASK_TYPES)];
-  const [project, run] = [textOf(search['project']), textOf(search['run'])];
+  const [state, type] = [parseList(search['state'], TASK_STATES), parseList(search['type'], TASK_TYPES)];
+  const [project, run] = [parseText(search['project']), parseText(search['run'])];
   return { ...(state && { state }), ...(type && { type }), ...(project && { project }), ...(run && { run }) };
 }

@@ -21,19 +21,19 @@ const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx
 const routeApi = getRouteApi('/signed-in/orchestration');
 
 /** How often the list is asked for anew while somebody looks: where something moves, and where all is at rest. */
-const MOVING_MS = 2_000;
-const RESTING_MS = 6_000;
+const ACTIVE_REFRESH_MS = 2_000;
+const IDLE_REFRESH_MS = 6_000;
 
 /** All runs, newest first; one of them may be open beside the list. */
 export function RunList() {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
-  const { may } = useSession();
+  const { hasScope } = useSession();
   const [submitting, setSubmitting] = useState(false);
   const runs = useRuns(search);
   const rows = runs.data ?? [];
   const open = (run: string | undefined) => void navigate({ search: (before) => withRun(before, run) });
-  const submit = may('tasks:write') ? (
+  const submit = hasScope('tasks:write') ? (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setSubmitting(true)}>
       Submit task
     </Button>
@@ -84,7 +84,7 @@ function useRuns(search: RunListSearch) {
     placeholderData: (before) => before,
     refetchInterval: ({ state: { data } }) => {
       const rows = data?.pages.flatMap((page) => page.data) ?? [];
-      return rows.some((run) => !isTerminal(run.state)) ? MOVING_MS : RESTING_MS;
+      return rows.some((run) => !isTerminal(run.state)) ? ACTIVE_REFRESH_MS : IDLE_REFRESH_MS;
     },
   });
 }

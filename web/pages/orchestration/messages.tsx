@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import { exactly } from '../../format/time.ts';
-import { clockTime } from '../../format/clock-time.ts';
+import { formatExactTime } from '../../format/time.ts';
+import { formatClockTime } from '../../format/clock-time.ts';
 import type { Run } from './queries.ts';
 import classes from './run-view.module.css';
 
@@ -14,7 +14,7 @@ export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
         const step = data['step'] as { name: string; agent: string } | undefined;
         return (
           <li key={seq}>
-            <span title={exactly(at)}>{clockTime(at)}</span>
+            <span title={formatExactTime(at)}>{formatClockTime(at)}</span>
             <span>
               <strong>{step?.agent ?? 'agent'}</strong> in {step?.name}: {data['text'] as string}
             </span>
@@ -32,7 +32,7 @@ export function Errors({ errors }: { errors: Run['errors'] }) {
     <ul className={classes['lines']}>
       {errors.map((error) => (
         <li key={`${error.at}${error.code}${error.step ?? ''}`}>
-          <span title={exactly(error.at)}>{clockTime(error.at)}</span>
+          <span title={formatExactTime(error.at)}>{formatClockTime(error.at)}</span>
           <span>
             <strong>{error.code.replaceAll('_', ' ')}</strong>
             {error.step ? ` in ${error.step}` : ''}

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
-import { answered, api, type Schemas } from '../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { pagedQuery } from '../../api/pages.ts';
 import type { RunListSearch } from './list-search.ts';
 
@@ -8,7 +8,7 @@ export type ListedRun = Schemas['TaskListed'];
 export type Run = Schemas['TaskDetail'];
 export type Step = Schemas['Step'];
 
-const AT_ONCE = 50;
+const PAGE_SIZE = 50;
 
 /** Runs by the filters of the address, newest first. */
 export function runsQuery({ state, type, project }: RunListSearch) {
@@ -18,8 +18,8 @@ export function runsQuery({ state, type, project }: RunListSearch) {
     ...(project && { project_id: project }),
   };
   return pagedQuery<ListedRun>(['runs', filters], async (cursor, signal) => {
-    const query = { limit: AT_ONCE, ...filters, ...(cursor && { cursor }) };
-    return await answered(api.GET('/api/v1/tasks', { params: { query }, signal }));
+    const query = { limit: PAGE_SIZE, ...filters, ...(cursor && { cursor }) };
+    return await unwrap(api.GET('/api/v1/tasks', { params: { query }, signal }));
   });
 }
 
@@ -28,7 +28,7 @@ export function runQuery(executionId: string) {
   return queryOptions({
     queryKey: ['run', executionId],
     queryFn: ({ signal }) =>
-      answered(
+      unwrap(
         api.GET('/api/v1/tasks/{execution_id}', { params: { path: { execution_id: executionId } }, signal }),
       ),
   });
@@ -39,7 +39,7 @@ export function callbacksQuery(executionId: string) {
   return queryOptions({
     queryKey: ['run', executionId, 'callbacks'],
     queryFn: ({ signal }) =>
-      answered(
+      unwrap(
         api.GET('/api/v1/tasks/{execution_id}/callbacks', {
           params: { path: { execution_id: executionId } },
           signal,
@@ -49,14 +49,14 @@ export function callbacksQuery(executionId: string) {
 }
 
 /** How often what agents leave behind is looked at while they work. */
-export const LOOK_AT_WORK_MS = 3_000;
+export const REFRESH_MS = 3_000;
 
 /** The documents that the agents of a run have left behind. */
 export function artifactsQuery(executionId: string) {
   return queryOptions({
     queryKey: ['run', executionId, 'artifacts'],
     queryFn: ({ signal }) =>
-      answered(
+      unwrap(
         api.GET('/api/v1/tasks/{execution_id}/artifacts', {
           params: { path: { execution_id: executionId } },
           signal,
@@ -68,9 +68,9 @@ export function artifactsQuery(executionId: string) {
 /** The calls of models and tools of a run, in the order they began. */
 export function callsQuery(executionId: string) {
   return pagedQuery<Schemas['AgentCall']>(['run', executionId, 'calls'], async (cursor, signal) => {
-    const query = { limit: AT_ONCE, ...(cursor && { cursor }) };
+    const query = { limit: PAGE_SIZE, ...(cursor && { cursor }) };
     const params = { path: { execution_id: executionId }, query };
-    return await answered(api.GET('/api/v1/tasks/{execution_id}/calls', { params, signal }));
+    return await unwrap(api.GET('/api/v1/tasks/{execution_id}/calls', { params, signal }));
   });
 }
 

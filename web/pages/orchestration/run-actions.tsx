@@ -5,76 +5,76 @@ import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useSession } from '../../api/session.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import type { Run } from './queries.ts';
-import { RunAgain } from './run-again.tsx';
-import { useSteer, type Steering } from './use-steer.ts';
+import { Rerun } from './rerun.tsx';
+import { useRunControl, type ControlAction } from './use-run-control.ts';
 
 /** Pause, continue and cancel, for who may. */
 export function RunActions({ run }: { run: Run }) {
-  const { may } = useSession();
-  const [asking, setAsking] = useState<'pause' | 'cancel' | null>(null);
-  const steer = useSteer(run.execution_id, () => setAsking(null));
-  if (!may('tasks:write')) return null;
-  if (isTerminal(run.state)) return <RunAgain run={run} />;
-  const pending = (steering: Steering) => steer.isPending && steer.variables.steering === steering;
+  const { hasScope } = useSession();
+  const [dialog, setDialog] = useState<'pause' | 'cancel' | null>(null);
+  const control = useRunControl(run.execution_id, () => setDialog(null));
+  if (!hasScope('tasks:write')) return null;
+  if (isTerminal(run.state)) return <Rerun run={run} />;
+  const pending = (action: ControlAction) => control.isPending && control.variables.action === action;
   return (
     <>
       {run.question ? null : run.state === 'paused' ? (
         <Button
           size="xs"
-          onClick={() => steer.mutate({ steering: 'continue' })}
+          onClick={() => control.mutate({ action: 'continue' })}
           loading={pending('continue')}
         >
           Continue
         </Button>
       ) : (
-        <Button size="xs" variant="default" onClick={() => setAsking('pause')}>
+        <Button size="xs" variant="default" onClick={() => setDialog('pause')}>
           Pause…
         </Button>
       )}
-      <Button size="xs" variant="default" onClick={() => setAsking('cancel')}>
+      <Button size="xs" variant="default" onClick={() => setDialog('cancel')}>
         Cancel…
       </Button>
-      {asking ? (
-        <AskForReason
-          key={asking}
-          steering={asking}
+      {dialog ? (
+        <ReasonDialog
+          key={dialog}
+          action={dialog}
           run={run}
           onClose={() => {
-            setAsking(null);
-            steer.reset();
+            setDialog(null);
+            control.reset();
           }}
-          onAct={(reason) => steer.mutate({ steering: asking, reason })}
-          pending={steer.isPending}
-          error={steer.error}
+          onConfirm={(reason) => control.mutate({ action: dialog, reason })}
+          pending={control.isPending}
+          error={control.error}
         />
       ) : null}
     </>
   );
 }
 
-type AskProps = {
-  steering: 'pause' | 'cancel';
+type DialogProps = {
+  action: 'pause' | 'cancel';
   run: Run;
   onClose: () => void;
-  onAct: (reason: string) => void;
+  onConfirm: (reason: string) => void;
   pending: boolean;
   error: unknown;
 };
 
-function AskForReason({ steering, run, onClose, onAct, pending, error }: AskProps) {
+function ReasonDialog({ action, run, onClose, onConfirm, pending, error }: DialogProps) {
   const [reason, setReason] = useState('');
-  const cancels = steering === 'cancel';
+  const cancels = action === 'cancel';
   const running = run.steps.filter((step) => step.status === 'running').map((step) => step.name);
   return (
     <Confirm
       opened
       onClose={onClose}
       title={cancels ? `Cancel “${run.title}”?` : `Pause “${run.title}”?`}
-      act={cancels ? 'Cancel run' : 'Pause run'}
+      confirmLabel={cancels ? 'Cancel run' : 'Pause run'}
       cancelLabel="Keep running"
-      destroys={cancels}
-      onAct={() => onAct(reason.trim())}
-      pending={pending}
+      isDestructive={cancels}
+      onConfirm={() => onConfirm(reason.trim())}
+      isPending={pending}
       error={error}
     >
       <Stack gap="sm">

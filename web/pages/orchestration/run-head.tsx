@@ -13,9 +13,9 @@ import type { FollowStatus } from '../../live/follow.ts';
 import type { Run } from './queries.ts';
 import { RunActions } from './run-actions.tsx';
 import classes from './run-view.module.css';
-import { progressWords, usageWords, whoIs } from './words.ts';
+import { progressText, usageText, actorName } from './words.ts';
 
-const LIVE_WORDS: Readonly<Record<FollowStatus, string>> = {
+const LIVE_LABELS: Readonly<Record<FollowStatus, string>> = {
   connecting: 'connecting…',
   live: 'live',
   polling: 'polling every second',
@@ -35,7 +35,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
             </Text>
             {live ? (
               <Text size="xs" c="dimmed" role="status">
-                {LIVE_WORDS[live]}
+                {LIVE_LABELS[live]}
               </Text>
             ) : null}
           </Group>
@@ -46,7 +46,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
         </Group>
         <ProgressLine percent={run.progress.percent} tone={toneOf(run.state)} label="Run progress" />
         <Text size="sm">
-          {progressWords(run)} · <Took run={run} />
+          {progressText(run)} · <RunDuration run={run} />
         </Text>
         <Facts run={run} />
       </Stack>
@@ -54,7 +54,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
   );
 }
 
-function Took({ run }: { run: Run }) {
+function RunDuration({ run }: { run: Run }) {
   if (run.duration_ms !== null) return <Duration ms={run.duration_ms} />;
   return <Elapsed since={run.started_at ?? run.created_at} />;
 }
@@ -71,7 +71,7 @@ function Facts({ run }: { run: Run }) {
       <div>
         <dt>Submitted</dt>
         <dd>
-          <RelativeTime at={run.created_at} /> by {whoIs(run.created_by)}
+          <RelativeTime at={run.created_at} /> by {actorName(run.created_by)}
         </dd>
       </div>
       {run.rerun_of ? (
@@ -107,7 +107,7 @@ function Facts({ run }: { run: Run }) {
       {run.usage ? (
         <div>
           <dt>Model usage</dt>
-          <dd>{usageWords(run.usage)}</dd>
+          <dd>{usageText(run.usage)}</dd>
         </div>
       ) : null}
       <div>

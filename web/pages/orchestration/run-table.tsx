@@ -8,7 +8,7 @@ import { Duration, Elapsed, RelativeTime } from '../../components/time.tsx';
 import { toneOf } from '../../components/tones.ts';
 import type { ListedRun } from './queries.ts';
 import classes from './run-table.module.css';
-import { progressWords, whoIs } from './words.ts';
+import { progressText, actorName } from './words.ts';
 
 /** Runs as rows; each leads to its detail beside the list. */
 export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId: string | undefined }) {
@@ -79,20 +79,20 @@ const Row = memo(function Row({
           tone={toneOf(run.state)}
           label={`Progress of ${run.title}`}
         />
-        <span className={classes['quiet']}>{progressWords(run)}</span>
+        <span className={classes['quiet']}>{progressText(run)}</span>
       </td>
       <td className={classes['wide']}>
         <RelativeTime at={run.created_at} />
       </td>
       <td className={classes['wide']}>
-        <Took run={run} />
+        <RunDuration run={run} />
       </td>
-      <td className={classes['widest']}>{whoIs(run.created_by)}</td>
+      <td className={classes['widest']}>{actorName(run.created_by)}</td>
     </tr>
   );
 });
 
-function Took({ run }: { run: ListedRun }) {
+function RunDuration({ run }: { run: ListedRun }) {
   if (run.duration_ms !== null) return <Duration ms={run.duration_ms} />;
   return isTerminal(run.state) ? '–' : <Elapsed since={run.started_at ?? run.created_at} />;
 }

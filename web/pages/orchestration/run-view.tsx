@@ -6,22 +6,22 @@ import { useFeed } from '../../live/use-feed.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { callbacksQuery, isOver, runQuery, type Run } from './queries.ts';
-import { RunBand } from './run-band.tsx';
+import { RunBanner } from './run-banner.tsx';
 import { RunHead } from './run-head.tsx';
 import { RunTabs } from './run-tabs.tsx';
 import classes from './run-view.module.css';
 import { RunTimeline } from './timeline.tsx';
 
 /** News within so many milliseconds are one look at the run. */
-const LOOK_AT_MOST_EVERY_MS = 250;
+const MIN_REFRESH_INTERVAL_MS = 250;
 /** What the feed might not tell is seen by looking now and then. */
-const LOOK_ANYWAY_MS = 5_000;
+const REFRESH_MS = 5_000;
 
 /** Everything about one run, live. */
 export function RunView({ executionId }: { executionId: string }) {
   const query = useQuery({
     ...runQuery(executionId),
-    refetchInterval: ({ state: { data } }) => (data && isOver(data) ? false : LOOK_ANYWAY_MS),
+    refetchInterval: ({ state: { data } }) => (data && isOver(data) ? false : REFRESH_MS),
   });
   if (query.data) return <LiveRun run={query.data} />;
   if (query.isError) {
@@ -43,14 +43,14 @@ export function RunView({ executionId }: { executionId: string }) {
 }
 
 function LiveRun({ run }: { run: Run }) {
-  const look = useLook(run.execution_id);
+  const refresh = useRefresh(run.execution_id);
   const feed = useFeed(
     { executionId: run.execution_id, projectId: run.project_id, isOver: isOver(run) },
-    look,
+    refresh,
   );
   return (
     <Stack gap="md" className={classes['run']}>
-      <RunBand run={run} events={feed.events} />
+      <RunBanner run={run} events={feed.events} />
       <RunHead run={run} live={isTerminal(run.state) ? null : feed.status} />
       <Panel title="Steps" className={classes['steps']}>
         <RunTimeline run={run} events={feed.events} />
@@ -61,14 +61,14 @@ function LiveRun({ run }: { run: Run }) {
 }
 
 /** Looks at the run anew, at once and then again when more has come meanwhile. */
-function useLook(executionId: string): () => void {
+function useRefresh(executionId: string): () => void {
   const queryClient = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const last = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
   return () => {
     if (timer.current !== undefined) return;
-    const wait = Math.max(0, last.current + LOOK_AT_MOST_EVERY_MS - Date.now());
+    const wait = Math.max(0, last.current + MIN_REFRESH_INTERVAL_MS - Date.now());
     timer.current = setTimeout(() => {
       timer.current = undefined;
       last.current = Date.now();

@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
-import { utc } from '../../format/time.ts';
+import { formatUtc } from '../../format/time.ts';
 import type { Step } from './queries.ts';
 import classes from './timeline.module.css';
-import { usageWords } from './words.ts';
+import { usageText } from './words.ts';
 
 /** What a step left behind: what went wrong first, then what it did. */
 export function StepDetail({ step }: { step: Step }) {
@@ -24,8 +24,8 @@ export function StepDetail({ step }: { step: Step }) {
 
 function factsOf(step: Step): string[] {
   const facts = [`${step.status}, by ${step.agent}`];
-  if (step.started_at) facts.push(`started ${utc(step.started_at)}`);
-  if (step.completed_at) facts.push(`ended ${utc(step.completed_at)}`);
-  if (step.usage) facts.push(usageWords(step.usage));
+  if (step.started_at) facts.push(`started ${formatUtc(step.started_at)}`);
+  if (step.completed_at) facts.push(`ended ${formatUtc(step.completed_at)}`);
+  if (step.usage) facts.push(usageText(step.usage));
   return facts;
 }

@@ -22,11 +22,11 @@ import {
 } from '../../../src/domain/common/limits.ts';
 import { DEFAULT_TASK_TYPE, TASK_TYPES, type TaskType } from '../../../src/domain/tasks/task-run.ts';
 import { submission } from '../../../src/domain/tasks/task-submission.ts';
-import { answered, api, type Schemas } from '../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { useProjects } from '../../api/projects.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { sentenceOf } from '../../components/states.tsx';
-import { checked, refusedMembers, type FormErrors } from '../../forms/check.ts';
+import { errorMessage } from '../../components/states.tsx';
+import { validate, serverErrors, type FormErrors } from '../../forms/validate.ts';
 import { asCurl } from './as-curl.ts';
 
 type Submitted = Schemas['TaskSubmitted'];
@@ -58,7 +58,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {done ? (
-        <Done submitted={done} hasCallback={hasCallback} onWatch={watch} />
+        <Submission submitted={done} hasCallback={hasCallback} onWatch={watch} />
       ) : (
         <SubmitForm
           onDone={(submitted, body) => {
@@ -90,14 +90,14 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
     validate: problemsOf,
   });
   const submit = useMutation({
-    mutationFn: (body: Body) => answered(api.POST('/api/v1/tasks', { body })),
+    mutationFn: (body: Body) => unwrap(api.POST('/api/v1/tasks', { body })),
     onSuccess(submitted, body) {
       void queryClient.invalidateQueries({ queryKey: ['runs'] });
       onDone(submitted, body);
     },
-    onError: (error) => form.setErrors(refusedMembers(error)),
+    onError: (error) => form.setErrors(serverErrors(error)),
   });
-  const isForField = submit.error !== null && Object.keys(refusedMembers(submit.error)).length > 0;
+  const isForField = submit.error !== null && Object.keys(serverErrors(submit.error)).length > 0;
 
   return (
     <form onSubmit={form.onSubmit((values) => submit.mutate(bodyOf(values) as Body))} noValidate>
@@ -156,7 +156,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         />
         {submit.error && !isForField ? (
           <Text role="alert" size="sm" c="var(--mantine-color-error)">
-            {sentenceOf(submit.error)}
+            {errorMessage(submit.error)}
           </Text>
         ) : null}
         <Group justify="space-between">
@@ -170,7 +170,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
   );
 }
 
-function Done({
+function Submission({
   submitted,
   hasCallback,
   onWatch,
@@ -209,7 +209,7 @@ function Done({
 /** What the API would say, by its own schema; text that is no JSON is told before that. */
 function problemsOf(values: Values): FormErrors {
   const body = bodyOf(values);
-  const problems = checked(submission, body);
+  const problems = validate(submission, body);
   if (typeof body['metadata'] === 'string') return { ...problems, metadata: 'Must be a JSON object' };
   // A problem inside of the metadata stands at its field.
   return Object.fromEntries(

@@ -2,18 +2,21 @@ import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import type { Step } from '../../../src/domain/tasks/task-run.ts';
 
 /** A stretch of time in milliseconds since 1970; one that goes on has no end yet. */
-export type Stretch = { from: number; to: number | null };
+export type Interval = { from: number; to: number | null };
 /** One attempt of a step. */
-export type Attempt = Stretch & { number: number; outcome: 'running' | 'completed' | 'failed' | 'cancelled' };
+export type Attempt = Interval & {
+  number: number;
+  outcome: 'running' | 'completed' | 'failed' | 'cancelled';
+};
 
 export type Timeline = {
   from: number;
   to: number;
   /** Choosing agents; null before it began. */
-  planning: Stretch | null;
+  planning: Interval | null;
   /** By the ids of steps. */
   attempts: ReadonlyMap<string, readonly Attempt[]>;
-  pauses: readonly Stretch[];
+  pauses: readonly Interval[];
 };
 
 type TimelineRun = {
@@ -30,15 +33,15 @@ export function timelineOf(run: TimelineRun, events: readonly FeedEvent[], now: 
   return {
     from,
     to: Math.max(end, from + 1),
-    planning: stretchInState(events, 'planning')[0] ?? null,
+    planning: intervalsInState(events, 'planning')[0] ?? null,
     attempts: attemptsOf(run, events),
-    pauses: stretchInState(events, 'paused'),
+    pauses: intervalsInState(events, 'paused'),
   };
 }
 
 /** A stretch as shares of the whole, 0 to 100. */
 export function shareOf(
-  { from, to }: Stretch,
+  { from, to }: Interval,
   whole: Pick<Timeline, 'from' | 'to'>,
 ): { left: number; width: number } {
   const length = whole.to - whole.from;
@@ -47,22 +50,22 @@ export function shareOf(
   return { left, width: at(to ?? whole.to) - left };
 }
 
-function stretchInState(events: readonly FeedEvent[], state: string): Stretch[] {
-  const stretches: Stretch[] = [];
+function intervalsInState(events: readonly FeedEvent[], state: string): Interval[] {
+  const intervals: Interval[] = [];
   for (const { type, at, data } of events) {
     if (type !== 'state.changed') continue;
-    const open = stretches.at(-1);
+    const open = intervals.at(-1);
     if (data['from'] === state && open?.to === null) open.to = Date.parse(at);
     if (data['to'] === state && (open === undefined || open.to !== null))
-      stretches.push({ from: Date.parse(at), to: null });
+      intervals.push({ from: Date.parse(at), to: null });
   }
-  return stretches;
+  return intervals;
 }
 
 /** Attempts from the feed; where it has not come yet, one from the step itself. */
 function attemptsOf(run: TimelineRun, events: readonly FeedEvent[]): Map<string, Attempt[]> {
   const attempts = new Map<string, Attempt[]>();
-  for (const event of events) note(attempts, event);
+  for (const event of events) recordAttempt(attempts, event);
   for (const step of run.steps) {
     const known = attempts.get(step.id);
     const last = known?.at(-1);
@@ -79,7 +82,7 @@ function attemptsOf(run: TimelineRun, events: readonly FeedEvent[]): Map<string,
   return attempts;
 }
 
-function note(attempts: Map<string, Attempt[]>, { type, at, data }: FeedEvent): void {
+function recordAttempt(attempts: Map<string, Attempt[]>, { type, at, data }: FeedEvent): void {
   const step = data['step'] as { id: string; attempt: number } | undefined;
   if (!step) return;
   const known = attempts.get(step.id) ?? [];

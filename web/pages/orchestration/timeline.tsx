@@ -7,14 +7,14 @@ import { Duration, Elapsed } from '../../components/time.tsx';
 import type { Run, Step } from './queries.ts';
 import { StepDetail } from './step-detail.tsx';
 import classes from './timeline.module.css';
-import { shareOf, timelineOf, type Attempt, type Stretch, type Timeline } from './timeline-model.ts';
+import { shareOf, timelineOf, type Attempt, type Interval, type Timeline } from './timeline-model.ts';
 
 /** The steps of a run along its time: when each began, how long it took, which attempts failed. */
 export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
-  const ticking = useNow('quick');
-  const timeline = timelineOf(run, events, ticking);
+  const now = useNow('quick');
+  const timeline = timelineOf(run, events, now);
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const isOpen = (step: Step) => toggled.get(step.id) ?? isTelling(run, step);
+  const isOpen = (step: Step) => toggled.get(step.id) ?? isInitiallyOpen(run, step);
   const toggle = (step: Step) => setToggled((before) => new Map(before).set(step.id, !isOpen(step)));
   return (
     <ol className={classes['rows']} aria-label="Steps">
@@ -25,14 +25,14 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
           </div>
           <Track timeline={timeline}>
             <Bar
-              stretch={timeline.planning}
+              interval={timeline.planning}
               outcome={timeline.planning.to === null ? 'running' : 'completed'}
               timeline={timeline}
             />
           </Track>
           <div className={classes['agent']} />
           <div className={classes['took']}>
-            <StretchTime stretch={timeline.planning} />
+            <IntervalDuration interval={timeline.planning} />
           </div>
         </li>
       ) : null}
@@ -50,7 +50,7 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
 }
 
 /** What failed or asked for a human is open from the start. */
-function isTelling(run: Run, step: Step): boolean {
+function isInitiallyOpen(run: Run, step: Step): boolean {
   return isTerminal(run.state) && step.status === 'failed';
 }
 
@@ -67,12 +67,12 @@ function StepRow({ step, timeline, isOpen, onToggle }: StepRowProps) {
       </span>
       <Track timeline={timeline}>
         {attempts.map((attempt) => (
-          <Bar key={attempt.number} stretch={attempt} outcome={attempt.outcome} timeline={timeline} />
+          <Bar key={attempt.number} interval={attempt} outcome={attempt.outcome} timeline={timeline} />
         ))}
       </Track>
       <span className={classes['agent']}>{step.agent}</span>
       <span className={classes['took']}>
-        <StepTime step={step} />
+        <StepDuration step={step} />
         {step.attempt > 1 ? ` · attempt ${step.attempt}` : ''}
         {tokens ? ` · ${tokens.toLocaleString('en')} tokens` : ''}
       </span>
@@ -99,10 +99,10 @@ function Track({ timeline, children }: { timeline: Timeline; children: React.Rea
   );
 }
 
-type BarProps = { stretch: Stretch; outcome: Attempt['outcome']; timeline: Timeline };
+type BarProps = { interval: Interval; outcome: Attempt['outcome']; timeline: Timeline };
 
-function Bar({ stretch, outcome, timeline }: BarProps) {
-  const { left, width } = shareOf(stretch, timeline);
+function Bar({ interval, outcome, timeline }: BarProps) {
+  const { left, width } = shareOf(interval, timeline);
   return (
     <span
       className={classes['bar']}
@@ -112,13 +112,13 @@ function Bar({ stretch, outcome, timeline }: BarProps) {
   );
 }
 
-function StepTime({ step }: { step: Step }) {
+function StepDuration({ step }: { step: Step }) {
   if (step.kept) return 'kept from the earlier run';
   if (step.duration_ms !== null) return <Duration ms={step.duration_ms} />;
   if (step.status === 'running' && step.started_at) return <Elapsed since={step.started_at} />;
   return step.status;
 }
 
-function StretchTime({ stretch: { from, to } }: { stretch: Stretch }) {
+function IntervalDuration({ interval: { from, to } }: { interval: Interval }) {
   return to === null ? <Elapsed since={new Date(from).toISOString()} /> : <Duration ms={to - from} />;
 }

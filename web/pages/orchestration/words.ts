@@ -2,7 +2,7 @@ import type { Progress, Usage } from '../../../src/domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../../src/domain/tasks/task-states.ts';
 
 /** `2 of 5 · review`, `5 of 5 steps`. */
-export function progressWords({ state, progress }: { state: TaskState; progress: Progress }): string {
+export function progressText({ state, progress }: { state: TaskState; progress: Progress }): string {
   const { steps_completed, steps_total, current_step } = progress;
   if (steps_total === 0) return isTerminal(state) ? 'no steps' : 'no steps yet';
   const step = current_step === null ? ' steps' : ` · ${current_step}`;
@@ -10,18 +10,18 @@ export function progressWords({ state, progress }: { state: TaskState; progress:
 }
 
 /** `1,200 tokens in, 340 out`, with calls and cost where they are known. */
-export function usageWords({ input_tokens, output_tokens, model_calls, cost_usd }: Usage): string {
-  const calls = model_calls === undefined ? '' : `${counted(model_calls, 'model call')}, `;
+export function usageText({ input_tokens, output_tokens, model_calls, cost_usd }: Usage): string {
+  const calls = model_calls === undefined ? '' : `${plural(model_calls, 'model call')}, `;
   const cost = cost_usd === undefined ? '' : `, $${cost_usd < 1 ? cost_usd.toFixed(4) : cost_usd.toFixed(2)}`;
   return `${calls}${input_tokens.toLocaleString('en')} tokens in, ${output_tokens.toLocaleString('en')} out${cost}`;
 }
 
-function counted(count: number, thing: string): string {
-  return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`;
+function plural(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Who did something, without the word for what they are: `ada@example.com`, `key bt_k3f9`. */
-export function whoIs(label: string): string {
+export function actorName(label: string): string {
   if (label.startsWith('user:')) return label.slice('user:'.length);
   return label.replace(/^(key|token|temporal):\s*/, '$1 ');
 }

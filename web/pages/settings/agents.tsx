@@ -1,6 +1,6 @@
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { answered, api, type Schemas } from '../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
@@ -14,7 +14,7 @@ const LEAD =
 
 const agentsQuery = queryOptions({
   queryKey: ['agents'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/agents', { signal })),
+  queryFn: ({ signal }) => unwrap(api.GET('/api/v1/agents', { signal })),
   refetchInterval: 15_000,
 });
 
@@ -59,21 +59,21 @@ function AgentRow({ agent }: { agent: Agent }) {
         </Text>
       </td>
       <td>
-        {placeOf(agent)}
+        {backendOf(agent)}
         <Text size="sm" c="dimmed">
           {limitsOf(agent)}
         </Text>
       </td>
       <td>{agent.tools.length === 0 ? 'none' : agent.tools.join(', ')}</td>
       <td>
-        <Answers agent={agent} />
+        <LastCall agent={agent} />
       </td>
     </tr>
   );
 }
 
 /** A rehearsal answers always, and costs nothing: there is nothing to be healthy. */
-function Answers({ agent: { backend, last_call: call } }: { agent: Agent }) {
+function LastCall({ agent: { backend, last_call: call } }: { agent: Agent }) {
   if (backend === 'rehearsal') return <Status status="none">simulated</Status>;
   if (call === null) return <Status status="none">no calls yet</Status>;
   return (
@@ -84,7 +84,7 @@ function Answers({ agent: { backend, last_call: call } }: { agent: Agent }) {
   );
 }
 
-function placeOf({ backend, model, address, command }: Agent): string {
+function backendOf({ backend, model, address, command }: Agent): string {
   if (backend === 'model') return model ?? 'model';
   if (backend === 'a2a') return address === null ? 'remote agent (A2A)' : `A2A: ${address}`;
   if (backend === 'command') return command === null ? 'program' : command.join(' ');

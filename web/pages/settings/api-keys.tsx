@@ -13,22 +13,22 @@ import { keysQuery } from './keys/queries.ts';
 /** The keys by which other programs call the API. */
 export function ApiKeys() {
   const { isAtLeast } = useSession();
-  const [making, setMaking] = useState(false);
-  const mayMake = isAtLeast('admin');
+  const [isCreating, setIsCreating] = useState(false);
+  const canCreate = isAtLeast('admin');
   const lead = 'Programs use API keys to submit tasks and send events. Each key belongs to one project.';
   const button = (
-    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setIsCreating(true)}>
       Create key
     </Button>
   );
   return (
-    <Page title="API keys" lead={lead} actions={mayMake ? button : null}>
-      {mayMake ? (
+    <Page title="API keys" lead={lead} actions={canCreate ? button : null}>
+      {canCreate ? (
         <Keys />
       ) : (
         <EmptyState title="Admins only">Ask an admin of this workspace to create a key for you.</EmptyState>
       )}
-      {making ? <NewKey onClose={() => setMaking(false)} /> : null}
+      {isCreating ? <NewKey onClose={() => setIsCreating(false)} /> : null}
     </Page>
   );
 }

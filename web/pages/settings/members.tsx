@@ -15,8 +15,8 @@ export function Members() {
   const { isAtLeast } = useSession();
   const [inviting, setInviting] = useState(false);
   const query = useInfiniteQuery(membersQuery);
-  const mayInvite = isAtLeast('admin');
-  const button = mayInvite ? (
+  const canInvite = isAtLeast('admin');
+  const button = canInvite ? (
     <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
       Invite member
     </Button>
@@ -29,7 +29,7 @@ export function Members() {
             {(members) => <MemberTable members={members} />}
           </PagedSection>
         </div>
-        {mayInvite ? <Invitations /> : null}
+        {canInvite ? <Invitations /> : null}
       </Stack>
       {inviting ? <Invite onClose={() => setInviting(false)} /> : null}
     </Page>

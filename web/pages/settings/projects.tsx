@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { projectPlan } from '../../../src/domain/people/project-plan.ts';
 import { projectKeyFrom } from '../../../src/domain/common/text.ts';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { projectsQuery } from '../../api/projects.ts';
 import { useSession } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
@@ -13,16 +13,16 @@ import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { RelativeTime } from '../../components/time.tsx';
-import { FormFoot } from '../../forms/form-foot.tsx';
+import { FormFooter } from '../../forms/form-footer.tsx';
 import { useApiForm } from '../../forms/use-api-form.ts';
 
 /** What tasks belong to. */
 export function Projects() {
   const { isAtLeast } = useSession();
-  const [making, setMaking] = useState(false);
+  const [isCreating, setIsCreating] = useState(false);
   const query = useQuery(projectsQuery);
   const button = isAtLeast('admin') ? (
-    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setMaking(true)}>
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setIsCreating(true)}>
       Create project
     </Button>
   ) : null;
@@ -56,7 +56,7 @@ export function Projects() {
           ))}
         </DataTable>
       )}
-      {making ? <NewProject onClose={() => setMaking(false)} /> : null}
+      {isCreating ? <NewProject onClose={() => setIsCreating(false)} /> : null}
     </Page>
   );
 }
@@ -67,7 +67,7 @@ function NewProject({ onClose }: { onClose: () => void }) {
     initialValues: { name: '', key: '' },
     schema: projectPlan,
     bodyOf: ({ name, key }) => ({ name, ...(key === '' ? {} : { key }) }),
-    send: (body) => answered(api.POST('/api/v1/projects', { body })),
+    send: (body) => unwrap(api.POST('/api/v1/projects', { body })),
     async onDone() {
       await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
       onClose();
@@ -85,7 +85,7 @@ function NewProject({ onClose }: { onClose: () => void }) {
             maxLength={10}
             {...form.getInputProps('key')}
           />
-          <FormFoot act="Create project" isSending={isSending} problem={problem} />
+          <FormFooter submitLabel="Create project" isSending={isSending} problem={problem} />
         </Stack>
       </form>
     </Modal>

@@ -1,6 +1,6 @@
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
@@ -9,7 +9,7 @@ import { EmptyState, ErrorState } from '../../components/states.tsx';
 
 const addressesQuery = queryOptions({
   queryKey: ['source-addresses'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/source-addresses', { signal })),
+  queryFn: ({ signal }) => unwrap(api.GET('/api/v1/source-addresses', { signal })),
 });
 
 /** Where deliveries and callbacks come from. */

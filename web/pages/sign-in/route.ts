@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../../src/domain/people/sign-in-problems.ts';
 import { rootRoute } from '../../routing/root-route.ts';
-import { textOf } from '../../routing/search.ts';
+import { parseText } from '../../routing/search.ts';
 
 /** `to`: where one wanted to go; `ended`: that a session was there before; `problem`: what went wrong at the provider. */
 type SignInSearch = { to?: string; ended?: 'yes'; problem?: SignInProblem };
@@ -10,8 +10,8 @@ export const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>): SignInSearch => {
-    const to = textOf(search['to']);
-    const problem = textOf(search['problem']);
+    const to = parseText(search['to']);
+    const problem = parseText(search['problem']);
     return {
       ...(to && { to }),
       ...(search['ended'] === 'yes' && { ended: 'yes' }),

@@ -4,14 +4,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useState, type SubmitEvent } from 'react';
 import { SIGN_IN_PROBLEMS } from '../../../src/domain/people/sign-in-problems.ts';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { isSignedOut } from '../../api/problem.ts';
-import { Band } from '../../components/band.tsx';
-import { sentenceOf } from '../../components/states.tsx';
-import { tellTabs } from '../../routing/session-end.ts';
+import { Banner } from '../../components/banner.tsx';
+import { errorMessage } from '../../components/states.tsx';
+import { notifyTabs } from '../../routing/session-end.ts';
 import classes from './sign-in.module.css';
-import { placeAfterSignIn } from './place-after.ts';
-import { openIdAddress, signInOptionsQuery } from './sign-in-options.ts';
+import { pathAfterSignIn } from './path-after-sign-in.ts';
+import { openIdSignInUrl, signInOptionsQuery } from './sign-in-options.ts';
 
 const routeApi = getRouteApi('/sign-in');
 
@@ -19,7 +19,7 @@ const routeApi = getRouteApi('/sign-in');
 export function SignIn() {
   useDocumentTitle('Sign in · Baton');
   const { to, ended, problem } = routeApi.useSearch();
-  const place = placeAfterSignIn(to);
+  const path = pathAfterSignIn(to);
   const { data: options } = useQuery(signInOptionsQuery);
   return (
     <main className={classes['page']}>
@@ -32,20 +32,20 @@ export function SignIn() {
             </Text>
           </div>
           {ended ? (
-            <Band tone="held" title="Your session has ended">
+            <Banner tone="held" title="Your session has ended">
               Sign in again to return to the page.
-            </Band>
+            </Banner>
           ) : null}
           {problem ? (
-            <Band tone="failed" title="Sign-in failed" urgent>
+            <Banner tone="failed" title="Sign-in failed" urgent>
               {SIGN_IN_PROBLEMS[problem]}
-            </Band>
+            </Banner>
           ) : null}
-          {options?.password === false ? null : <PasswordForm place={place} />}
+          {options?.password === false ? null : <PasswordForm path={path} />}
           {options?.openid ? (
             <>
               {options.password ? <Divider label="or" /> : null}
-              <Button component="a" href={openIdAddress(place)} variant="default">
+              <Button component="a" href={openIdSignInUrl(path)} variant="default">
                 Continue with {options.openid.name}
               </Button>
             </>
@@ -56,10 +56,10 @@ export function SignIn() {
   );
 }
 
-function PasswordForm({ place }: { place: string }) {
+function PasswordForm({ path }: { path: string }) {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const signIn = useSignIn(place);
+  const signIn = useSignIn(path);
 
   function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -91,7 +91,7 @@ function PasswordForm({ place }: { place: string }) {
         />
         {signIn.error ? (
           <Text role="alert" c="var(--mantine-color-error)" size="sm">
-            {wordsFor(signIn.error)}
+            {messageOf(signIn.error)}
           </Text>
         ) : null}
         <Button type="submit" loading={signIn.isPending}>
@@ -102,23 +102,22 @@ function PasswordForm({ place }: { place: string }) {
   );
 }
 
-function useSignIn(place: string) {
+function useSignIn(path: string) {
   const queryClient = useQueryClient();
   const router = useRouter();
   return useMutation({
     meta: { signsIn: true },
-    mutationFn: (body: { email: string; password: string }) =>
-      answered(api.POST('/api/v1/session', { body })),
+    mutationFn: (body: { email: string; password: string }) => unwrap(api.POST('/api/v1/session', { body })),
     async onSuccess() {
       queryClient.clear();
-      tellTabs('signed-in');
-      router.history.replace(place);
+      notifyTabs('signed-in');
+      router.history.replace(path);
     },
   });
 }
 
-function wordsFor(error: unknown): string {
+function messageOf(error: unknown): string {
   return isSignedOut(error)
     ? 'Wrong e-mail or password. An admin of your workspace can give you a new password.'
-    : sentenceOf(error);
+    : errorMessage(error);
 }

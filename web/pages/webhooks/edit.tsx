@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { WebhookForm, type SaveWish } from './form/webhook-form.tsx';
-import { renewWebhook, webhookQuery } from './parts/queries.ts';
+import { WebhookForm, type SaveRequest } from './form/webhook-form.tsx';
+import { refreshWebhook, webhookQuery } from './parts/queries.ts';
 import { sendTest } from './test/send-test.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/edit');
@@ -26,7 +26,7 @@ export function EditWebhook() {
         <WebhookForm
           key={webhookId}
           webhook={webhook.data}
-          onSave={(wish) => edit.mutate(wish)}
+          onSave={(request) => edit.mutate(request)}
           pending={edit.isPending}
           error={edit.error}
         />
@@ -41,14 +41,14 @@ function useEdit(webhookId: string) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    async mutationFn({ body, thenTest }: SaveWish) {
+    async mutationFn({ body, thenTest }: SaveRequest) {
       const params = { path: { id: webhookId } };
-      const webhook = await answered(api.PATCH('/api/v1/webhooks/{id}', { params, body }));
+      const webhook = await unwrap(api.PATCH('/api/v1/webhooks/{id}', { params, body }));
       const [first] = webhook.events;
       if (thenTest && first) void sendTest(client, webhookId, { event: first.event });
     },
     async onSuccess(_, { thenTest }) {
-      await renewWebhook(client, webhookId);
+      await refreshWebhook(client, webhookId);
       await navigate({
         to: '/settings/integrations/webhooks/$webhookId',
         params: { webhookId },

@@ -11,7 +11,7 @@ import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { webhooksQuery, type Webhook } from './parts/queries.ts';
-import { STANDINGS, standingOf } from './parts/standing.ts';
+import { HEALTH_STATES, healthOf } from './parts/health.ts';
 import classes from './list.module.css';
 import type { WebhookListSearch } from './search.ts';
 import { WebhookRow } from './webhook-row.tsx';
@@ -19,18 +19,18 @@ import { WebhookRow } from './webhook-row.tsx';
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks');
 
 const RENEW_MS = 10_000;
-const AT_ONCE = 25;
-const STATUSES = STANDINGS.map((value) => ({ value, title: <Status status={value} /> }));
+const PAGE_SIZE = 25;
+const STATUSES = HEALTH_STATES.map((value) => ({ value, title: <Status status={value} /> }));
 
 /** All webhooks of the workspace, and how each is doing. */
 export function WebhookList() {
   const search = routeApi.useSearch();
-  const { may } = useSession();
+  const { hasScope } = useSession();
   const webhooks = useQuery({ ...webhooksQuery, refetchInterval: RENEW_MS });
-  const [shown, setShown] = useState(AT_ONCE);
+  const [shown, setShown] = useState(PAGE_SIZE);
   const all = webhooks.data ?? [];
-  const fitting = all.filter((webhook) => fits(webhook, search));
-  const make = may('webhooks:write') ? (
+  const matching = all.filter((webhook) => matches(webhook, search));
+  const createButton = hasScope('webhooks:write') ? (
     <ButtonLink to="/settings/integrations/webhooks/new" leftSection={<IconPlus size={16} aria-hidden />}>
       Create webhook
     </ButtonLink>
@@ -39,7 +39,7 @@ export function WebhookList() {
     <Page
       title="Webhooks"
       lead="Send workspace events to your endpoints as signed requests."
-      actions={all.length > 0 ? make : null}
+      actions={all.length > 0 ? createButton : null}
     >
       {webhooks.isPending ? (
         <ListSkeleton height={84} rows={4} />
@@ -50,19 +50,19 @@ export function WebhookList() {
           onRetry={() => void webhooks.refetch()}
         />
       ) : all.length === 0 ? (
-        <NoWebhooks make={make} />
+        <NoWebhooks createButton={createButton} />
       ) : (
         <>
           <ListFilters />
-          {fitting.length === 0 ? <NoneFits /> : null}
+          {matching.length === 0 ? <NoMatches /> : null}
           <ul className={classes['list']} aria-label="Webhooks">
-            {fitting.slice(0, shown).map((webhook) => (
+            {matching.slice(0, shown).map((webhook) => (
               <WebhookRow key={webhook.id} webhook={webhook} />
             ))}
           </ul>
-          {fitting.length > shown ? (
-            <Button variant="default" mt="md" onClick={() => setShown(shown + AT_ONCE)}>
-              Show more: {shown} of {fitting.length}
+          {matching.length > shown ? (
+            <Button variant="default" mt="md" onClick={() => setShown(shown + PAGE_SIZE)}>
+              Show more: {shown} of {matching.length}
             </Button>
           ) : null}
         </>
@@ -101,8 +101,8 @@ function ListFilters() {
   );
 }
 
-function fits(webhook: Webhook, { text, status }: WebhookListSearch): boolean {
-  if (status && !status.includes(standingOf(webhook))) return false;
+function matches(webhook: Webhook, { text, status }: WebhookListSearch): boolean {
+  if (status && !status.includes(healthOf(webhook))) return false;
   if (!text) return true;
   const words = [webhook.name, webhook.url, ...webhook.events.map(({ event }) => event)]
     .join(' ')
@@ -113,7 +113,7 @@ function fits(webhook: Webhook, { text, status }: WebhookListSearch): boolean {
     .every((word) => words.includes(word));
 }
 
-function NoneFits() {
+function NoMatches() {
   return (
     <EmptyState
       title="No matching webhooks"
@@ -135,9 +135,9 @@ X-Service-Delivery: 0197d3c7-…
 
 { "event": "issue.created", "data": { "issue": { "key": "SHOP-142", … } } }`;
 
-function NoWebhooks({ make }: { make: React.ReactNode }) {
+function NoWebhooks({ createButton }: { createButton: React.ReactNode }) {
   return (
-    <EmptyState title="No webhooks yet" action={make} example={EXAMPLE}>
+    <EmptyState title="No webhooks yet" action={createButton} example={EXAMPLE}>
       A webhook sends a signed request like this one to your endpoint for each matching event. Baton retries
       failed requests and logs every attempt.
     </EmptyState>

@@ -1,18 +1,18 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { Page } from '../../components/page.tsx';
 import { EmptyState } from '../../components/states.tsx';
-import { WebhookForm, type SaveWish } from './form/webhook-form.tsx';
+import { WebhookForm, type SaveRequest } from './form/webhook-form.tsx';
 import { webhookQuery, webhooksQuery } from './parts/queries.ts';
 import { sendTest } from './test/send-test.ts';
 
 /** One page that makes a webhook and, if wished, sends it a first test. */
 export function NewWebhook() {
-  const { may } = useSession();
+  const { hasScope } = useSession();
   const create = useCreate();
-  if (!may('webhooks:write')) {
+  if (!hasScope('webhooks:write')) {
     return (
       <Page title="New webhook">
         <EmptyState title="Admins only">
@@ -23,7 +23,11 @@ export function NewWebhook() {
   }
   return (
     <Page title="New webhook" wide>
-      <WebhookForm onSave={(wish) => create.mutate(wish)} pending={create.isPending} error={create.error} />
+      <WebhookForm
+        onSave={(request) => create.mutate(request)}
+        pending={create.isPending}
+        error={create.error}
+      />
     </Page>
   );
 }
@@ -32,9 +36,9 @@ function useCreate() {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    async mutationFn({ body, thenTest }: SaveWish) {
+    async mutationFn({ body, thenTest }: SaveRequest) {
       const { secret, ...rest } = body;
-      const webhook = await answered(
+      const webhook = await unwrap(
         api.POST('/api/v1/webhooks', { body: { ...rest, ...(secret ? { secret } : {}) } }),
       );
       client.setQueryData(webhookQuery(webhook.id).queryKey, webhook);

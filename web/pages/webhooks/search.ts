@@ -1,11 +1,11 @@
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/webhooks/delivery.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/domain/webhooks/event-kinds.ts';
-import { textOf, wordsOf } from '../../routing/search.ts';
-import { STANDINGS, type StandingWord } from './parts/standing.ts';
+import { parseText, parseList } from '../../routing/search.ts';
+import { HEALTH_STATES, type WebhookHealth } from './parts/health.ts';
 import { SPANS, type Span } from './log/spans.ts';
 
 /** The filters of the list. */
-export type WebhookListSearch = { text?: string; status?: StandingWord[] };
+export type WebhookListSearch = { text?: string; status?: WebhookHealth[] };
 
 /** The filters of a webhook's log; `delivery` is the one that is open beside it, `test` opens the sending of a test. */
 export type LogSearch = {
@@ -19,16 +19,16 @@ export type LogSearch = {
 
 /** The filters of the list in an address. */
 export function listSearchOf(search: Record<string, unknown>): WebhookListSearch {
-  const [text, status] = [textOf(search['text']), wordsOf(search['status'], STANDINGS)];
+  const [text, status] = [parseText(search['text']), parseList(search['status'], HEALTH_STATES)];
   return { ...(text && { text }), ...(status && { status }) };
 }
 
 /** The filters of a log in an address. */
 export function logSearchOf(search: Record<string, unknown>): LogSearch {
-  const status = wordsOf(search['status'], DELIVERY_STATUSES);
-  const event = wordsOf(search['event'], EVENT_KINDS);
-  const [span] = wordsOf(search['span'], SPANS) ?? [];
-  const [text, delivery] = [textOf(search['text']), textOf(search['delivery'])];
+  const status = parseList(search['status'], DELIVERY_STATUSES);
+  const event = parseList(search['event'], EVENT_KINDS);
+  const [span] = parseList(search['span'], SPANS) ?? [];
+  const [text, delivery] = [parseText(search['text']), parseText(search['delivery'])];
   return {
     ...(status && { status }),
     ...(event && { event }),
@@ -43,7 +43,7 @@ export function logSearchOf(search: Record<string, unknown>): LogSearch {
 export type SearchChange = { [Name in keyof LogSearch]?: LogSearch[Name] | undefined };
 
 /** The search of a log's address with some members changed, without empty ones. */
-export function changedSearch(before: LogSearch, change: SearchChange): LogSearch {
+export function withChange(before: LogSearch, change: SearchChange): LogSearch {
   return Object.fromEntries(
     Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined && value.length > 0),
   );

@@ -3,7 +3,7 @@ import { IconDots, IconKey, IconPencil, IconPower, IconSend, IconTrash } from '@
 import { useState } from 'react';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Confirm } from '../../components/confirm.tsx';
-import { useSwitch } from './actions/use-change.ts';
+import { useActivation } from './actions/use-activation.ts';
 import type { Webhook } from './parts/queries.ts';
 
 export type OpenDialog = 'rotate' | 'recover' | 'delete';
@@ -12,9 +12,9 @@ type ActionsProps = { webhook: Webhook; onTest: () => void; onOpen: (dialog: Ope
 
 /** What can be done with a webhook. */
 export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
-  const [switching, setSwitching] = useState(false);
-  const change = useSwitch(webhook.id);
-  const close = () => setSwitching(false);
+  const [isDeactivating, setIsDeactivating] = useState(false);
+  const change = useActivation(webhook.id);
+  const close = () => setIsDeactivating(false);
   return (
     <>
       <Button leftSection={<IconSend size={16} aria-hidden />} onClick={onTest}>
@@ -39,7 +39,10 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
             {webhook.has_secret ? 'Rotate secret' : 'Add secret'}
           </Menu.Item>
           {webhook.status === 'active' ? (
-            <Menu.Item leftSection={<IconPower size={16} aria-hidden />} onClick={() => setSwitching(true)}>
+            <Menu.Item
+              leftSection={<IconPower size={16} aria-hidden />}
+              onClick={() => setIsDeactivating(true)}
+            >
               Deactivate
             </Menu.Item>
           ) : null}
@@ -53,13 +56,13 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
         </Menu.Dropdown>
       </Menu>
       <Confirm
-        opened={switching}
+        opened={isDeactivating}
         onClose={close}
         title={`Deactivate “${webhook.name}”?`}
-        act="Deactivate"
-        pending={change.isPending}
+        confirmLabel="Deactivate"
+        isPending={change.isPending}
         error={change.error}
-        onAct={() => change.mutate(false, { onSuccess: close })}
+        onConfirm={() => change.mutate(false, { onSuccess: close })}
       >
         No deliveries are sent until it is activated again. New events and due retries are skipped, and can be
         recovered for 7 days.

@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { statsQuery, type Stats, type Webhook } from './parts/queries.ts';
 import { Sparkline } from './parts/sparkline.tsx';
-import { StandingSentence } from './parts/standing-sentence.tsx';
-import { kindsInShort, percent, standingOf } from './parts/standing.ts';
+import { HealthSummary } from './parts/health-summary.tsx';
+import { kindsInShort, percent, healthOf } from './parts/health.ts';
 import classes from './list.module.css';
 
 const RENEW_MS = 10_000;
@@ -14,7 +14,7 @@ const RENEW_MS = 10_000;
 export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const { data: stats } = useQuery({ ...statsQuery(webhook.id), refetchInterval: RENEW_MS });
   const params = { webhookId: webhook.id };
-  const standing = standingOf(webhook);
+  const health = healthOf(webhook);
   const filtered = webhook.events.some(({ filters }) => filters.length > 0);
   return (
     <li className={classes['row']} data-webhook={webhook.id}>
@@ -30,10 +30,10 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
       </span>
       <Rate stats={stats} />
       <span className={classes['standing']}>
-        <StandingSentence webhook={webhook} stats={stats} />
+        <HealthSummary webhook={webhook} stats={stats} />
       </span>
       <span className={classes['action']}>
-        {standing === 'failing' ? (
+        {health === 'failing' ? (
           <ButtonLink
             size="compact-sm"
             variant="light"
@@ -48,7 +48,7 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
             Show failure
           </ButtonLink>
         ) : null}
-        {standing === 'disabled' ? (
+        {health === 'disabled' ? (
           <ButtonLink
             size="compact-sm"
             variant="light"

@@ -15,9 +15,9 @@ import { DayChart } from './parts/day-chart.tsx';
 import { filterSentence } from './form/words.ts';
 import { useWebhookRoom } from './parts/live.ts';
 import { statsQuery, webhookQuery, type Stats, type Webhook } from './parts/queries.ts';
-import { StandingSentence } from './parts/standing-sentence.tsx';
+import { HealthSummary } from './parts/health-summary.tsx';
 import { TestPanel } from './test/test-panel.tsx';
-import { changedSearch } from './search.ts';
+import { withChange } from './search.ts';
 import { DeliveryLog } from './log/delivery-log.tsx';
 import { WebhookActions, type OpenDialog } from './webhook-actions.tsx';
 import classes from './webhook.module.css';
@@ -58,44 +58,44 @@ type PartsProps = { webhook: Webhook; stats: Stats | undefined; isLive: boolean 
 function WebhookParts({ webhook, stats, isLive }: PartsProps) {
   const { test } = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
-  const { may } = useSession();
+  const { hasScope } = useSession();
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const mayChange = may('webhooks:write');
+  const canChange = hasScope('webhooks:write');
   const showTest = (shown: boolean) =>
     void navigate({
-      search: (before) => changedSearch(before, { test: shown ? 'yes' : undefined }),
+      search: (before) => withChange(before, { test: shown ? 'yes' : undefined }),
       replace: true,
     });
   const close = () => setDialog(null);
   return (
     <Page
       title={webhook.name}
-      lead={<StandingSentence webhook={webhook} stats={stats} brief />}
+      lead={<HealthSummary webhook={webhook} stats={stats} brief />}
       actions={
-        mayChange ? (
+        canChange ? (
           <WebhookActions webhook={webhook} onTest={() => showTest(true)} onOpen={setDialog} />
         ) : null
       }
       wide
     >
-      <Facts webhook={webhook} />
+      <WebhookDetails webhook={webhook} />
       <Stack gap="md">
         <RepairBanner
           webhook={webhook}
           stats={stats}
-          mayChange={mayChange}
+          canChange={canChange}
           onTest={() => showTest(true)}
           onRecover={() => setDialog('recover')}
         />
-        {test && mayChange ? <TestPanel webhook={webhook} onClose={() => showTest(false)} /> : null}
+        {test && canChange ? <TestPanel webhook={webhook} onClose={() => showTest(false)} /> : null}
         {stats ? <DayChart stats={stats} /> : <ListSkeleton rows={1} height={190} />}
         <DeliveryLog
           webhook={webhook}
           isLive={isLive}
-          onRecover={mayChange ? () => setDialog('recover') : null}
+          onRecover={canChange ? () => setDialog('recover') : null}
         />
       </Stack>
-      {mayChange ? (
+      {canChange ? (
         <>
           <RotateSecret webhook={webhook} opened={dialog === 'rotate'} onClose={close} />
           <Recover webhook={webhook} opened={dialog === 'recover'} onClose={close} />
@@ -107,13 +107,13 @@ function WebhookParts({ webhook, stats, isLive }: PartsProps) {
 }
 
 /** Where it goes, for what, and how it is signed. */
-function Facts({ webhook }: { webhook: Webhook }) {
+function WebhookDetails({ webhook }: { webhook: Webhook }) {
   return (
     <Group gap="xs" mb="md" className={classes['facts']}>
       <code className={classes['url']}>{webhook.url}</code>
       <Id value={webhook.id} label="webhook id" />
       <Text span size="sm" c="dimmed">
-        {signedWords(webhook)}
+        {signingText(webhook)}
       </Text>
       <ul className={classes['events']} aria-label="Events">
         {webhook.events.map(({ event, filters }) => (
@@ -127,7 +127,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
   );
 }
 
-function signedWords({
+function signingText({
   has_secret,
   include_secret_header,
   standard_webhooks,

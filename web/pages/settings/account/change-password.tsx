@@ -3,11 +3,11 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { MIN_PASSWORD_LENGTH } from '../../../../src/domain/common/limits.ts';
 import { passwordChange } from '../../../../src/domain/people/person-fields.ts';
-import { answered, api } from '../../../api/client.ts';
-import { FormFoot } from '../../../forms/form-foot.tsx';
+import { unwrap, api } from '../../../api/client.ts';
+import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 
-const eye = { 'aria-label': 'Show or hide password' };
+const visibilityToggle = { 'aria-label': 'Show or hide password' };
 
 /** Another password; all other sessions end with the old one. */
 export function ChangePassword() {
@@ -16,7 +16,7 @@ export function ChangePassword() {
     initialValues: { current_password: '', new_password: '' },
     schema: passwordChange,
     bodyOf: (values) => values,
-    send: (body) => answered(api.PUT('/api/v1/me/password', { body })),
+    send: (body) => unwrap(api.PUT('/api/v1/me/password', { body })),
     onDone() {
       form.reset();
       void queryClient.invalidateQueries({ queryKey: ['sessions'] });
@@ -32,17 +32,17 @@ export function ChangePassword() {
         <PasswordInput
           label="Current password"
           autoComplete="current-password"
-          visibilityToggleButtonProps={eye}
+          visibilityToggleButtonProps={visibilityToggle}
           {...form.getInputProps('current_password')}
         />
         <PasswordInput
           label="New password"
           description={`At least ${MIN_PASSWORD_LENGTH} characters`}
           autoComplete="new-password"
-          visibilityToggleButtonProps={eye}
+          visibilityToggleButtonProps={visibilityToggle}
           {...form.getInputProps('new_password')}
         />
-        <FormFoot act="Change password" isSending={isSending} problem={problem} />
+        <FormFooter submitLabel="Change password" isSending={isSending} problem={problem} />
       </Stack>
     </form>
   );

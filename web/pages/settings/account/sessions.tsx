@@ -1,19 +1,19 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
 import { DataTable } from '../../../components/data-table.tsx';
 import { PagedSection } from '../../../components/paged-section.tsx';
-import { sentenceOf } from '../../../components/states.tsx';
+import { errorMessage } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { browserOf } from '../../../format/browser.ts';
+import { browserName } from '../../../format/browser.ts';
 
 type Session = Schemas['Session'];
 
 const sessionsQuery = pagedQuery<Session>(['sessions'], async (cursor, signal) => {
   const query = cursor ? { cursor } : {};
-  return await answered(api.GET('/api/v1/sessions', { params: { query }, signal }));
+  return await unwrap(api.GET('/api/v1/sessions', { params: { query }, signal }));
 });
 
 /** One's sessions; each but this session can be ended from here. */
@@ -30,7 +30,7 @@ export function Sessions() {
           >
             {sessions.map((session) => (
               <tr key={session.id}>
-                <td title={session.user_agent ?? ''}>{browserOf(session.user_agent)}</td>
+                <td title={session.user_agent ?? ''}>{browserName(session.user_agent)}</td>
                 <td>{session.address ?? '–'}</td>
                 <td>
                   <RelativeTime at={session.last_seen_at} />
@@ -79,14 +79,14 @@ function useEnd() {
   const queryClient = useQueryClient();
   return useMutation({
     async mutationFn(which: string) {
-      if (which === 'others') await answered(api.DELETE('/api/v1/sessions'));
-      else await answered(api.DELETE('/api/v1/sessions/{id}', { params: { path: { id: which } } }));
+      if (which === 'others') await unwrap(api.DELETE('/api/v1/sessions'));
+      else await unwrap(api.DELETE('/api/v1/sessions/{id}', { params: { path: { id: which } } }));
     },
     onError: (error) =>
       notifications.show({
         color: 'red',
         title: 'The session could not be ended',
-        message: sentenceOf(error),
+        message: errorMessage(error),
       }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
   });

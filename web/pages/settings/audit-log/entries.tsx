@@ -4,7 +4,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import type { AuditEntry } from './queries.ts';
-import { DEEDS, moreOf, nameOfActor, nameOfSubject } from './words.ts';
+import { ACTION_LABELS, detailsOf, actorName, subjectName } from './words.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/audit-log');
 
@@ -20,11 +20,11 @@ export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
           <td>
             <Actor entry={entry} />
           </td>
-          <td className="one-line">{DEEDS[entry.action]}</td>
+          <td className="one-line">{ACTION_LABELS[entry.action]}</td>
           <td>
             <Subject entry={entry} />
           </td>
-          <td className="prose">{moreOf(entry)}</td>
+          <td className="prose">{detailsOf(entry)}</td>
         </tr>
       ))}
     </DataTable>
@@ -36,14 +36,14 @@ function Actor({ entry: { actor, actor_label: label } }: { entry: AuditEntry }) 
   const search = routeApi.useSearch();
   return (
     <TextLink to="/settings/audit-log" search={{ ...search, who: actor }}>
-      {nameOfActor(label)}
+      {actorName(label)}
     </TextLink>
   );
 }
 
 /** What it happened to, and the way there, as far as it has a screen. */
 function Subject({ entry }: { entry: AuditEntry }): ReactNode {
-  const name = nameOfSubject(entry);
+  const name = subjectName(entry);
   const [kind, id = ''] = entry.subject.split(':');
   const { webhook_id: webhook } = entry.detail;
   if (kind === 'webhook') {

@@ -15,8 +15,8 @@ export function AuditFilters() {
   const { what = [], who, since } = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
   const { data: members = [] } = useInfiniteQuery(membersQuery);
-  const change = (members_: { [K in keyof AuditSearch]: AuditSearch[K] | undefined }) =>
-    void navigate({ search: (before) => withoutEmpty({ ...before, ...members_ }), replace: true });
+  const change = (fields: { [K in keyof AuditSearch]: AuditSearch[K] | undefined }) =>
+    void navigate({ search: (before) => withoutEmpty({ ...before, ...fields }), replace: true });
   const people = members.map(({ id, name }) => ({ value: `user:${id}`, name }));
   const isListed = who === undefined || who === 'system' || people.some(({ value }) => value === who);
   return (

@@ -1,5 +1,5 @@
 import { actionsOf } from '../../../../src/domain/people/audit-actions.ts';
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
 import { SPANS, type AuditSearch } from './search.ts';
 
@@ -17,6 +17,6 @@ export function auditQuery(search: AuditSearch) {
       ...(since ? { created_after: new Date(Date.now() - SPANS[since] * HOUR_MS).toISOString() } : {}),
       ...(cursor ? { cursor } : {}),
     };
-    return await answered(api.GET('/api/v1/audit-log', { params: { query }, signal }));
+    return await unwrap(api.GET('/api/v1/audit-log', { params: { query }, signal }));
   });
 }

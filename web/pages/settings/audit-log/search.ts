@@ -1,5 +1,5 @@
 import { AUDIT_AREAS, type AuditArea } from '../../../../src/domain/people/audit-actions.ts';
-import { textOf, wordsOf } from '../../../routing/search.ts';
+import { parseText, parseList } from '../../../routing/search.ts';
 
 /** How far back the list goes, in hours. */
 export const SPANS = { day: 24, week: 7 * 24, month: 30 * 24 } as const;
@@ -10,7 +10,7 @@ export type AuditSearch = { what?: AuditArea[]; who?: string; since?: Span };
 
 /** What an address says about the list; what means nothing is left out. */
 export function auditSearch(search: Record<string, unknown>): AuditSearch {
-  const [what, who] = [wordsOf(search['what'], AUDIT_AREAS), textOf(search['who'])];
-  const [since] = wordsOf(search['since'], ['day', 'week', 'month']) ?? [];
+  const [what, who] = [parseList(search['what'], AUDIT_AREAS), parseText(search['who'])];
+  const [since] = parseList(search['since'], ['day', 'week', 'month']) ?? [];
   return { ...(what && { what }), ...(who && { who }), ...(since && { since }) };
 }

@@ -1,7 +1,7 @@
 import type { AuditEntry } from './queries.ts';
 
 /** What happened, as people say it. */
-export const DEEDS: Readonly<Record<AuditEntry['action'], string>> = {
+export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'installation.created': 'created this installation',
   'project.created': 'created a project',
   'member.added': 'added a member',
@@ -30,7 +30,7 @@ export const DEEDS: Readonly<Record<AuditEntry['action'], string>> = {
 };
 
 /** `user:ada@example.com` as "ada@example.com"; what is neither a person nor a key says what it is. */
-export function nameOfActor(label: string): string {
+export function actorName(label: string): string {
   if (label === 'system') return 'system';
   const [kind = '', ...rest] = label.split(':');
   const name = rest.join(':');
@@ -38,21 +38,21 @@ export function nameOfActor(label: string): string {
 }
 
 /** What it happened to, by the name it had then. */
-export function nameOfSubject({ subject_label: label, detail }: AuditEntry): string {
+export function subjectName({ subject_label: label, detail }: AuditEntry): string {
   const known = [detail['name'], detail['email'], detail['prefix']].find((name) => typeof name === 'string');
-  return known ?? nameOfActor(label);
+  return known ?? actorName(label);
 }
 
 /** What the entry tells beside: `role: admin, by: openid`. What the name says already is left out. */
-export function moreOf(entry: AuditEntry): string {
-  const name = nameOfSubject(entry);
+export function detailsOf(entry: AuditEntry): string {
+  const name = subjectName(entry);
   return Object.entries(entry.detail)
     .filter(([, value]) => value !== name && value !== null)
-    .map(([member, value]) => `${member.replaceAll('_', ' ')}: ${inWords(value)}`)
+    .map(([field, value]) => `${field.replaceAll('_', ' ')}: ${formatValue(value)}`)
     .join(', ');
 }
 
-function inWords(value: unknown): string {
-  if (Array.isArray(value)) return value.map(inWords).join(' ');
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(formatValue).join(' ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,14 +1,14 @@
 import { Button, Group, NumberInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answered, api } from '../../../api/client.ts';
+import { unwrap, api } from '../../../api/client.ts';
 import { useProjects } from '../../../api/projects.ts';
 import { Confirm } from '../../../components/confirm.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { useNow } from '../../../components/now.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { NewKeyShown } from './new-key.tsx';
+import { CreatedKey } from './new-key.tsx';
 import { keysQuery, keyStatus, type Key } from './queries.ts';
 
 /** For how many hours a replaced key stays good, unless chosen otherwise. */
@@ -18,7 +18,7 @@ const OVERLAP_HOURS = 24;
 export function KeyTable({ keys }: { keys: readonly Key[] }) {
   const now = useNow();
   const { nameOf } = useProjects();
-  const [asked, setAsked] = useState<{ key: Key; act: 'revoke' | 'rotate' } | null>(null);
+  const [dialog, setDialog] = useState<{ key: Key; action: 'revoke' | 'rotate' } | null>(null);
   return (
     <>
       <DataTable
@@ -48,14 +48,14 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
                   <Button
                     size="compact-sm"
                     variant="default"
-                    onClick={() => setAsked({ key, act: 'rotate' })}
+                    onClick={() => setDialog({ key, action: 'rotate' })}
                   >
                     Rotate…
                   </Button>
                   <Button
                     size="compact-sm"
                     variant="default"
-                    onClick={() => setAsked({ key, act: 'revoke' })}
+                    onClick={() => setDialog({ key, action: 'revoke' })}
                   >
                     Revoke…
                   </Button>
@@ -65,8 +65,8 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
           </tr>
         ))}
       </DataTable>
-      {asked?.act === 'revoke' ? <Revoke apiKey={asked.key} onClose={() => setAsked(null)} /> : null}
-      {asked?.act === 'rotate' ? <Rotate apiKey={asked.key} onClose={() => setAsked(null)} /> : null}
+      {dialog?.action === 'revoke' ? <Revoke apiKey={dialog.key} onClose={() => setDialog(null)} /> : null}
+      {dialog?.action === 'rotate' ? <Rotate apiKey={dialog.key} onClose={() => setDialog(null)} /> : null}
     </>
   );
 }
@@ -89,7 +89,7 @@ function KeyStatus({ keyRow, now }: { keyRow: Key; now: number }) {
 function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const queryClient = useQueryClient();
   const revoke = useMutation({
-    mutationFn: () => answered(api.DELETE('/api/v1/keys/{id}', { params: { path: { id: apiKey.id } } })),
+    mutationFn: () => unwrap(api.DELETE('/api/v1/keys/{id}', { params: { path: { id: apiKey.id } } })),
     async onSuccess() {
       await queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
       onClose();
@@ -100,10 +100,10 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
       opened
       onClose={onClose}
       title={`Revoke “${apiKey.name}”?`}
-      act="Revoke key"
-      destroys
-      onAct={() => revoke.mutate()}
-      pending={revoke.isPending}
+      confirmLabel="Revoke key"
+      isDestructive
+      onConfirm={() => revoke.mutate()}
+      isPending={revoke.isPending}
       error={revoke.error}
     >
       {apiKey.last_used_at ? (
@@ -123,7 +123,7 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const [hours, setHours] = useState<number>(OVERLAP_HOURS);
   const rotate = useMutation({
     mutationFn: () =>
-      answered(
+      unwrap(
         api.POST('/api/v1/keys/{id}/rotate', {
           params: { path: { id: apiKey.id } },
           body: { overlap_hours: hours },
@@ -131,15 +131,15 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
       ),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey }),
   });
-  if (rotate.data) return <NewKeyShown apiKey={rotate.data.key} onClose={onClose} />;
+  if (rotate.data) return <CreatedKey apiKey={rotate.data.key} onClose={onClose} />;
   return (
     <Confirm
       opened
       onClose={onClose}
       title={`Rotate “${apiKey.name}”?`}
-      act="Rotate key"
-      onAct={() => rotate.mutate()}
-      pending={rotate.isPending}
+      confirmLabel="Rotate key"
+      onConfirm={() => rotate.mutate()}
+      isPending={rotate.isPending}
       error={rotate.error}
     >
       <Stack gap="sm">

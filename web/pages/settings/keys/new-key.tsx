@@ -3,14 +3,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../../../src/domain/people/access.ts';
 import { DEFAULT_SCOPES, keyPlan } from '../../../../src/domain/people/key-plan.ts';
-import { answered, api } from '../../../api/client.ts';
+import { unwrap, api } from '../../../api/client.ts';
 import { useProjects } from '../../../api/projects.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';
-import { FormFoot } from '../../../forms/form-foot.tsx';
+import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 import { keysQuery } from './queries.ts';
 
-const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'tasks:read': 'Read tasks of the project',
   'tasks:write': 'Submit and control tasks of the project',
   'events:write': 'Send events',
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 export function NewKey({ onClose }: { onClose: () => void }) {
   const { projects } = useProjects();
   const queryClient = useQueryClient();
-  const [made, setMade] = useState<string | null>(null);
+  const [createdKey, setCreatedKey] = useState<string | null>(null);
   const { form, problem, isSending, onSubmit } = useApiForm({
     initialValues: {
       name: '',
@@ -46,13 +46,13 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         ? {}
         : { expires_at: new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString() }),
     }),
-    send: (body) => answered(api.POST('/api/v1/keys', { body })),
+    send: (body) => unwrap(api.POST('/api/v1/keys', { body })),
     onDone({ key }) {
       void queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
-      setMade(key);
+      setCreatedKey(key);
     },
   });
-  if (made) return <NewKeyShown apiKey={made} onClose={onClose} />;
+  if (createdKey) return <CreatedKey apiKey={createdKey} onClose={onClose} />;
   return (
     <Modal opened onClose={onClose} title="New key" closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={onSubmit} noValidate>
@@ -78,7 +78,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
                 <Checkbox
                   key={scope}
                   value={scope}
-                  label={SCOPE_WORDS[scope]}
+                  label={SCOPE_LABELS[scope]}
                   description={WORKSPACE_SCOPES.includes(scope) ? `${scope}, whole workspace` : scope}
                 />
               ))}
@@ -90,7 +90,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             data={LIFETIMES}
             {...form.getInputProps('lifetime')}
           />
-          <FormFoot act="Create key" isSending={isSending} problem={problem} />
+          <FormFooter submitLabel="Create key" isSending={isSending} problem={problem} />
         </Stack>
       </form>
     </Modal>
@@ -98,7 +98,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
 }
 
 /** A key that was made this moment. */
-export function NewKeyShown({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
+export function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
   return (
     <Modal opened onClose={onClose} title="Key created" closeButtonProps={{ 'aria-label': 'Close' }}>
       <ShownOnce value={apiKey} label="API key">

@@ -1,4 +1,4 @@
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
 
 export type Key = Schemas['Key'];
@@ -6,7 +6,7 @@ export type Key = Schemas['Key'];
 /** All keys of the workspace, the revoked ones too. */
 export const keysQuery = pagedQuery<Key>(['keys'], async (cursor, signal) => {
   const query = cursor ? { cursor } : {};
-  return await answered(api.GET('/api/v1/keys', { params: { query }, signal }));
+  return await unwrap(api.GET('/api/v1/keys', { params: { query }, signal }));
 });
 
 /** What a key is right now. */

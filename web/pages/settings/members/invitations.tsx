@@ -1,7 +1,7 @@
 import { Button, Title } from '@mantine/core';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answered, api } from '../../../api/client.ts';
+import { unwrap, api } from '../../../api/client.ts';
 import { Confirm } from '../../../components/confirm.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { LoadMore } from '../../../components/load-more.tsx';
@@ -48,7 +48,7 @@ function Revoke({ invitation, onClose }: { invitation: Invitation; onClose: () =
   const queryClient = useQueryClient();
   const revoke = useMutation({
     mutationFn: () =>
-      answered(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id: invitation.id } } })),
+      unwrap(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id: invitation.id } } })),
     async onSuccess() {
       await queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
       onClose();
@@ -59,10 +59,10 @@ function Revoke({ invitation, onClose }: { invitation: Invitation; onClose: () =
       opened
       onClose={onClose}
       title={`Revoke the invitation of ${invitation.email}?`}
-      act="Revoke invitation"
-      destroys
-      onAct={() => revoke.mutate()}
-      pending={revoke.isPending}
+      confirmLabel="Revoke invitation"
+      isDestructive
+      onConfirm={() => revoke.mutate()}
+      isPending={revoke.isPending}
       error={revoke.error}
     >
       The link stops working immediately. You can invite the same address again.

@@ -3,20 +3,20 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Role } from '../../../../src/domain/people/access.ts';
 import { rolesToInvite, invitationPlan } from '../../../../src/domain/people/invitation.ts';
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { useSession } from '../../../api/session.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';
-import { FormFoot } from '../../../forms/form-foot.tsx';
+import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 import { invitationsQuery } from './queries.ts';
-import { ROLE_WORDS } from './roles.ts';
+import { ROLE_DESCRIPTIONS } from './roles.ts';
 
 type NewInvitation = Schemas['NewInvitation'];
 
-const FIRST: { email: string; role: Role } = { email: '', role: 'member' };
+const INITIAL_VALUES: { email: string; role: Role } = { email: '', role: 'member' };
 
 /** What became of the mail, in words. */
-const MAIL_WORDS: Readonly<Record<NewInvitation['mail'], string>> = {
+const MAIL_STATUS_TEXTS: Readonly<Record<NewInvitation['mail'], string>> = {
   sent: 'The link was also sent by e-mail.',
   pending: 'The link is also being sent by e-mail.',
   failed: 'The e-mail could not be sent. Pass on the link yourself.',
@@ -27,30 +27,30 @@ const MAIL_WORDS: Readonly<Record<NewInvitation['mail'], string>> = {
 export function Invite({ onClose }: { onClose: () => void }) {
   const { me } = useSession();
   const queryClient = useQueryClient();
-  const [made, setMade] = useState<NewInvitation | null>(null);
+  const [created, setCreated] = useState<NewInvitation | null>(null);
   const { form, problem, isSending, onSubmit } = useApiForm({
-    initialValues: FIRST,
+    initialValues: INITIAL_VALUES,
     schema: invitationPlan,
     bodyOf: (values) => values,
-    send: (body) => answered(api.POST('/api/v1/invitations', { body })),
+    send: (body) => unwrap(api.POST('/api/v1/invitations', { body })),
     onDone(invitation) {
       void queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
-      setMade(invitation);
+      setCreated(invitation);
     },
   });
   return (
     <Modal
       opened
       onClose={onClose}
-      title={made ? 'Invitation created' : 'Invite member'}
+      title={created ? 'Invitation created' : 'Invite member'}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {made ? (
+      {created ? (
         <Stack gap="sm">
-          <ShownOnce value={made.url} label="Invitation link">
-            The link works once, for {made.email}, within 7 days. It is shown only once.
+          <ShownOnce value={created.url} label="Invitation link">
+            The link works once, for {created.email}, within 7 days. It is shown only once.
           </ShownOnce>
-          <Text size="sm">{MAIL_WORDS[made.mail]}</Text>
+          <Text size="sm">{MAIL_STATUS_TEXTS[created.mail]}</Text>
         </Stack>
       ) : (
         <form onSubmit={onSubmit} noValidate>
@@ -61,11 +61,11 @@ export function Invite({ onClose }: { onClose: () => void }) {
               allowDeselect={false}
               data={rolesToInvite(me.role ?? 'viewer').map((role) => ({
                 value: role,
-                label: `${role} – ${ROLE_WORDS[role]}`,
+                label: `${role} – ${ROLE_DESCRIPTIONS[role]}`,
               }))}
               {...form.getInputProps('role')}
             />
-            <FormFoot act="Create invitation" isSending={isSending} problem={problem} />
+            <FormFooter submitLabel="Create invitation" isSending={isSending} problem={problem} />
           </Stack>
         </form>
       )}

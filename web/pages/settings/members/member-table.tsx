@@ -3,14 +3,14 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ROLES, type Role } from '../../../../src/domain/people/access.ts';
-import { answered, api } from '../../../api/client.ts';
+import { unwrap, api } from '../../../api/client.ts';
 import { useSession } from '../../../api/session.ts';
 import { Confirm } from '../../../components/confirm.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
-import { sentenceOf } from '../../../components/states.tsx';
+import { errorMessage } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import { membersQuery, type Member } from './queries.ts';
-import { ROLE_WORDS } from './roles.ts';
+import { ROLE_DESCRIPTIONS } from './roles.ts';
 
 /** People with their roles; admins change and remove them. */
 export function MemberTable({ members }: { members: readonly Member[] }) {
@@ -20,7 +20,7 @@ export function MemberTable({ members }: { members: readonly Member[] }) {
     <>
       <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Since', '(Actions)']}>
         {members.map((member) => {
-          const mayChange = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
+          const canChange = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
           return (
             <tr key={member.id}>
               <td>
@@ -29,17 +29,17 @@ export function MemberTable({ members }: { members: readonly Member[] }) {
               </td>
               <td>{member.email}</td>
               <td>
-                {mayChange ? (
+                {canChange ? (
                   <RoleSelect member={member} />
                 ) : (
-                  <span title={ROLE_WORDS[member.role]}>{member.role}</span>
+                  <span title={ROLE_DESCRIPTIONS[member.role]}>{member.role}</span>
                 )}
               </td>
               <td>
                 <RelativeTime at={member.created_at} />
               </td>
               <td>
-                {mayChange ? (
+                {canChange ? (
                   <Button size="compact-sm" variant="default" onClick={() => setRemoving(member)}>
                     Remove…
                   </Button>
@@ -59,12 +59,12 @@ function RoleSelect({ member }: { member: Member }) {
   const queryClient = useQueryClient();
   const change = useMutation({
     mutationFn: (role: Role) =>
-      answered(api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } })),
+      unwrap(api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } })),
     onError: (error) =>
       notifications.show({
         color: 'red',
         title: 'The role could not be changed',
-        message: sentenceOf(error),
+        message: errorMessage(error),
       }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: membersQuery.queryKey }),
   });
@@ -78,7 +78,7 @@ function RoleSelect({ member }: { member: Member }) {
     >
       {ROLES.filter((role) => role !== 'owner' || isAtLeast('owner')).map((role) => (
         <option key={role} value={role}>
-          {role} – {ROLE_WORDS[role]}
+          {role} – {ROLE_DESCRIPTIONS[role]}
         </option>
       ))}
     </select>
@@ -88,7 +88,7 @@ function RoleSelect({ member }: { member: Member }) {
 function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
   const queryClient = useQueryClient();
   const remove = useMutation({
-    mutationFn: () => answered(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } })),
+    mutationFn: () => unwrap(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } })),
     async onSuccess() {
       await queryClient.invalidateQueries({ queryKey: membersQuery.queryKey });
       onClose();
@@ -99,10 +99,10 @@ function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
       opened
       onClose={onClose}
       title={`Remove “${member.name}”?`}
-      act="Remove member"
-      destroys
-      onAct={() => remove.mutate()}
-      pending={remove.isPending}
+      confirmLabel="Remove member"
+      isDestructive
+      onConfirm={() => remove.mutate()}
+      isPending={remove.isPending}
       error={remove.error}
     >
       {`${member.email} is signed out everywhere immediately. Their tasks, keys and webhooks stay.`}

@@ -1,4 +1,4 @@
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
 
 export type Member = Schemas['Member'];
@@ -7,11 +7,11 @@ export type Invitation = Schemas['Invitation'];
 /** The people of the workspace. */
 export const membersQuery = pagedQuery<Member>(['members'], async (cursor, signal) => {
   const query = cursor ? { cursor } : {};
-  return await answered(api.GET('/api/v1/members', { params: { query }, signal }));
+  return await unwrap(api.GET('/api/v1/members', { params: { query }, signal }));
 });
 
 /** Invitations that nobody has accepted yet. */
 export const invitationsQuery = pagedQuery<Invitation>(['invitations', 'open'], async (cursor, signal) => {
   const query = { status: ['open' as const], ...(cursor ? { cursor } : {}) };
-  return await answered(api.GET('/api/v1/invitations', { params: { query }, signal }));
+  return await unwrap(api.GET('/api/v1/invitations', { params: { query }, signal }));
 });

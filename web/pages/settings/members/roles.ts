@@ -1,7 +1,7 @@
 import type { Role } from '../../../../src/domain/people/access.ts';
 
 /** What each role may do, in words. */
-export const ROLE_WORDS: Readonly<Record<Role, string>> = {
+export const ROLE_DESCRIPTIONS: Readonly<Record<Role, string>> = {
   viewer: 'views everything',
   member: 'also submits and controls tasks',
   admin: 'also manages webhooks, keys, projects and members',

@@ -1,10 +1,10 @@
 import { Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { answered, api } from '../../../api/client.ts';
+import { unwrap, api } from '../../../api/client.ts';
 import { Confirm } from '../../../components/confirm.tsx';
 import { webhooksQuery, type Stats, type Webhook } from '../parts/queries.ts';
-import { counted } from '../parts/standing.ts';
+import { plural } from '../parts/health.ts';
 
 type DeleteProps = { webhook: Webhook; stats: Stats | undefined; opened: boolean; onClose: () => void };
 
@@ -13,7 +13,7 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
   const client = useQueryClient();
   const navigate = useNavigate();
   const remove = useMutation({
-    mutationFn: () => answered(api.DELETE('/api/v1/webhooks/{id}', { params: { path: { id: webhook.id } } })),
+    mutationFn: () => unwrap(api.DELETE('/api/v1/webhooks/{id}', { params: { path: { id: webhook.id } } })),
     async onSuccess() {
       await navigate({ to: '/settings/integrations/webhooks' });
       client.removeQueries({ queryKey: ['webhook', webhook.id] });
@@ -25,11 +25,11 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
       opened={opened}
       onClose={onClose}
       title={`Delete “${webhook.name}”?`}
-      act="Delete webhook"
-      destroys
-      pending={remove.isPending}
+      confirmLabel="Delete webhook"
+      isDestructive
+      isPending={remove.isPending}
       error={remove.error}
-      onAct={() => remove.mutate()}
+      onConfirm={() => remove.mutate()}
     >
       <Stack gap="xs">
         <Text>{lossOf(webhook, stats)}</Text>
@@ -42,7 +42,7 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
 function lossOf({ has_secret: hasSecret }: Webhook, stats: Stats | undefined): string {
   const held = stats?.held ?? 0;
   const lost = [
-    ...(held > 0 ? [counted(held, 'held delivery', 'held deliveries')] : []),
+    ...(held > 0 ? [plural(held, 'held delivery', 'held deliveries')] : []),
     ...(stats?.next_attempt_at ? ['the scheduled retries'] : []),
     ...(hasSecret ? ['the secret'] : []),
   ];

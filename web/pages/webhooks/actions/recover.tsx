@@ -2,28 +2,28 @@ import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answered, api } from '../../../api/client.ts';
-import { sentenceOf } from '../../../components/states.tsx';
-import { renewWebhook, type Webhook } from '../parts/queries.ts';
-import { counted } from '../parts/standing.ts';
+import { unwrap, api } from '../../../api/client.ts';
+import { errorMessage } from '../../../components/states.tsx';
+import { refreshWebhook, type Webhook } from '../parts/queries.ts';
+import { plural } from '../parts/health.ts';
 
 const HOUR_MS = 3_600_000;
 const RECOVERABLE = ['held', 'failed', 'skipped'] as const;
 type Recoverable = (typeof RECOVERABLE)[number];
 
-const ABOUT: Readonly<Record<Recoverable, string>> = {
+const STATUS_LABELS: Readonly<Record<Recoverable, string>> = {
   held: 'Held while the webhook was disabled',
   failed: 'Failed after all attempts',
   skipped: 'Skipped, but matching current filters',
 };
 
-const BACK = [
+const PERIODS = [
   [1, 'Last hour'],
   [24, 'Last 24 hours'],
   [7 * 24, 'Last 7 days'],
   [30 * 24, 'Last 30 days'],
 ] as const;
-const DEFAULT_BACK = 7 * 24;
+const DEFAULT_PERIOD = 7 * 24;
 
 type RecoverProps = { webhook: Webhook; opened: boolean; onClose: () => void };
 
@@ -43,10 +43,10 @@ export function Recover({ webhook, opened, onClose }: RecoverProps) {
 }
 
 function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
-  const [back, setBack] = useState<number>(DEFAULT_BACK);
-  const [opening] = useState(Date.now);
+  const [period, setPeriod] = useState<number>(DEFAULT_PERIOD);
+  const [openedAt] = useState(Date.now);
   const [statuses, setStatuses] = useState<Recoverable[]>(['held', 'failed']);
-  const since = new Date(opening - back * HOUR_MS).toISOString();
+  const since = new Date(openedAt - period * HOUR_MS).toISOString();
   const { count, recover } = useRecovery(webhook, { since, statuses }, onClose);
   const isOpen = webhook.status === 'active';
   const found = count.data?.count ?? 0;
@@ -58,10 +58,10 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
         </Text>
         <select
           className="plain-select"
-          value={back}
-          onChange={(event) => setBack(Number(event.currentTarget.value))}
+          value={period}
+          onChange={(event) => setPeriod(Number(event.currentTarget.value))}
         >
-          {BACK.map(([hours, words]) => (
+          {PERIODS.map(([hours, words]) => (
             <option key={hours} value={hours}>
               {words}
             </option>
@@ -75,7 +75,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
       >
         <Stack gap="xs" mt={4}>
           {RECOVERABLE.map((status) => (
-            <Checkbox key={status} value={status} label={ABOUT[status]} />
+            <Checkbox key={status} value={status} label={STATUS_LABELS[status]} />
           ))}
         </Stack>
       </Checkbox.Group>
@@ -83,10 +83,10 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
         {statuses.length === 0
           ? 'Select at least one option.'
           : count.isError
-            ? sentenceOf(count.error)
+            ? errorMessage(count.error)
             : count.isPending
               ? 'Counting…'
-              : `${counted(found, 'delivery', 'deliveries')} would be sent gradually, each from the start of its retry schedule.`}
+              : `${plural(found, 'delivery', 'deliveries')} would be sent gradually, each from the start of its retry schedule.`}
       </Text>
       {isOpen ? null : (
         <Text size="sm" c="var(--tone-held)">
@@ -96,7 +96,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
       )}
       {recover.error ? (
         <Text role="alert" size="sm" c="var(--mantine-color-error)">
-          {sentenceOf(recover.error)}
+          {errorMessage(recover.error)}
         </Text>
       ) : null}
       <Group justify="flex-end" gap="xs">
@@ -108,36 +108,36 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
           loading={recover.isPending}
           onClick={() => recover.mutate()}
         >
-          {found > 0 ? `Send ${counted(found, 'delivery', 'deliveries')}` : 'Send'}
+          {found > 0 ? `Send ${plural(found, 'delivery', 'deliveries')}` : 'Send'}
         </Button>
       </Group>
     </Stack>
   );
 }
 
-type Wish = { since: string; statuses: Recoverable[] };
+type RecoveryRequest = { since: string; statuses: Recoverable[] };
 
-function useRecovery(webhook: Webhook, wish: Wish, onDone: () => void) {
+function useRecovery(webhook: Webhook, request: RecoveryRequest, onDone: () => void) {
   const client = useQueryClient();
   const params = { path: { id: webhook.id } };
   const count = useQuery({
-    queryKey: ['webhook', webhook.id, 'recoverable', wish],
+    queryKey: ['webhook', webhook.id, 'recoverable', request],
     queryFn: ({ signal }) =>
-      answered(
-        api.POST('/api/v1/webhooks/{id}/recover', { params, body: { ...wish, count_only: true }, signal }),
+      unwrap(
+        api.POST('/api/v1/webhooks/{id}/recover', { params, body: { ...request, count_only: true }, signal }),
       ),
-    enabled: wish.statuses.length > 0,
+    enabled: request.statuses.length > 0,
     placeholderData: (before) => before,
   });
   const recover = useMutation({
-    mutationFn: () => answered(api.POST('/api/v1/webhooks/{id}/recover', { params, body: wish })),
+    mutationFn: () => unwrap(api.POST('/api/v1/webhooks/{id}/recover', { params, body: request })),
     async onSuccess(done) {
       onDone();
       notifications.show({
-        title: `Recovering ${counted(done.count, 'delivery', 'deliveries')}`,
+        title: `Recovering ${plural(done.count, 'delivery', 'deliveries')}`,
         message: 'They are sent gradually. The log shows each one.',
       });
-      await renewWebhook(client, webhook.id);
+      await refreshWebhook(client, webhook.id);
     },
   });
   return { count, recover };

@@ -1,42 +1,42 @@
 import { Button, Group, Text } from '@mantine/core';
-import { Band } from '../../../components/band.tsx';
+import { Banner } from '../../../components/banner.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import type { Stats, Webhook } from '../parts/queries.ts';
-import { counted } from '../parts/standing.ts';
-import { useSwitch } from './use-change.ts';
+import { plural } from '../parts/health.ts';
+import { useActivation } from './use-activation.ts';
 
 type BannerProps = {
   webhook: Webhook;
   stats: Stats | undefined;
-  mayChange: boolean;
+  canChange: boolean;
   onTest: () => void;
   onRecover: () => void;
 };
 
 /** What keeps a webhook from sending, since when, what is held, and the way out: test, re-enable, recover. */
-export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: BannerProps) {
-  const change = useSwitch(webhook.id);
+export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: BannerProps) {
+  const change = useActivation(webhook.id);
   const held = stats?.held ?? 0;
   const isDisabled = webhook.status === 'disabled';
   if (webhook.status === 'inactive') {
     return (
-      <Band tone="off" title="Deactivated manually">
-        <Text size="sm" mb={mayChange ? 'xs' : 0}>
+      <Banner tone="off" title="Deactivated manually">
+        <Text size="sm" mb={canChange ? 'xs' : 0}>
           New events and due retries are skipped. Skipped deliveries can be recovered for 7 days.
         </Text>
-        {mayChange ? (
+        {canChange ? (
           <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
             Activate
           </Button>
         ) : null}
-      </Band>
+      </Banner>
     );
   }
   if (!isDisabled && held === 0) return null;
   return (
-    <Band
+    <Banner
       tone={isDisabled ? 'failed' : 'held'}
-      title={isDisabled ? 'Disabled: nothing is sent' : `${counted(held, 'delivery', 'deliveries')} held`}
+      title={isDisabled ? 'Disabled: nothing is sent' : `${plural(held, 'delivery', 'deliveries')} held`}
     >
       <Text size="sm" mb="xs">
         {isDisabled ? (
@@ -52,7 +52,7 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
           'Held while the webhook was disabled. Recover them to send them.'
         )}
       </Text>
-      {mayChange ? (
+      {canChange ? (
         <Group gap="xs">
           {isDisabled ? (
             <>
@@ -78,11 +78,11 @@ export function RepairBanner({ webhook, stats, mayChange, onTest, onRecover }: B
       ) : (
         <Text size="sm">Ask an admin of this workspace to re-enable it.</Text>
       )}
-    </Band>
+    </Banner>
   );
 }
 
 function heldSentence(held: number): string {
   if (held === 0) return 'New events are held.';
-  return `${counted(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held. New events are held too.`;
+  return `${plural(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held. New events are held too.`;
 }

@@ -1,12 +1,12 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answered, api } from '../../../api/client.ts';
-import { exactly } from '../../../format/time.ts';
+import { unwrap, api } from '../../../api/client.ts';
+import { formatExactTime } from '../../../format/time.ts';
 import { CopyButton } from '../../../components/copy-button.tsx';
-import { sentenceOf } from '../../../components/states.tsx';
+import { errorMessage } from '../../../components/states.tsx';
 import { Callout } from '../parts/callout.tsx';
-import { renewWebhook, type Webhook } from '../parts/queries.ts';
+import { refreshWebhook, type Webhook } from '../parts/queries.ts';
 
 const OVERLAPS = [
   [24, '24 hours'],
@@ -24,13 +24,13 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState<number>(OVERLAPS[0][0]);
   const rotate = useMutation({
     mutationFn: () =>
-      answered(
+      unwrap(
         api.POST('/api/v1/webhooks/{id}/rotate-secret', {
           params: { path: { id: webhook.id } },
           body: { overlap_hours: overlap },
         }),
       ),
-    onSuccess: async () => await renewWebhook(client, webhook.id),
+    onSuccess: async () => await refreshWebhook(client, webhook.id),
   });
   const close = () => {
     rotate.reset();
@@ -80,7 +80,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
           ) : null}
           {rotate.error ? (
             <Text role="alert" size="sm" c="var(--mantine-color-error)">
-              {sentenceOf(rotate.error)}
+              {errorMessage(rotate.error)}
             </Text>
           ) : null}
           <Group justify="flex-end" gap="xs">
@@ -124,7 +124,7 @@ function NewSecret({
       </Group>
       {until ? (
         <Text size="sm">
-          Deliveries are also signed with the old secret until {exactly(until).split('\n')[0]}.
+          Deliveries are also signed with the old secret until {formatExactTime(until).split('\n')[0]}.
         </Text>
       ) : null}
       <Group justify="flex-end">

@@ -5,7 +5,7 @@ import { Id } from '../../../components/id.tsx';
 import { Status } from '../../../components/status.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { toneOf } from '../../../components/tones.ts';
-import { deliveryInWords } from '../parts/attempt-words.ts';
+import { describeDelivery } from '../parts/attempt-text.ts';
 import { Callout } from '../parts/callout.tsx';
 import { Exchange } from '../parts/exchange.tsx';
 import type { DeliveryDetail, Webhook } from '../parts/queries.ts';
@@ -21,11 +21,11 @@ export function DeliveryView({
   delivery: DeliveryDetail;
   webhook: Webhook | undefined;
 }) {
-  const { may } = useSession();
-  const [picked, setPicked] = useState<number | null>(null);
+  const { hasScope } = useSession();
+  const [selectedNumber, setSelectedNumber] = useState<number | null>(null);
   const { attempts } = delivery;
   // The latest one, unless somebody looks at another.
-  const attempt = attempts.find(({ number }) => number === picked) ?? attempts.at(-1);
+  const attempt = attempts.find(({ number }) => number === selectedNumber) ?? attempts.at(-1);
   return (
     <Stack gap="md" data-delivery-view={delivery.id}>
       <Group gap="xs">
@@ -41,7 +41,7 @@ export function DeliveryView({
       </Group>
       {delivery.about ? <Text size="sm">{delivery.about}</Text> : null}
       <Callout tone={toneOf(delivery.status)} title="What happened">
-        {deliveryInWords(delivery)}
+        {describeDelivery(delivery)}
         {delivery.status === 'skipped' && webhook ? (
           <>
             {' '}
@@ -51,8 +51,8 @@ export function DeliveryView({
           </>
         ) : null}
       </Callout>
-      {may('webhooks:write') ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
-      <Timeline delivery={delivery} chosen={attempt?.number} onChoose={setPicked} />
+      {hasScope('webhooks:write') ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
+      <Timeline delivery={delivery} chosen={attempt?.number} onChoose={setSelectedNumber} />
       {attempt ? (
         <>
           <Timings attempt={attempt} />

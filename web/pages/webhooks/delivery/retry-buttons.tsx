@@ -2,12 +2,12 @@ import { Button, Group, Popover, Stack, Text, TextInput } from '@mantine/core';
 import { IconClock, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answered, api } from '../../../api/client.ts';
-import { sentenceOf } from '../../../components/states.tsx';
-import { renewWebhook, type DeliveryDetail, type Webhook } from '../parts/queries.ts';
+import { unwrap, api } from '../../../api/client.ts';
+import { errorMessage } from '../../../components/states.tsx';
+import { refreshWebhook, type DeliveryDetail, type Webhook } from '../parts/queries.ts';
 
 const MINUTE_MS = 60_000;
-const SOON = [
+const DELAYS = [
   [5, 'in 5 min'],
   [60, 'in 1 h'],
   [24 * 60, 'in 24 h'],
@@ -18,7 +18,7 @@ type RetryProps = { delivery: DeliveryDetail; webhook: Webhook | undefined };
 /** One more attempt, now or at a time; says why where there can be none. */
 export function RetryButtons({ delivery, webhook }: RetryProps) {
   const retry = useRetry(delivery);
-  const hindrance = hindranceOf(delivery, webhook);
+  const blockedReason = blockedReasonOf(delivery, webhook);
   if (delivery.test || delivery.status === 'cancelled') return null;
   return (
     <Stack gap={4}>
@@ -27,31 +27,31 @@ export function RetryButtons({ delivery, webhook }: RetryProps) {
           size="xs"
           variant={delivery.status === 'succeeded' ? 'default' : 'filled'}
           leftSection={<IconRefresh size={14} aria-hidden />}
-          disabled={hindrance !== null}
+          disabled={blockedReason !== null}
           loading={retry.isPending}
           onClick={() => retry.mutate(undefined)}
         >
           Retry now
         </Button>
-        <Schedule disabled={hindrance !== null} onSchedule={(at) => retry.mutate(at)} />
+        <Schedule disabled={blockedReason !== null} onSchedule={(at) => retry.mutate(at)} />
       </Group>
-      {hindrance ? (
+      {blockedReason ? (
         <Text size="sm" c="dimmed">
-          {hindrance}
+          {blockedReason}
         </Text>
       ) : null}
       <Text size="sm" aria-live="polite" c={retry.isError ? 'var(--mantine-color-error)' : 'dimmed'}>
-        {retry.isError ? sentenceOf(retry.error) : retry.isSuccess ? saidAfter(retry.variables) : ''}
+        {retry.isError ? errorMessage(retry.error) : retry.isSuccess ? successMessage(retry.variables) : ''}
       </Text>
     </Stack>
   );
 }
 
-function saidAfter(at: Date | undefined): string {
+function successMessage(at: Date | undefined): string {
   return at ? `Attempt scheduled for ${at.toLocaleString()}.` : 'Attempt started.';
 }
 
-function hindranceOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
+function blockedReasonOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
   if (!webhook) return 'The webhook was deleted.';
   if (webhook.status === 'disabled') return 'The webhook is disabled. Re-enable it first.';
   if (webhook.status === 'inactive') return 'The webhook is inactive. Activate it first.';
@@ -63,13 +63,13 @@ function useRetry({ id, webhook_id: webhookId }: DeliveryDetail) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (at: Date | undefined) =>
-      answered(
+      unwrap(
         api.POST('/api/v1/deliveries/{id}/retry', {
           params: { path: { id } },
           body: at ? { at: at.toISOString() } : {},
         }),
       ),
-    onSuccess: async () => await renewWebhook(client, webhookId),
+    onSuccess: async () => await refreshWebhook(client, webhookId),
   });
 }
 
@@ -97,7 +97,7 @@ function Schedule({ disabled, onSchedule }: { disabled: boolean; onSchedule: (at
       <Popover.Dropdown aria-label="Schedule an attempt">
         <Stack gap="xs">
           <Group gap="xs">
-            {SOON.map(([minutes, words]) => (
+            {DELAYS.map(([minutes, words]) => (
               <Button
                 key={minutes}
                 size="xs"

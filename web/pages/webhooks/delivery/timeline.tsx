@@ -1,12 +1,12 @@
-import { inWords, utc } from '../../../format/time.ts';
+import { formatDuration, formatUtc } from '../../../format/time.ts';
 import { Dot } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import type { Tone } from '../../../components/tones.ts';
-import { outcomeWord } from '../parts/attempt-words.ts';
+import { outcomeLabel } from '../parts/attempt-text.ts';
 import type { Attempt, DeliveryDetail } from '../parts/queries.ts';
 import classes from './delivery.module.css';
 
-type Stop = { key: string; at: string; tone: Tone; title: string; detail: string; attempt?: number };
+type TimelineEntry = { key: string; at: string; tone: Tone; title: string; detail: string; attempt?: number };
 
 type TimelineProps = {
   delivery: DeliveryDetail;
@@ -17,10 +17,10 @@ type TimelineProps = {
 
 /** A delivery from its event to its next attempt: occurred → received → attempts → next. */
 export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
-  const stops = stopsOf(delivery);
+  const entries = entriesOf(delivery);
   return (
     <ol className={classes['timeline']} aria-label="Timeline">
-      {stops.map((stop, index) => (
+      {entries.map((stop, index) => (
         <li key={stop.key}>
           <span className={classes['mark']}>
             <Dot tone={stop.tone} />
@@ -37,8 +37,8 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
               {stop.title}
             </button>
           )}
-          <span className={classes['moment']} title={utc(stop.at)}>
-            {index === 0 ? utc(stop.at) : sinceBefore(stops[index - 1]?.at ?? stop.at, stop.at)}
+          <span className={classes['moment']} title={formatUtc(stop.at)}>
+            {index === 0 ? formatUtc(stop.at) : sinceBefore(entries[index - 1]?.at ?? stop.at, stop.at)}
             {stop.detail ? ` · ${stop.detail}` : ''}
           </span>
         </li>
@@ -50,7 +50,7 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
           <span className={classes['stop']}>next attempt</span>
           <span className={classes['moment']}>
-            <RelativeTime at={delivery.next_attempt_at} /> · {utc(delivery.next_attempt_at).slice(11)}
+            <RelativeTime at={delivery.next_attempt_at} /> · {formatUtc(delivery.next_attempt_at).slice(11)}
           </span>
         </li>
       ) : null}
@@ -58,25 +58,32 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
   );
 }
 
-function stopsOf({ event_timestamp, received_at, attempts }: DeliveryDetail): Stop[] {
-  const stops: Stop[] = [];
+function entriesOf({ event_timestamp, received_at, attempts }: DeliveryDetail): TimelineEntry[] {
+  const stops: TimelineEntry[] = [];
   if (event_timestamp) {
     stops.push({ key: 'occurred', at: event_timestamp, tone: 'off', title: 'occurred', detail: '' });
   }
   if (received_at)
     stops.push({ key: 'received', at: received_at, tone: 'off', title: 'received', detail: '' });
-  return [...stops, ...attempts.map(stopOfAttempt)];
+  return [...stops, ...attempts.map(entryOfAttempt)];
 }
 
-function stopOfAttempt({ number, trigger, attempted_at, response, failure, response_ms }: Attempt): Stop {
-  const outcome = outcomeWord(response?.status ?? null, failure);
+function entryOfAttempt({
+  number,
+  trigger,
+  attempted_at,
+  response,
+  failure,
+  response_ms,
+}: Attempt): TimelineEntry {
+  const outcome = outcomeLabel(response?.status ?? null, failure);
   const by = trigger === 'automatic' ? '' : ` (${trigger})`;
   return {
     key: `attempt-${number}`,
     at: attempted_at,
     tone: failure === null ? 'done' : 'failed',
     title: `attempt ${number}${by}: ${outcome}`,
-    detail: response_ms === null ? '' : `took ${inWords(response_ms)}`,
+    detail: response_ms === null ? '' : `took ${formatDuration(response_ms)}`,
     attempt: number,
   };
 }
@@ -84,5 +91,5 @@ function stopOfAttempt({ number, trigger, attempted_at, response, failure, respo
 /** `+12 ms`. An event's own time is its sender's, and may be ahead of ours. */
 function sinceBefore(before: string, at: string): string {
   const ms = Date.parse(at) - Date.parse(before);
-  return `${ms < 0 ? '−' : '+'}${inWords(Math.abs(ms))}`;
+  return `${ms < 0 ? '−' : '+'}${formatDuration(Math.abs(ms))}`;
 }

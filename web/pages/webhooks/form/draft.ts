@@ -18,7 +18,7 @@ export type DraftFilter = {
 };
 
 /** `keep`: the one that is there, or none where none is. */
-export type SecretWay = 'keep' | 'generate' | 'paste' | 'none';
+export type SecretMode = 'keep' | 'generate' | 'paste' | 'none';
 
 /** A webhook while somebody writes it. */
 export type Draft = {
@@ -26,7 +26,7 @@ export type Draft = {
   url: string;
   /** The subscribed kinds with their filters. */
   events: Partial<Record<EventKind, DraftFilter[]>>;
-  secretWay: SecretWay;
+  secretMode: SecretMode;
   generated: string;
   pasted: string;
   includeSecretHeader: boolean;
@@ -51,7 +51,7 @@ export function draftOf(webhook?: Webhook): Draft {
       name: '',
       url: '',
       events: {},
-      secretWay: 'generate',
+      secretMode: 'generate',
       includeSecretHeader: false,
       standardWebhooks: false,
       active: true,
@@ -63,7 +63,7 @@ export function draftOf(webhook?: Webhook): Draft {
     name: webhook.name,
     url: webhook.url,
     events: Object.fromEntries(subscriptions.map(({ event, filters }) => [event, filters.map(draftFilter)])),
-    secretWay: 'keep',
+    secretMode: 'keep',
     includeSecretHeader: webhook.include_secret_header,
     standardWebhooks: webhook.standard_webhooks,
     active: webhook.active,
@@ -73,9 +73,9 @@ export function draftOf(webhook?: Webhook): Draft {
 let lastKey = 0;
 
 /** A filter with a key of its own. */
-export function newFilter(members: Omit<DraftFilter, 'key'>): DraftFilter {
+export function newFilter(fields: Omit<DraftFilter, 'key'>): DraftFilter {
   lastKey += 1;
-  return { key: lastKey, ...members };
+  return { key: lastKey, ...fields };
 }
 
 function draftFilter(filter: Filter): DraftFilter {
@@ -97,7 +97,7 @@ function filterOf({ field, operator, values }: DraftFilter): Filter {
 }
 
 /** The subscriptions without the filters that say nothing yet, to try them out while they are written. */
-export function triedSubscriptions({ events }: Pick<Draft, 'events'>): Subscription[] {
+export function completeSubscriptions({ events }: Pick<Draft, 'events'>): Subscription[] {
   const written = Object.entries(events).map(
     ([event, filters]) => [event, filters.filter(({ values }) => values.length > 0)] as const,
   );
@@ -105,10 +105,10 @@ export function triedSubscriptions({ events }: Pick<Draft, 'events'>): Subscript
 }
 
 /** The secret that the draft would give; undefined where it stays as it is, null where it is taken away. */
-export function secretOf({ secretWay, generated, pasted }: Draft): string | null | undefined {
-  if (secretWay === 'keep') return undefined;
-  if (secretWay === 'none') return null;
-  return secretWay === 'generate' ? generated : pasted;
+export function secretOf({ secretMode, generated, pasted }: Draft): string | null | undefined {
+  if (secretMode === 'keep') return undefined;
+  if (secretMode === 'none') return null;
+  return secretMode === 'generate' ? generated : pasted;
 }
 
 /** The body that makes a webhook, or changes the given one. */

@@ -6,11 +6,11 @@ import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
 import { MAX_FILTERS, MAX_FILTER_VALUES } from '../../../../src/domain/common/limits.ts';
 import { valuesOf } from '../../../../src/domain/webhooks/matching.ts';
 import type { FilterField, FilterValue } from '../../../../src/domain/webhooks/webhook.ts';
-import type { FormErrors } from '../../../forms/check.ts';
+import type { FormErrors } from '../../../forms/validate.ts';
 import { filterValuesQuery } from '../parts/queries.ts';
 import { newFilter, type DraftFilter } from './draft.ts';
 import classes from './form.module.css';
-import { filterableIn, valueFor, wordFor } from './words.ts';
+import { filterableIn, valueOf, labelOf } from './words.ts';
 
 type FiltersProps = {
   kind: EventKind;
@@ -75,7 +75,7 @@ type SentenceProps = {
 function FilterSentence({ kind, filter, isFirst, error, onChange, onRemove }: SentenceProps) {
   const { fields, changes } = filterableIn(kind);
   const offered = fields.includes(filter.field) ? fields : [...fields, filter.field];
-  const tellsChanges = changes || filter.operator === 'changed_to';
+  const hasChanges = changes || filter.operator === 'changed_to';
   return (
     <div className={classes['sentence']}>
       <span className={classes['lead']}>{isFirst ? 'only when' : 'and'}</span>
@@ -101,7 +101,7 @@ function FilterSentence({ kind, filter, isFirst, error, onChange, onRemove }: Se
           onChange({ ...filter, operator, values });
         }}
       >
-        {tellsChanges ? <option value="changed_to">changes to</option> : null}
+        {hasChanges ? <option value="changed_to">changes to</option> : null}
         <option value="values">is one of</option>
       </select>
       <ValueInput kind={kind} filter={filter} error={error} onChange={onChange} />
@@ -122,25 +122,25 @@ type ValueProps = Pick<SentenceProps, 'kind' | 'filter' | 'error' | 'onChange'>;
 
 function ValueInput({ kind, filter, error, onChange }: ValueProps) {
   const known = useKnownValues(kind, filter);
-  const words = [...new Set(known.map(wordFor))];
-  const take = (given: readonly string[]) =>
-    onChange({ ...filter, values: given.map((word) => valueFor(word, [...known, ...filter.values])) });
+  const words = [...new Set(known.map(labelOf))];
+  const setValues = (given: readonly string[]) =>
+    onChange({ ...filter, values: given.map((word) => valueOf(word, [...known, ...filter.values])) });
   const common = { data: words, error, className: classes['value'] ?? '', 'aria-label': 'Value' };
   return filter.operator === 'values' ? (
     <TagsInput
       {...common}
       placeholder={filter.values.length === 0 ? 'Values' : ''}
-      value={filter.values.map(wordFor)}
+      value={filter.values.map(labelOf)}
       maxTags={MAX_FILTER_VALUES}
       acceptValueOnBlur
-      onChange={take}
+      onChange={setValues}
     />
   ) : (
     <Autocomplete
       {...common}
       placeholder="Value"
-      value={filter.values.map(wordFor)[0] ?? ''}
-      onChange={(word) => take(word === '' ? [] : [word])}
+      value={filter.values.map(labelOf)[0] ?? ''}
+      onChange={(word) => setValues(word === '' ? [] : [word])}
     />
   );
 }

@@ -5,9 +5,9 @@ import { EVENT_KINDS } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
 import { judge } from '../../../../src/domain/webhooks/matching.ts';
 import type { Subscription } from '../../../../src/domain/webhooks/webhook.ts';
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { Panel } from '../../../components/panel.tsx';
-import { sentenceOf } from '../../../components/states.tsx';
+import { errorMessage } from '../../../components/states.tsx';
 import { Dot } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import classes from './form.module.css';
@@ -17,17 +17,17 @@ type Verdict = Pick<Schemas['FilterPreview']['data'][number], 'event' | 'verdict
   at: string | null;
 };
 
-const SETTLED_MS = 200;
+const DEBOUNCE_MS = 200;
 
 /** What of the last 20 events would be sent, and why not the others; follows the form as it is filled in. */
 export function Preview({ events }: { events: readonly Subscription[] }) {
-  const [settled] = useDebouncedValue(events, SETTLED_MS);
+  const [settled] = useDebouncedValue(events, DEBOUNCE_MS);
   const isEmpty = settled.length === 0;
   const preview = useQuery({
     queryKey: ['preview', settled],
     async queryFn({ signal }): Promise<Verdict[]> {
       const body = { events: (isEmpty ? [{ event: EVENT_KINDS[0] }] : settled) as Subscription[] };
-      const { data } = await answered(api.POST('/api/v1/webhooks/preview', { body, signal }));
+      const { data } = await unwrap(api.POST('/api/v1/webhooks/preview', { body, signal }));
       return data.map(({ event_id, timestamp, ...one }) => ({
         ...one,
         ...(isEmpty ? { verdict: 'unsubscribed', reason: null } : {}),
@@ -49,7 +49,7 @@ export function Preview({ events }: { events: readonly Subscription[] }) {
         </Stack>
       ) : preview.isError ? (
         <Text size="sm" role="alert">
-          {sentenceOf(preview.error)}
+          {errorMessage(preview.error)}
         </Text>
       ) : (
         <>
@@ -89,7 +89,7 @@ function samplesJudged(events: readonly Subscription[]): Verdict[] {
   });
 }
 
-const WORDS = { send: 'would be sent', skip: 'not sent', unsubscribed: 'not subscribed' } as const;
+const VERDICT_LABELS = { send: 'would be sent', skip: 'not sent', unsubscribed: 'not subscribed' } as const;
 
 function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdict: Verdict }) {
   return (
@@ -104,12 +104,14 @@ function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdic
           {about}
         </span>
       ) : null}
-      <span className={classes['reason']}>{reason ? `No: ${withoutHead(reason)}` : WORDS[verdict]}</span>
+      <span className={classes['reason']}>
+        {reason ? `No: ${withoutPrefix(reason)}` : VERDICT_LABELS[verdict]}
+      </span>
     </li>
   );
 }
 
 /** `filter on priority: it is "Low"` as `priority: it is "Low"`. */
-function withoutHead(reason: string): string {
+function withoutPrefix(reason: string): string {
   return reason.replace(/^filter on /, '');
 }

@@ -1,23 +1,23 @@
 import { Button, Text } from '@mantine/core';
 import { useMemo, useState, type SubmitEvent } from 'react';
 import { webhookEdit, webhookPlan } from '../../../../src/domain/webhooks/webhook-plan.ts';
-import { checked, refusedMembers, type FormErrors } from '../../../forms/check.ts';
-import { sentenceOf } from '../../../components/states.tsx';
+import { validate, serverErrors, type FormErrors } from '../../../forms/validate.ts';
+import { errorMessage } from '../../../components/states.tsx';
 import { ButtonLink } from '../../../components/button-link.tsx';
 import type { Webhook } from '../parts/queries.ts';
-import { bodyOf, draftOf, triedSubscriptions, type Draft } from './draft.ts';
+import { bodyOf, draftOf, completeSubscriptions, type Draft } from './draft.ts';
 import classes from './form.module.css';
 import { Preview } from './preview.tsx';
-import { Proof } from './proof.tsx';
-import { When } from './when.tsx';
-import { Where } from './where.tsx';
+import { Signing } from './signing.tsx';
+import { EventTree } from './event-tree.tsx';
+import { Endpoint } from './endpoint.tsx';
 
-export type SaveWish = { body: ReturnType<typeof bodyOf>; thenTest: boolean };
+export type SaveRequest = { body: ReturnType<typeof bodyOf>; thenTest: boolean };
 
 type FormProps = {
   /** The one that is changed; none for a new one. */
   webhook?: Webhook;
-  onSave: (wish: SaveWish) => void;
+  onSave: (wish: SaveRequest) => void;
   pending: boolean;
   /** Why the last saving was refused. */
   error: unknown;
@@ -26,7 +26,7 @@ type FormProps = {
 /** Where, when, proof, and a preview beside them. Nothing is saved but by the buttons at the end. */
 export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
   const { draft, errors, change, submit } = useDraft(webhook, error, onSave);
-  const tried = useMemo(() => triedSubscriptions(draft), [draft]);
+  const subscriptions = useMemo(() => completeSubscriptions(draft), [draft]);
   const wrong = Object.keys(errors).length;
   const onSubmit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -37,12 +37,12 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
     <form onSubmit={onSubmit} noValidate aria-label={webhook ? 'Webhook' : 'New webhook'}>
       <div className={classes['columns']}>
         <div className={classes['parts']}>
-          <Where draft={draft} errors={errors} change={change} />
-          <When events={draft.events} errors={errors} onChange={(events) => change({ events })} />
-          <Proof draft={draft} errors={errors} webhook={webhook} change={change} />
+          <Endpoint draft={draft} errors={errors} change={change} />
+          <EventTree events={draft.events} errors={errors} onChange={(events) => change({ events })} />
+          <Signing draft={draft} errors={errors} webhook={webhook} change={change} />
         </div>
         <div className={classes['aside']}>
-          <Preview events={tried} />
+          <Preview events={subscriptions} />
         </div>
       </div>
       <div className={classes['foot']}>
@@ -66,35 +66,35 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
           </ButtonLink>
         )}
         <Text size="sm" role="alert" c="var(--mantine-color-error)">
-          {footWords(wrong, error)}
+          {footerText(wrong, error)}
         </Text>
       </div>
     </form>
   );
 }
 
-function footWords(wrong: number, error: unknown): string {
+function footerText(wrong: number, error: unknown): string {
   if (wrong > 0) return wrong === 1 ? 'Fix 1 error above' : `Fix ${wrong} errors above`;
-  return error ? sentenceOf(error) : '';
+  return error ? errorMessage(error) : '';
 }
 
 /** The draft, and what is wrong with it: once somebody tried to save, at every change; and what the service refused. */
-function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (wish: SaveWish) => void) {
+function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (wish: SaveRequest) => void) {
   const [draft, setDraft] = useState(() => draftOf(webhook));
-  const [tried, setTried] = useState(false);
+  const [isSubmitted, setIsSubmitted] = useState(false);
   const [sent, setSent] = useState<Draft | null>(null);
-  const found = checked(webhook ? webhookEdit : webhookPlan, bodyOf(draft, webhook));
+  const fromSchema = validate(webhook ? webhookEdit : webhookPlan, bodyOf(draft, webhook));
   // A refusal is about the draft that was sent, not about a later one.
-  const theirs = sent === draft ? refusedMembers(refusal) : {};
-  const errors: FormErrors = tried ? { ...theirs, ...found } : {};
+  const fromServer = sent === draft ? serverErrors(refusal) : {};
+  const errors: FormErrors = isSubmitted ? { ...fromServer, ...fromSchema } : {};
   return {
     draft,
     errors,
     change: (members: Partial<Draft>) => setDraft((before) => ({ ...before, ...members })),
     submit(thenTest: boolean) {
-      setTried(true);
+      setIsSubmitted(true);
       setSent(draft);
-      if (Object.keys(found).length > 0) return showFirstError();
+      if (Object.keys(fromSchema).length > 0) return showFirstError();
       onSave({ body: bodyOf(draft, webhook), thenTest });
     },
   };

@@ -39,13 +39,13 @@ export function filterableIn(event: EventKind): { fields: FilterField[]; changes
 const EMPTY = '(empty)';
 
 /** A value as people read and choose it. */
-export function wordFor(value: FilterValue): string {
+export function labelOf(value: FilterValue): string {
   return value === null ? EMPTY : String(value);
 }
 
 /** The value that somebody means by a word: one that is known here, with its type, else the text itself. */
-export function valueFor(word: string, known: readonly FilterValue[]): FilterValue {
-  return known.find((value) => typeof value !== 'string' && wordFor(value) === word) ?? word;
+export function valueOf(word: string, known: readonly FilterValue[]): FilterValue {
+  return known.find((value) => typeof value !== 'string' && labelOf(value) === word) ?? word;
 }
 
 /** `status changes to Done`, `priority is High or Critical`. */
@@ -54,8 +54,8 @@ export function filterSentence(filter: {
   changed_to?: FilterValue;
   values?: readonly FilterValue[];
 }): string {
-  if (filter.values === undefined) return `${filter.field} changes to ${wordFor(filter.changed_to ?? null)}`;
-  const words = filter.values.map(wordFor);
+  if (filter.values === undefined) return `${filter.field} changes to ${labelOf(filter.changed_to ?? null)}`;
+  const words = filter.values.map(labelOf);
   const last = words.pop() ?? '';
   return `${filter.field} is ${words.length > 0 ? `${words.join(', ')} or ` : ''}${last}`;
 }

@@ -6,19 +6,19 @@ import { LoadMore } from '../../../components/load-more.tsx';
 import { ListSkeleton } from '../../../components/page-states.tsx';
 import { Dot } from '../../../components/status.tsx';
 import { deliveriesQuery, type Delivery, type Webhook } from '../parts/queries.ts';
-import { changedSearch, type LogSearch } from '../search.ts';
+import { withChange, type LogSearch } from '../search.ts';
 import { DeliveryPanel } from './delivery-panel.tsx';
 import { DeliveryRow } from './delivery-row.tsx';
 import { LogFilters } from './log-filters.tsx';
 import classes from './log.module.css';
-import { beginOfSpan } from './spans.ts';
+import { startOfSpan } from './spans.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
 /** While the channel is not there. */
 const POLL_MS = 3_000;
 /** More than these are not asked for again and again: whoever is so far down looks at what was. */
-const FRESH_PAGES = 2;
+const MAX_REFRESHED_PAGES = 2;
 
 type LogProps = {
   webhook: Webhook;
@@ -35,7 +35,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
   const rows = log.data ?? [];
   const open = (id: string | undefined) =>
     void navigate({
-      search: (before) => changedSearch(before, { delivery: id }),
+      search: (before) => withChange(before, { delivery: id }),
       replace: search.delivery !== undefined,
       resetScroll: false,
     });
@@ -45,7 +45,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
       <Group justify="space-between" mb="xs">
         <Title order={2}>Deliveries</Title>
         <Group gap="sm">
-          <LiveWord isLive={isLive} />
+          <LiveIndicator isLive={isLive} />
           {onRecover ? (
             <Button variant="default" size="xs" onClick={onRecover}>
               Recover…
@@ -63,7 +63,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
           onRetry={() => void log.refetch()}
         />
       ) : rows.length === 0 ? (
-        <NothingLogged isFiltered={isFiltered} webhook={webhook} />
+        <EmptyLog isFiltered={isFiltered} webhook={webhook} />
       ) : (
         <ul className={classes['rows']} aria-label="Deliveries">
           {rows.map((row) => (
@@ -89,13 +89,13 @@ function useLog(webhookId: string, { status, event, span, text }: LogSearch, isL
     ...(status && { status }),
     ...(event && { event }),
     ...(text && { text }),
-    ...(span && { created_after: beginOfSpan(span) }),
+    ...(span && { created_after: startOfSpan(span) }),
   });
   return useInfiniteQuery({
     ...deliveriesQuery(webhookId, { status, event, span, text }, filters),
     placeholderData: (before) => before,
     refetchInterval: ({ state: { data } }) =>
-      !isLive && (data?.pages.length ?? 0) <= FRESH_PAGES ? POLL_MS : false,
+      !isLive && (data?.pages.length ?? 0) <= MAX_REFRESHED_PAGES ? POLL_MS : false,
   });
 }
 
@@ -105,7 +105,7 @@ function neighbour(rows: readonly Delivery[], id: string | undefined, by: -1 | 1
   return rows[index + by]?.id ?? id;
 }
 
-function LiveWord({ isLive }: { isLive: boolean }) {
+function LiveIndicator({ isLive }: { isLive: boolean }) {
   return (
     <Text
       span
@@ -119,7 +119,7 @@ function LiveWord({ isLive }: { isLive: boolean }) {
   );
 }
 
-function NothingLogged({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webhook }) {
+function EmptyLog({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webhook }) {
   const navigate = routeApi.useNavigate();
   if (isFiltered) {
     return (

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
-import { inWords } from '../../../format/time.ts';
+import { formatDuration } from '../../../format/time.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { outcomeWord } from '../parts/attempt-words.ts';
+import { outcomeLabel } from '../parts/attempt-text.ts';
 import type { Delivery } from '../parts/queries.ts';
 import classes from './log.module.css';
 
@@ -36,8 +36,8 @@ export const DeliveryRow = memo(function DeliveryRow({
       <span className={classes['about']} title={delivery.about ?? delivery.event_id}>
         {delivery.about ?? delivery.event_id}
       </span>
-      <span className={classes['tries']}>{triesOf(delivery)}</span>
-      <span className={classes['outcome']}>{outcomeOf(delivery)}</span>
+      <span className={classes['tries']}>{attemptsText(delivery)}</span>
+      <span className={classes['outcome']}>{outcomeText(delivery)}</span>
       <span className={classes['when']}>
         <RelativeTime at={delivery.created_at} />
         {delivery.next_attempt_at ? (
@@ -51,14 +51,14 @@ export const DeliveryRow = memo(function DeliveryRow({
   );
 });
 
-function triesOf({ attempts_count: count, status, test }: Delivery): string {
+function attemptsText({ attempts_count: count, status, test }: Delivery): string {
   if (count === 0) return '';
   if (status === 'succeeded' || test) return count === 1 ? '1 attempt' : `${count} attempts`;
   return `attempt ${count} of ${Math.max(count, DELIVERY_ATTEMPTS)}`;
 }
 
-function outcomeOf({ attempts_count, response_status, failure, response_ms, reason }: Delivery): string {
+function outcomeText({ attempts_count, response_status, failure, response_ms, reason }: Delivery): string {
   if (attempts_count === 0) return (reason ?? '').replace(/^filter on /, '');
-  const took = response_ms === null ? '' : ` · ${inWords(response_ms)}`;
-  return `${outcomeWord(response_status, failure)}${took}`;
+  const took = response_ms === null ? '' : ` · ${formatDuration(response_ms)}`;
+  return `${outcomeLabel(response_status, failure)}${took}`;
 }

@@ -7,13 +7,13 @@ import { DELIVERY_STATUSES } from '../../../../src/domain/webhooks/delivery.ts';
 import { EVENT_KINDS } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { FilterMenu } from '../../../components/filter-menu.tsx';
 import { Status } from '../../../components/status.tsx';
-import { changedSearch, type SearchChange } from '../search.ts';
+import { withChange, type SearchChange } from '../search.ts';
 import classes from './log.module.css';
-import { SPAN_WORDS, SPANS, type Span } from './spans.ts';
+import { SPAN_LABELS, SPANS, type Span } from './spans.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
-const SETTLED_MS = 250;
+const DEBOUNCE_MS = 250;
 const MAX_TEXT = 200;
 const STATUSES = DELIVERY_STATUSES.map((value) => ({ value, title: <Status status={value} /> }));
 const KINDS = EVENT_KINDS.map((value) => ({ value, title: value }));
@@ -25,7 +25,7 @@ export function LogFilters() {
   const { status = [], event = [], span, text = '' } = search;
   const [cleared, setCleared] = useState(0);
   const change = (members: SearchChange) =>
-    void navigate({ search: (before) => changedSearch(before, members), replace: true, resetScroll: false });
+    void navigate({ search: (before) => withChange(before, members), replace: true, resetScroll: false });
   const isFiltered = status.length > 0 || event.length > 0 || span !== undefined || text !== '';
   return (
     <div className={classes['filters']}>
@@ -52,7 +52,7 @@ export function LogFilters() {
         <option value="">Any time</option>
         {SPANS.map((value) => (
           <option key={value} value={value}>
-            {SPAN_WORDS[value]}
+            {SPAN_LABELS[value]}
           </option>
         ))}
       </select>
@@ -76,7 +76,7 @@ export function LogFilters() {
 /** Typing is faster than searching, so the address follows a moment later. */
 function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
   const [typed, setTyped] = useState(text);
-  const settle = useDebouncedCallback(onChange, SETTLED_MS);
+  const search = useDebouncedCallback(onChange, DEBOUNCE_MS);
   return (
     <TextInput
       aria-label="Search by text, id or key"
@@ -87,7 +87,7 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
       value={typed}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
-        settle(event.currentTarget.value.trim());
+        search(event.currentTarget.value.trim());
       }}
     />
   );

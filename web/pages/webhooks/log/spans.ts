@@ -5,7 +5,7 @@ export type Span = (typeof SPANS)[number];
 const HOUR_MS = 3_600_000;
 const HOURS: Readonly<Record<Span, number>> = { '1h': 1, '24h': 24, '7d': 7 * 24, '30d': 30 * 24 };
 
-export const SPAN_WORDS: Readonly<Record<Span, string>> = {
+export const SPAN_LABELS: Readonly<Record<Span, string>> = {
   '1h': 'Last hour',
   '24h': 'Last 24 hours',
   '7d': 'Last 7 days',
@@ -13,6 +13,6 @@ export const SPAN_WORDS: Readonly<Record<Span, string>> = {
 };
 
 /** When a span that ends now began. */
-export function beginOfSpan(span: Span): string {
+export function startOfSpan(span: Span): string {
   return new Date(Date.now() - HOURS[span] * HOUR_MS).toISOString();
 }

@@ -1,16 +1,16 @@
 import { Text } from '@mantine/core';
-import { inWords } from '../../../format/time.ts';
+import { formatDuration } from '../../../format/time.ts';
 import { Panel } from '../../../components/panel.tsx';
 import classes from './day-chart.module.css';
 import type { Stats } from './queries.ts';
-import { counted, percent } from './standing.ts';
+import { plural, percent } from './health.ts';
 
 type Hour = Stats['hours'][number];
 
 const BAR = 22;
 const STEP = 26;
 const HEIGHT = 96;
-const LEAST = 3;
+const MIN_BAR_HEIGHT = 3;
 const GRID_LINES = 2;
 
 const hourOf = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -20,16 +20,16 @@ export function DayChart({ stats }: { stats: Stats }) {
   const { hours, total, success_rate: rate } = stats;
   const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
   const slowest = Math.max(0, ...hours.map(({ p95_ms: ms }) => ms ?? 0));
-  const words =
+  const summary =
     rate === null
       ? 'No attempts in the last 24 hours.'
-      : `${percent(rate)} of ${counted(total, 'attempt')} in the last 24 hours succeeded.`;
+      : `${percent(rate)} of ${plural(total, 'attempt')} in the last 24 hours succeeded.`;
   return (
     <Panel
       title="Last 24 hours"
       actions={
         <Text size="sm" c="dimmed">
-          {words}
+          {summary}
         </Text>
       }
     >
@@ -38,7 +38,7 @@ export function DayChart({ stats }: { stats: Stats }) {
         viewBox={`0 0 ${hours.length * STEP} ${HEIGHT + 4}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${words}${slowest > 0 ? ` p95 response time: up to ${inWords(slowest)}.` : ''}`}
+        aria-label={`${summary}${slowest > 0 ? ` p95 response time: up to ${formatDuration(slowest)}.` : ''}`}
       >
         {Array.from({ length: GRID_LINES }, (_, line) => (
           <line
@@ -65,9 +65,9 @@ export function DayChart({ stats }: { stats: Stats }) {
 function Bar({ hour, x, most }: { hour: Hour; x: number; most: number }) {
   const { from, succeeded, failed, p95_ms: p95 } = hour;
   const total = succeeded + failed;
-  const title = `From ${hourOf.format(new Date(from))}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, p95 response time ${inWords(p95)}`}`;
-  const height = total === 0 ? 0 : Math.max(LEAST, (total / most) * HEIGHT);
-  const part = failed === 0 ? 0 : Math.max(LEAST / 2, (failed / total) * height);
+  const title = `From ${hourOf.format(new Date(from))}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, p95 response time ${formatDuration(p95)}`}`;
+  const height = total === 0 ? 0 : Math.max(MIN_BAR_HEIGHT, (total / most) * HEIGHT);
+  const part = failed === 0 ? 0 : Math.max(MIN_BAR_HEIGHT / 2, (failed / total) * height);
   return (
     <g>
       <title>{title}</title>
@@ -116,10 +116,11 @@ function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number
         <span>
           <i className={classes['key-failed']} aria-hidden /> failed
         </span>
-        <span>highest bar: {counted(most, 'attempt')} per hour</span>
+        <span>highest bar: {plural(most, 'attempt')} per hour</span>
         {slowest > 0 ? (
           <span>
-            <i className={classes['key-level']} aria-hidden /> p95 response time: up to {inWords(slowest)}
+            <i className={classes['key-level']} aria-hidden /> p95 response time: up to{' '}
+            {formatDuration(slowest)}
           </span>
         ) : null}
       </span>

@@ -2,7 +2,7 @@ import { Box, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../../components/copy-button.tsx';
 import { BodyView } from '../../../components/json-view.tsx';
-import { statusLine } from './attempt-words.ts';
+import { statusLine } from './attempt-text.ts';
 import { asCurl } from './curl.ts';
 import classes from './exchange.module.css';
 import type { Attempt } from './queries.ts';

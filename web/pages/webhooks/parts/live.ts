@@ -1,7 +1,7 @@
 import { useQueryClient, type InfiniteData, type QueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { CHANNEL_PATH, webhookRoomOf } from '../../../../src/domain/channel/channel.ts';
-import { answered, api } from '../../../api/client.ts';
+import { unwrap, api } from '../../../api/client.ts';
 import type { Paged } from '../../../api/pages.ts';
 import { projectsQuery } from '../../../api/projects.ts';
 import { deliveryQuery, statsQuery, webhookQuery, type Delivery } from './queries.ts';
@@ -12,11 +12,11 @@ type Log = InfiniteData<Paged<Delivery>>;
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 15_000;
 /** What comes within this time is shown together. */
-const GATHER_MS = 250;
+const BATCH_MS = 250;
 /** The webhook and its figures are asked for anew at most so often. */
-const AROUND_MS = 1_500;
+const SUMMARY_REFRESH_MS = 1_500;
 /** A filtered log of more pages is not asked for anew: whoever is so far down looks at what was. */
-const FRESH_PAGES = 2;
+const MAX_REFRESHED_PAGES = 2;
 
 /**
  * Keeps the log of a webhook up to date by the live channel: known rows change in place, new ones come in at their
@@ -26,18 +26,18 @@ export function useWebhookRoom(webhookId: string): boolean {
   const client = useQueryClient();
   const [isLive, setIsLive] = useState(false);
   useEffect(() => {
-    const news = gatherNews(client, webhookId);
+    const changes = collectChanges(client, webhookId);
     const stop = follow(client, webhookId, {
       onLive(live) {
         setIsLive(live);
         // What happened while nobody listened is nowhere but in the log.
-        if (live) news.all();
+        if (live) changes.all();
       },
-      onDelivery: news.add,
+      onDelivery: changes.add,
     });
     return () => {
       stop();
-      news.stop();
+      changes.stop();
     };
   }, [client, webhookId]);
   return isLive;
@@ -50,7 +50,7 @@ function follow(client: QueryClient, webhookId: string, listener: Listener): () 
   const leaving = new AbortController();
   const main = async () => {
     for (let waitMs = FIRST_WAIT_MS; !leaving.signal.aborted; ) {
-      const wasLive = await converse(client, webhookId, listener, leaving.signal).catch(() => false);
+      const wasLive = await connectOnce(client, webhookId, listener, leaving.signal).catch(() => false);
       if (wasLive) listener.onLive(false);
       waitMs = wasLive ? FIRST_WAIT_MS : Math.min(waitMs * 2, LAST_WAIT_MS);
       await pause(waitMs, leaving.signal);
@@ -61,7 +61,7 @@ function follow(client: QueryClient, webhookId: string, listener: Listener): () 
 }
 
 /** One connection, until it ends; true where the room was joined. A new one gets a new token. */
-async function converse(
+async function connectOnce(
   client: QueryClient,
   webhookId: string,
   { onLive, onDelivery }: Listener,
@@ -70,7 +70,7 @@ async function converse(
   const [project] = await client.ensureQueryData(projectsQuery);
   if (!project || signal.aborted) return false;
   const body = { project_id: project.id };
-  const { token } = await answered(api.POST('/api/v1/tokens', { body, signal }));
+  const { token } = await unwrap(api.POST('/api/v1/tokens', { body, signal }));
   const socket = new WebSocket(channelAddress(token));
   const ended = Promise.withResolvers<void>();
   let joined = false;
@@ -103,16 +103,16 @@ function channelAddress(token: string): URL {
 }
 
 /** Takes in what changed, many at once, and has the rest asked for anew. */
-function gatherNews(client: QueryClient, webhookId: string) {
+function collectChanges(client: QueryClient, webhookId: string) {
   const log = ['webhook', webhookId, 'deliveries'];
-  let gathered = new Map<string, Delivery>();
-  let gathering: ReturnType<typeof setTimeout> | undefined;
-  let around: ReturnType<typeof setTimeout> | undefined;
+  let batch = new Map<string, Delivery>();
+  let batchTimer: ReturnType<typeof setTimeout> | undefined;
+  let summaryTimer: ReturnType<typeof setTimeout> | undefined;
 
   function show(): void {
-    gathering = undefined;
-    const changes = gathered;
-    gathered = new Map();
+    batchTimer = undefined;
+    const changes = batch;
+    batch = new Map();
     for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: log })) {
       const data = state.data as Log | undefined;
       if (!data) continue;
@@ -120,31 +120,31 @@ function gatherNews(client: QueryClient, webhookId: string) {
       const isWhole = Object.values(queryKey.at(-1) as object).every((filter) => filter === undefined);
       client.setQueryData(queryKey, isWhole ? withNew(changed, unknown) : changed);
       // Only the service knows which of the new ones a filter lets through.
-      if (!isWhole && unknown.length > 0 && data.pages.length <= FRESH_PAGES)
+      if (!isWhole && unknown.length > 0 && data.pages.length <= MAX_REFRESHED_PAGES)
         void client.invalidateQueries({ queryKey, exact: true });
     }
     for (const id of changes.keys()) void client.invalidateQueries({ queryKey: deliveryQuery(id).queryKey });
-    around ??= setTimeout(showAround, AROUND_MS);
+    summaryTimer ??= setTimeout(refreshSummary, SUMMARY_REFRESH_MS);
   }
 
-  function showAround(): void {
-    around = undefined;
+  function refreshSummary(): void {
+    summaryTimer = undefined;
     void client.invalidateQueries({ queryKey: webhookQuery(webhookId).queryKey, exact: true });
     void client.invalidateQueries({ queryKey: statsQuery(webhookId).queryKey, exact: true });
   }
 
   return {
     add(delivery: Delivery) {
-      gathered.set(delivery.id, delivery);
-      gathering ??= setTimeout(show, GATHER_MS);
+      batch.set(delivery.id, delivery);
+      batchTimer ??= setTimeout(show, BATCH_MS);
     },
     all() {
       void client.invalidateQueries({ queryKey: log });
-      showAround();
+      refreshSummary();
     },
     stop() {
-      clearTimeout(gathering);
-      clearTimeout(around);
+      clearTimeout(batchTimer);
+      clearTimeout(summaryTimer);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
-import { answered, api, type Schemas } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
 
 export type Webhook = Schemas['Webhook'];
@@ -8,8 +8,8 @@ export type Delivery = Schemas['ListedDelivery'];
 export type DeliveryDetail = Schemas['DeliveryDetail'];
 export type Attempt = Schemas['DeliveryAttempt'];
 
-const ALL_AT_ONCE = 200;
-const DELIVERIES_AT_ONCE = 50;
+const WEBHOOKS_PAGE_SIZE = 200;
+const DELIVERIES_PAGE_SIZE = 50;
 
 /** All webhooks of the workspace, newest first; there are few. */
 export const webhooksQuery = queryOptions({
@@ -18,8 +18,8 @@ export const webhooksQuery = queryOptions({
     const webhooks: Webhook[] = [];
     let cursor: string | null | undefined;
     do {
-      const query = { limit: ALL_AT_ONCE, ...(cursor ? { cursor } : {}) };
-      const page = await answered(api.GET('/api/v1/webhooks', { params: { query }, signal }));
+      const query = { limit: WEBHOOKS_PAGE_SIZE, ...(cursor ? { cursor } : {}) };
+      const page = await unwrap(api.GET('/api/v1/webhooks', { params: { query }, signal }));
       webhooks.push(...page.data);
       cursor = page.next_cursor;
     } while (cursor);
@@ -31,7 +31,7 @@ export const webhooksQuery = queryOptions({
 export function webhookQuery(id: string) {
   return queryOptions({
     queryKey: ['webhook', id],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/webhooks/{id}', { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/webhooks/{id}', { params: { path: { id } }, signal })),
   });
 }
 
@@ -40,7 +40,7 @@ export function statsQuery(id: string) {
   return queryOptions({
     queryKey: ['webhook', id, 'stats'],
     queryFn: ({ signal }) =>
-      answered(api.GET('/api/v1/webhooks/{id}/stats', { params: { path: { id } }, signal })),
+      unwrap(api.GET('/api/v1/webhooks/{id}/stats', { params: { path: { id } }, signal })),
     staleTime: 5_000,
   });
 }
@@ -58,9 +58,9 @@ export type DeliveryFilters = {
  */
 export function deliveriesQuery(webhookId: string, key: unknown, filters: () => DeliveryFilters) {
   return pagedQuery<Delivery>(['webhook', webhookId, 'deliveries', key], async (cursor, signal) => {
-    const query = { limit: DELIVERIES_AT_ONCE, ...filters(), ...(cursor && { cursor }) };
+    const query = { limit: DELIVERIES_PAGE_SIZE, ...filters(), ...(cursor && { cursor }) };
     const params = { path: { id: webhookId }, query };
-    return await answered(api.GET('/api/v1/webhooks/{id}/deliveries', { params, signal }));
+    return await unwrap(api.GET('/api/v1/webhooks/{id}/deliveries', { params, signal }));
   });
 }
 
@@ -68,20 +68,19 @@ export function deliveriesQuery(webhookId: string, key: unknown, filters: () => 
 export function deliveryQuery(id: string) {
   return queryOptions({
     queryKey: ['delivery', id],
-    queryFn: ({ signal }) =>
-      answered(api.GET('/api/v1/deliveries/{id}', { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/deliveries/{id}', { params: { path: { id } }, signal })),
   });
 }
 
 /** What filters could name, as recent events had it. */
 export const filterValuesQuery = queryOptions({
   queryKey: ['filter-values'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/filter-values', { signal })),
+  queryFn: ({ signal }) => unwrap(api.GET('/api/v1/filter-values', { signal })),
   staleTime: 30_000,
 });
 
 /** After something was done to a webhook: everything that shows it is asked for anew. */
-export async function renewWebhook(client: QueryClient, id: string): Promise<void> {
+export async function refreshWebhook(client: QueryClient, id: string): Promise<void> {
   await Promise.all([
     client.invalidateQueries({ queryKey: ['webhook', id] }),
     client.invalidateQueries({ queryKey: ['webhooks'] }),

@@ -1,12 +1,12 @@
 import type { Stats } from './queries.ts';
-import { counted, percent } from './standing.ts';
+import { plural, percent } from './health.ts';
 import classes from './sparkline.module.css';
 
 const HEIGHT = 24;
 const WIDTH = 4;
 const GAP = 1;
 /** An hour with a single attempt must still be seen. */
-const LEAST = 3;
+const MIN_BAR_HEIGHT = 3;
 
 /** The last 24 hours, a bar an hour: as high as it was busy, failures on top of it. */
 export function Sparkline({ stats: { hours, total, success_rate: rate } }: { stats: Stats }) {
@@ -14,7 +14,7 @@ export function Sparkline({ stats: { hours, total, success_rate: rate } }: { sta
   const label =
     rate === null
       ? 'No attempts in 24 hours'
-      : `${counted(total, 'attempt')} in 24 hours, ${percent(rate)} succeeded`;
+      : `${plural(total, 'attempt')} in 24 hours, ${percent(rate)} succeeded`;
   return (
     <svg
       className={classes['line']}
@@ -35,8 +35,8 @@ type BarProps = { x: number; most: number; succeeded: number; failed: number };
 function Bar({ x, most, succeeded, failed }: BarProps) {
   const total = succeeded + failed;
   if (total === 0) return <rect className={classes['none']} x={x} y={HEIGHT - 1} width={WIDTH} height={1} />;
-  const height = Math.max(LEAST, (total / most) * HEIGHT);
-  const part = failed === 0 ? 0 : Math.max(LEAST / 2, (failed / total) * height);
+  const height = Math.max(MIN_BAR_HEIGHT, (total / most) * HEIGHT);
+  const part = failed === 0 ? 0 : Math.max(MIN_BAR_HEIGHT / 2, (failed / total) * height);
   return (
     <>
       <rect

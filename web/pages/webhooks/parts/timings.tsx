@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import { inWords } from '../../../format/time.ts';
+import { formatDuration } from '../../../format/time.ts';
 import type { Attempt } from './queries.ts';
 
 const STAGES = [
@@ -12,9 +12,9 @@ const STAGES = [
 
 /** `attempt 3 · automatic · 203.0.113.9 · DNS 2 ms · connect 8 ms · total 1.2 s`. */
 export function Timings({ attempt }: { attempt: Attempt }) {
-  const stages = STAGES.flatMap(([name, member]) => {
-    const ms = attempt.timings[member];
-    return ms === null ? [] : [`${name} ${inWords(ms)}`];
+  const stages = STAGES.flatMap(([name, field]) => {
+    const ms = attempt.timings[field];
+    return ms === null ? [] : [`${name} ${formatDuration(ms)}`];
   });
   const parts = [
     `attempt ${attempt.number}`,

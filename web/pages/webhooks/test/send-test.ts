@@ -1,7 +1,7 @@
 import { skipToken, type QueryClient } from '@tanstack/react-query';
 import type { EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
-import { answered, api, type Schemas } from '../../../api/client.ts';
-import { renewWebhook } from '../parts/queries.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
+import { refreshWebhook } from '../parts/queries.ts';
 
 /** A test of a webhook: what is sent, and what came of it. */
 export type TestState =
@@ -9,7 +9,7 @@ export type TestState =
   | { state: 'answered'; event: EventKind; attempt: Schemas['TestAttempt'] }
   | { state: 'not sent'; event: EventKind; error: unknown };
 
-export type TestWish = { event: EventKind; data?: Record<string, unknown>; draft?: string };
+export type TestRequest = { event: EventKind; data?: Record<string, unknown>; draft?: string };
 
 /** The last test of a webhook on this screen. Nothing fetches it: {@link sendTest} puts it there. */
 export function lastTestQuery(webhookId: string) {
@@ -21,18 +21,18 @@ export function lastTestQuery(webhookId: string) {
 }
 
 /** Sends a test, whoever looks: what comes of it is shown where the webhook is. Never rejects. */
-export async function sendTest(client: QueryClient, webhookId: string, wish: TestWish): Promise<void> {
+export async function sendTest(client: QueryClient, webhookId: string, request: TestRequest): Promise<void> {
   const { queryKey } = lastTestQuery(webhookId);
-  const { event } = wish;
+  const { event } = request;
   const show = (state: TestState) => client.setQueryData(queryKey, state);
   show({ state: 'sending', event });
   try {
     const params = { path: { id: webhookId } };
-    const attempt = await answered(api.POST('/api/v1/webhooks/{id}/test', { params, body: wish }));
+    const attempt = await unwrap(api.POST('/api/v1/webhooks/{id}/test', { params, body: request }));
     show({ state: 'answered', event, attempt });
   } catch (error) {
     show({ state: 'not sent', event, error });
   }
   await client.invalidateQueries({ queryKey: ['test-draft', webhookId] });
-  await renewWebhook(client, webhookId);
+  await refreshWebhook(client, webhookId);
 }

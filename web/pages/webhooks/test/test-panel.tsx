@@ -6,18 +6,18 @@ import { useState } from 'react';
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../../../src/domain/webhooks/event-schemas.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
-import { answered, api } from '../../../api/client.ts';
-import { checked } from '../../../forms/check.ts';
+import { unwrap, api } from '../../../api/client.ts';
+import { validate } from '../../../forms/validate.ts';
 import { BodyView } from '../../../components/json-view.tsx';
 import { Panel } from '../../../components/panel.tsx';
-import { sentenceOf } from '../../../components/states.tsx';
+import { errorMessage } from '../../../components/states.tsx';
 import { RequestSide } from '../parts/exchange.tsx';
 import type { Webhook } from '../parts/queries.ts';
 import { lastTestQuery, sendTest, type TestState } from './send-test.ts';
 import classes from './test.module.css';
 import { TestResult } from './test-result.tsx';
 
-const SETTLED_MS = 300;
+const DEBOUNCE_MS = 300;
 
 /** `data` in the place of the sample's: the text as it is written, and what it said when it last was right. */
 type Edit = { text: string | null; data: Record<string, unknown> | undefined; wrong: string | null };
@@ -84,14 +84,14 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
               <DataPart
                 body={draft.data.request.body ?? ''}
                 edit={edit}
-                onBegin={() => setEdit(edited(event, JSON.stringify(sampleData(event), null, 2), edit))}
-                onText={(text) => setEdit(edited(event, text, edit))}
+                onBegin={() => setEdit(withText(event, JSON.stringify(sampleData(event), null, 2), edit))}
+                onText={(text) => setEdit(withText(event, text, edit))}
                 onEnd={() => setEdit(UNTOUCHED)}
               />
             </RequestSide>
           ) : draft.error ? (
             <Text size="sm" role="alert">
-              {sentenceOf(draft.error)}
+              {errorMessage(draft.error)}
             </Text>
           ) : (
             <Skeleton height={180} mt="xs" />
@@ -152,12 +152,12 @@ function DataPart({ body, edit: { text, wrong }, onBegin, onText, onEnd }: DataP
 
 /** The request as the service would send it; asked for anew when event or data change, and after each test. */
 function useTestDraft(webhook: Webhook, event: EventKind, data: Record<string, unknown> | undefined) {
-  const wish = JSON.stringify({ event, data });
-  const [settled] = useDebouncedValue(wish, SETTLED_MS);
+  const request = JSON.stringify({ event, data });
+  const [settled] = useDebouncedValue(request, DEBOUNCE_MS);
   const query = useQuery({
     queryKey: ['test-draft', webhook.id, webhook.updated_at, settled],
     queryFn: ({ signal }) =>
-      answered(
+      unwrap(
         api.POST('/api/v1/webhooks/{id}/test-request', {
           params: { path: { id: webhook.id } },
           body: JSON.parse(settled) as { event: EventKind; data?: Record<string, unknown> },
@@ -167,19 +167,19 @@ function useTestDraft(webhook: Webhook, event: EventKind, data: Record<string, u
     placeholderData: (before) => before,
     staleTime: 600_000,
   });
-  const isSettled = settled === wish && !query.isPlaceholderData && !query.isFetching;
+  const isSettled = settled === request && !query.isPlaceholderData && !query.isFetching;
   return { data: query.data, error: query.error, isSettled };
 }
 
 /** What an edited text says; while something is wrong with it, the data before stays. */
-function edited(event: EventKind, text: string, before: Edit): Edit {
+function withText(event: EventKind, text: string, before: Edit): Edit {
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
     return { text, data: before.data, wrong: 'Not valid JSON' };
   }
-  const [first] = Object.entries(checked(EVENT_SCHEMAS[event], data));
+  const [first] = Object.entries(validate(EVENT_SCHEMAS[event], data));
   if (!first) return { text, data: data as Record<string, unknown>, wrong: null };
   const [path, sentence] = first;
   return { text, data: before.data, wrong: `${path || 'data'}: ${sentence}` };

@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { sentenceOf } from '../../../components/states.tsx';
+import { errorMessage } from '../../../components/states.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
-import { attemptInWords } from '../parts/attempt-words.ts';
+import { describeAttempt } from '../parts/attempt-text.ts';
 import { Callout } from '../parts/callout.tsx';
 import { Exchange } from '../parts/exchange.tsx';
 import { Timings } from '../parts/timings.tsx';
@@ -15,7 +15,7 @@ export function TestResult({ webhookId, test }: { webhookId: string; test: TestS
   if (test.state === 'not sent') {
     return (
       <Callout tone="failed" title="The test could not be sent">
-        {sentenceOf(test.error)}
+        {errorMessage(test.error)}
       </Callout>
     );
   }
@@ -24,7 +24,7 @@ export function TestResult({ webhookId, test }: { webhookId: string; test: TestS
   return (
     <Stack gap="xs" data-test-result={succeeded ? 'succeeded' : 'failed'}>
       <Callout tone={succeeded ? 'done' : 'failed'} title={succeeded ? 'Test succeeded' : 'Test failed'}>
-        {attemptInWords(attempt)}
+        {describeAttempt(attempt)}
       </Callout>
       <Group gap="xs">
         <Timings attempt={attempt} />

@@ -2,27 +2,27 @@ import { Button, Modal, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { answered, api } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { runQuery, type Run } from './queries.ts';
 
 /** Takes an ended run up again in a new one, from a step of one's choice. */
-export function RunAgain({ run }: { run: Run }) {
-  const [asking, setAsking] = useState(false);
+export function Rerun({ run }: { run: Run }) {
+  const [isOpen, setIsOpen] = useState(false);
   return (
     <>
-      <Button size="xs" variant="default" onClick={() => setAsking(true)}>
+      <Button size="xs" variant="default" onClick={() => setIsOpen(true)}>
         Rerun…
       </Button>
-      {asking ? <AskFrom run={run} onClose={() => setAsking(false)} /> : null}
+      {isOpen ? <RerunDialog run={run} onClose={() => setIsOpen(false)} /> : null}
     </>
   );
 }
 
-function AskFrom({ run, onClose }: { run: Run; onClose: () => void }) {
-  const undone = run.steps.find((step) => step.status !== 'completed') ?? run.steps[0];
-  const [from, setFrom] = useState(undone?.name ?? '');
+function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
+  const firstIncomplete = run.steps.find((step) => step.status !== 'completed') ?? run.steps[0];
+  const [from, setFrom] = useState(firstIncomplete?.name ?? '');
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const watch = (executionId: string) => {
@@ -31,7 +31,7 @@ function AskFrom({ run, onClose }: { run: Run; onClose: () => void }) {
   };
   const rerun = useMutation({
     mutationFn: () =>
-      answered(
+      unwrap(
         api.POST('/api/v1/tasks/{execution_id}/rerun', {
           params: { path: { execution_id: run.execution_id } },
           body: from === '' ? {} : { from_step: from },
@@ -62,9 +62,9 @@ function AskFrom({ run, onClose }: { run: Run; onClose: () => void }) {
       opened
       onClose={onClose}
       title={`Rerun “${run.title}”?`}
-      act="Rerun"
-      onAct={() => rerun.mutate()}
-      pending={rerun.isPending}
+      confirmLabel="Rerun"
+      onConfirm={() => rerun.mutate()}
+      isPending={rerun.isPending}
       error={rerun.error}
     >
       <Stack gap="sm">

@@ -2,9 +2,9 @@ import { FAILURES_TO_DISABLE } from '../../../../src/domain/common/limits.ts';
 import { Status } from '../../../components/status.tsx';
 import { Duration, RelativeTime } from '../../../components/time.tsx';
 import type { Stats, Webhook } from './queries.ts';
-import { counted, standingOf } from './standing.ts';
+import { plural, healthOf } from './health.ts';
 
-type StandingProps = {
+type HealthProps = {
   webhook: Webhook;
   stats: Stats | undefined;
   /** Leaves out what a banner beside it says at length. */
@@ -12,8 +12,8 @@ type StandingProps = {
 };
 
 /** How a webhook is, in one line: `failing, 7 of 10 in a row · next retry in 4 min`. */
-export function StandingSentence({ webhook, stats, brief = false }: StandingProps) {
-  const standing = standingOf(webhook);
+export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
+  const health = healthOf(webhook);
   if (webhook.listening) {
     return (
       <>
@@ -22,7 +22,7 @@ export function StandingSentence({ webhook, stats, brief = false }: StandingProp
       </>
     );
   }
-  switch (standing) {
+  switch (health) {
     case 'active':
       return (
         <>
@@ -48,7 +48,7 @@ export function StandingSentence({ webhook, stats, brief = false }: StandingProp
           {webhook.disabled_at ? <RelativeTime at={webhook.disabled_at} /> : null}
           {webhook.disabled_reason && !brief ? `: ${webhook.disabled_reason}` : null}
           {stats && stats.held > 0 && !brief
-            ? ` · ${counted(stats.held, 'delivery', 'deliveries')} held`
+            ? ` · ${plural(stats.held, 'delivery', 'deliveries')} held`
             : null}
         </>
       );

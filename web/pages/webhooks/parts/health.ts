@@ -2,13 +2,13 @@ import type { WebhookStatus } from '../../../../src/domain/webhooks/webhook.ts';
 import type { Webhook } from './queries.ts';
 
 /** What a webhook is to those who look at it: its status, and `failing` where its last attempts failed. */
-export const STANDINGS = ['active', 'failing', 'disabled', 'inactive'] as const satisfies readonly (
+export const HEALTH_STATES = ['active', 'failing', 'disabled', 'inactive'] as const satisfies readonly (
   | WebhookStatus
   | 'failing'
 )[];
-export type StandingWord = (typeof STANDINGS)[number];
+export type WebhookHealth = (typeof HEALTH_STATES)[number];
 
-export function standingOf({ status, consecutive_failures: failures }: Webhook): StandingWord {
+export function healthOf({ status, consecutive_failures: failures }: Webhook): WebhookHealth {
   return status === 'active' && failures > 0 ? 'failing' : status;
 }
 
@@ -19,7 +19,7 @@ export function percent(rate: number): string {
 }
 
 /** `1 attempt`, `1,204 attempts`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 

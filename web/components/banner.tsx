@@ -1,9 +1,9 @@
 import { Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import classes from './band.module.css';
+import classes from './banner.module.css';
 import type { Tone } from './tones.ts';
 
-type BandProps = {
+type BannerProps = {
   tone: Tone;
   title: ReactNode;
   /** What a screen reader calls it. */
@@ -14,7 +14,7 @@ type BandProps = {
 };
 
 /** What a person must know before all else on a page. */
-export function Band({ tone, title, label, urgent = false, children }: BandProps) {
+export function Banner({ tone, title, label, urgent = false, children }: BannerProps) {
   return (
     <section
       className={classes['band']}

@@ -1,10 +1,10 @@
 import { Button, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-type FootProps = { act: string; isSending: boolean; problem: string | null; children?: ReactNode };
+type FooterProps = { submitLabel: string; isSending: boolean; problem: string | null; children?: ReactNode };
 
 /** The end of a form: what no field can say, and the button that names the act. */
-export function FormFoot({ act, isSending, problem, children }: FootProps) {
+export function FormFooter({ submitLabel, isSending, problem, children }: FooterProps) {
   return (
     <>
       {problem ? (
@@ -15,7 +15,7 @@ export function FormFoot({ act, isSending, problem, children }: FootProps) {
       <Group justify={children ? 'space-between' : 'flex-end'}>
         {children}
         <Button type="submit" loading={isSending}>
-          {act}
+          {submitLabel}
         </Button>
       </Group>
     </>

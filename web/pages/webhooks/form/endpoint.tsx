@@ -1,16 +1,16 @@
 import { Stack, Text, TextInput } from '@mantine/core';
 import { MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
-import type { FormErrors } from '../../../forms/check.ts';
+import type { FormErrors } from '../../../forms/validate.ts';
 import { Panel } from '../../../components/panel.tsx';
 import { nameFrom, type Draft } from './draft.ts';
-import { judgeUrl } from './url-judgement.ts';
+import { checkUrl } from './url-check.ts';
 
 type PartProps = { draft: Draft; errors: FormErrors; change: (members: Partial<Draft>) => void };
 
 /** Where deliveries go. The address is judged while it is typed. */
-export function Where({ draft, errors, change }: PartProps) {
-  const judgement = judgeUrl(draft.url);
-  const error = errors['url'] ?? (judgement.kind === 'wrong' ? judgement.words : undefined);
+export function Endpoint({ draft, errors, change }: PartProps) {
+  const check = checkUrl(draft.url);
+  const error = errors['url'] ?? (check.kind === 'wrong' ? check.text : undefined);
   return (
     <Panel title="Endpoint">
       <Stack gap="sm">
@@ -30,9 +30,9 @@ export function Where({ draft, errors, change }: PartProps) {
           onChange={(event) => change({ url: event.currentTarget.value })}
         />
         <div aria-live="polite">
-          {!error && judgement.words !== '' ? (
-            <Text size="sm" c={judgement.kind === 'careful' ? 'var(--tone-held)' : 'var(--tone-done)'}>
-              {judgement.words}
+          {!error && check.text !== '' ? (
+            <Text size="sm" c={check.kind === 'careful' ? 'var(--tone-held)' : 'var(--tone-done)'}>
+              {check.text}
             </Text>
           ) : null}
         </div>

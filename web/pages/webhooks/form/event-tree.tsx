@@ -1,20 +1,20 @@
 import { Checkbox, Text } from '@mantine/core';
 import { ABOUT_EVENTS, EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
-import type { FormErrors } from '../../../forms/check.ts';
+import type { FormErrors } from '../../../forms/validate.ts';
 import { Panel } from '../../../components/panel.tsx';
 import type { Draft, DraftFilter } from './draft.ts';
 import { EventFilters } from './event-filters.tsx';
 import classes from './form.module.css';
 import { KINDS_BY_RESOURCE } from './words.ts';
 
-type WhenProps = {
+type EventTreeProps = {
   events: Draft['events'];
   errors: FormErrors;
   onChange: (events: Draft['events']) => void;
 };
 
 /** Which events are told, as a tree by what they are about; a chosen one shows its filters. */
-export function When({ events, errors, onChange }: WhenProps) {
+export function EventTree({ events, errors, onChange }: EventTreeProps) {
   const choose = (kinds: readonly EventKind[], chosen: boolean) => {
     const others = Object.entries(events).filter(([kind]) => !kinds.includes(kind as EventKind));
     const these = chosen ? kinds.map((kind) => [kind, events[kind] ?? []]) : [];

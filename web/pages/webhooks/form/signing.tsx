@@ -2,16 +2,16 @@ import { Button, PasswordInput, SegmentedControl, Stack, Switch, Text, TextInput
 import { IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import { MAX_SECRET_LENGTH } from '../../../../src/domain/common/limits.ts';
-import type { FormErrors } from '../../../forms/check.ts';
+import type { FormErrors } from '../../../forms/validate.ts';
 import { CopyButton } from '../../../components/copy-button.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { Callout } from '../parts/callout.tsx';
 import type { Webhook } from '../parts/queries.ts';
-import { newSecret, type Draft, type SecretWay } from './draft.ts';
+import { newSecret, type Draft, type SecretMode } from './draft.ts';
 import classes from './form.module.css';
 import { SnippetTabs } from './snippet-tabs.tsx';
 
-type ProofProps = {
+type SigningProps = {
   draft: Draft;
   errors: FormErrors;
   /** The webhook that is edited; undefined for a new one. */
@@ -20,11 +20,11 @@ type ProofProps = {
 };
 
 /** How receivers know that a request is genuine. */
-export function Proof({ draft, errors, webhook, change }: ProofProps) {
+export function Signing({ draft, errors, webhook, change }: SigningProps) {
   const hasSecret = webhook ? webhook.has_secret : null;
   const [showsCode, setShowsCode] = useState(false);
-  const willHave = draft.secretWay === 'keep' ? hasSecret === true : draft.secretWay !== 'none';
-  const ways: { value: SecretWay; label: string }[] = [
+  const hasSecretAfterSave = draft.secretMode === 'keep' ? hasSecret === true : draft.secretMode !== 'none';
+  const modes: { value: SecretMode; label: string }[] = [
     ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep' : 'None' }]),
     { value: 'generate', label: 'Generate' },
     { value: 'paste', label: 'Paste' },
@@ -39,13 +39,13 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
           </Text>
           <SegmentedControl
             aria-labelledby="secret-way"
-            data={ways}
-            value={draft.secretWay}
+            data={modes}
+            value={draft.secretMode}
             onChange={(way) => change(withoutDependencies(draft, way, hasSecret === true))}
           />
         </div>
         <SecretPart draft={draft} error={errors['secret']} change={change} />
-        {willHave ? null : (
+        {hasSecretAfterSave ? null : (
           <Callout tone="held" title="Requests are not signed">
             The receiver cannot verify who sent a request.
           </Callout>
@@ -53,7 +53,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
         <Switch
           label="Send Standard Webhooks headers"
           description="webhook-id, webhook-timestamp and webhook-signature, for receivers that use Standard Webhooks libraries"
-          disabled={!willHave}
+          disabled={!hasSecretAfterSave}
           checked={draft.standardWebhooks}
           error={errors['standard_webhooks']}
           onChange={(event) => change({ standardWebhooks: event.currentTarget.checked })}
@@ -61,7 +61,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
         <Switch
           label="Send the secret in X-Webhook-Secret"
           description="Only for receivers that cannot verify signatures"
-          disabled={!willHave}
+          disabled={!hasSecretAfterSave}
           checked={draft.includeSecretHeader}
           error={errors['include_secret_header']}
           onChange={(event) => change({ includeSecretHeader: event.currentTarget.checked })}
@@ -71,7 +71,7 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
             Anyone who can read proxies, logs or error reports can then sign requests.
           </Callout>
         ) : null}
-        {willHave ? (
+        {hasSecretAfterSave ? (
           <>
             <Button
               variant="default"
@@ -99,10 +99,10 @@ export function Proof({ draft, errors, webhook, change }: ProofProps) {
 }
 
 /** What needs a secret is off without one. */
-function withoutDependencies(draft: Draft, secretWay: SecretWay, hasSecret: boolean): Partial<Draft> {
-  const willHave = secretWay === 'keep' ? hasSecret : secretWay !== 'none';
+function withoutDependencies(draft: Draft, secretMode: SecretMode, hasSecret: boolean): Partial<Draft> {
+  const willHave = secretMode === 'keep' ? hasSecret : secretMode !== 'none';
   return {
-    secretWay,
+    secretMode,
     includeSecretHeader: willHave && draft.includeSecretHeader,
     standardWebhooks: willHave && draft.standardWebhooks,
   };
@@ -112,8 +112,8 @@ function SecretPart({
   draft,
   error,
   change,
-}: Pick<ProofProps, 'draft' | 'change'> & { error: string | undefined }) {
-  if (draft.secretWay === 'generate') {
+}: Pick<SigningProps, 'draft' | 'change'> & { error: string | undefined }) {
+  if (draft.secretMode === 'generate') {
     return (
       <div>
         <div className={classes['secret']}>
@@ -141,7 +141,7 @@ function SecretPart({
       </div>
     );
   }
-  if (draft.secretWay !== 'paste') return null;
+  if (draft.secretMode !== 'paste') return null;
   return (
     <PasswordInput
       label="Secret"

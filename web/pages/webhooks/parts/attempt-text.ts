@@ -1,5 +1,5 @@
 import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
-import { inWords } from '../../../format/time.ts';
+import { formatDuration } from '../../../format/time.ts';
 import type { Attempt, DeliveryDetail } from './queries.ts';
 
 const PHRASES: Readonly<Record<number, string>> = {
@@ -38,7 +38,7 @@ export function statusLine(status: number): string {
 }
 
 /** What came of an attempt in a word: `503`, `timeout`. */
-export function outcomeWord(status: number | null, failure: string | null): string {
+export function outcomeLabel(status: number | null, failure: string | null): string {
   if (failure === null || failure === 'status') return status === null ? '–' : String(status);
   return failure.replaceAll('_', ' ');
 }
@@ -56,13 +56,13 @@ function adviceFor(status: number): string {
 }
 
 /** One attempt in words: what came, after how long, and what it means. */
-export function attemptInWords({ response, failure, message, response_ms: ms }: Attempt): string {
-  const after = ms === null ? '' : ` after ${inWords(ms)}`;
+export function describeAttempt({ response, failure, message, response_ms: ms }: Attempt): string {
+  const after = ms === null ? '' : ` after ${formatDuration(ms)}`;
   if (failure === null && response) return `Delivered: ${statusLine(response.status)}${after}.`;
   if (response && (failure === 'status' || failure === 'redirect')) {
     return `The endpoint returned ${statusLine(response.status)}${after}. ${adviceFor(response.status)}`;
   }
-  return `${sentence(message ?? `The attempt failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`)}${ms === null ? '' : ` It took ${inWords(ms)}.`}`;
+  return `${sentence(message ?? `The attempt failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`)}${ms === null ? '' : ` It took ${formatDuration(ms)}.`}`;
 }
 
 function sentence(text: string): string {
@@ -71,25 +71,25 @@ function sentence(text: string): string {
 }
 
 /** Where a delivery stands, in words. */
-export function deliveryInWords(delivery: DeliveryDetail): string {
+export function describeDelivery(delivery: DeliveryDetail): string {
   const last = delivery.attempts.at(-1);
-  const said = last ? attemptInWords(last) : '';
+  const lastAttempt = last ? describeAttempt(last) : '';
   const reason = delivery.reason ? sentence(delivery.reason) : '';
   switch (delivery.status) {
     case 'pending':
-      return `${said} ${last ? 'The next attempt starts shortly.' : 'The first attempt starts shortly.'}`.trim();
+      return `${lastAttempt} ${last ? 'The next attempt starts shortly.' : 'The first attempt starts shortly.'}`.trim();
     case 'succeeded':
-      return said;
+      return lastAttempt;
     case 'retrying':
-      return `${said} ${retriesLeft(delivery)}`;
+      return `${lastAttempt} ${retriesLeft(delivery)}`;
     case 'failed':
       return delivery.test
-        ? `${said} Tests are not retried and do not count as failures or successes.`
-        : `${said} No automatic retries are left.`;
+        ? `${lastAttempt} Tests are not retried and do not count as failures or successes.`
+        : `${lastAttempt} No automatic retries are left.`;
     case 'held':
-      return `${said} Held because the webhook was disabled. Recover it to send it.`.trim();
+      return `${lastAttempt} Held because the webhook was disabled. Recover it to send it.`.trim();
     case 'cancelled':
-      return `${said} No further attempts. ${reason}`.trim();
+      return `${lastAttempt} No further attempts. ${reason}`.trim();
     case 'skipped':
       return `Not sent. ${reason}`;
   }

@@ -2,16 +2,16 @@ import { Button, Group, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { MAX_REASON_LENGTH } from '../../../src/domain/common/limits.ts';
-import { Band } from '../../components/band.tsx';
+import { Banner } from '../../components/banner.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { useSession } from '../../api/session.ts';
-import { sentenceOf } from '../../components/states.tsx';
+import { errorMessage } from '../../components/states.tsx';
 import type { Run } from './queries.ts';
-import { useSteer } from './use-steer.ts';
-import { whoIs } from './words.ts';
+import { useRunControl } from './use-run-control.ts';
+import { actorName } from './words.ts';
 
 /** What a person must know before all else: that a human is asked for, that it failed, that it is held. */
-export function RunBand({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
+export function RunBanner({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   if (run.state === 'escalated' && run.escalation) return <Escalated run={run} escalation={run.escalation} />;
   if (run.state === 'failed') return <Failed run={run} />;
   if (run.question) return <Asked key={run.question.at} run={run} question={run.question} />;
@@ -22,43 +22,43 @@ export function RunBand({ run, events }: { run: Run; events: readonly FeedEvent[
 function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run['escalation']> }) {
   const done = run.steps.filter((step) => step.status === 'completed').map((step) => step.name);
   return (
-    <Band tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
+    <Banner tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
       Requested by {escalation.agent ?? 'an agent'}
       {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
       {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. Submit a
       new task after your decision.
-    </Band>
+    </Banner>
   );
 }
 
 function Failed({ run }: { run: Run }) {
   const [first, ...more] = run.errors;
   return (
-    <Band
+    <Banner
       tone="failed"
       label="Failure"
       title={first?.step ? `Step “${first.step}” failed` : 'The run failed'}
     >
       {first?.message ?? 'No details available.'}
       {more.length > 0 ? ` See “Errors” for ${more.length} more.` : ''}
-    </Band>
+    </Banner>
   );
 }
 
 function Asked({ run, question }: { run: Run; question: NonNullable<Run['question']> }) {
-  const { may } = useSession();
+  const { hasScope } = useSession();
   const [answer, setAnswer] = useState('');
-  const steer = useSteer(run.execution_id);
+  const control = useRunControl(run.execution_id);
   return (
-    <Band tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
+    <Banner tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
       <Text size="sm" mb="xs">
         In step “{question.step}”, <RelativeTime at={question.at} />. The run is paused until someone answers.
       </Text>
-      {may('tasks:write') ? (
+      {hasScope('tasks:write') ? (
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            steer.mutate({ steering: 'continue', reason: answer.trim() });
+            control.mutate({ action: 'continue', reason: answer.trim() });
           }}
         >
           <Textarea
@@ -71,18 +71,18 @@ function Asked({ run, question }: { run: Run; question: NonNullable<Run['questio
             onChange={(event) => setAnswer(event.currentTarget.value)}
           />
           <Group justify="flex-end" mt="xs">
-            {steer.error ? (
+            {control.error ? (
               <Text role="alert" size="sm" c="var(--mantine-color-error)">
-                {sentenceOf(steer.error)}
+                {errorMessage(control.error)}
               </Text>
             ) : null}
-            <Button type="submit" size="xs" loading={steer.isPending} disabled={answer.trim() === ''}>
+            <Button type="submit" size="xs" loading={control.isPending} disabled={answer.trim() === ''}>
               Answer and continue
             </Button>
           </Group>
         </form>
       ) : null}
-    </Band>
+    </Banner>
   );
 }
 
@@ -92,7 +92,7 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   const ending = run.steps.filter((step) => step.status === 'running').map((step) => step.name);
   const title = (
     <>
-      Paused{run.paused_by ? ` by ${whoIs(run.paused_by)}` : ''}
+      Paused{run.paused_by ? ` by ${actorName(run.paused_by)}` : ''}
       {run.paused_at ? (
         <>
           , <RelativeTime at={run.paused_at} />
@@ -101,7 +101,7 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
     </>
   );
   return (
-    <Band tone="held" label="Pause" title={title}>
+    <Banner tone="held" label="Pause" title={title}>
       {reason ? `“${reason}” ` : ''}
       {ending.length > 0
         ? `No new steps start. Still finishing, with its result kept: ${ending.join(', ')}.`
@@ -109,6 +109,6 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
       <Text size="xs" c="dimmed">
         Paused time does not count against the run’s time limit.
       </Text>
-    </Band>
+    </Banner>
   );
 }

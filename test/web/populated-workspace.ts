@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { withHistory } from './webhook-history.ts';
 
 /** A workspace in which people have worked: every screen has something to show. */
-export type Furnished = {
+export type PopulatedWorkspace = {
   world: World;
   /** Ended runs, by how they ended, and those that wait for somebody. */
   runs: Readonly<Record<'completed' | 'failed' | 'escalated' | 'cancelled' | 'paused' | 'asking', string>>;
@@ -19,7 +19,7 @@ export type Furnished = {
   disabledWebhook: string;
   /** What stands behind the `#` of an invitation's link. */
   invitation: string;
-  submit(title: string, rehearsal: object, members?: object): Promise<string>;
+  submit(title: string, rehearsal: object, fields?: object): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -27,7 +27,9 @@ const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 const PHONE =
   'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Mobile Safari/537.36';
 
-export async function startFurnished(environment: Record<string, string> = {}): Promise<Furnished> {
+export async function startPopulatedWorkspace(
+  environment: Record<string, string> = {},
+): Promise<PopulatedWorkspace> {
   const receiver = await startReceiver();
   const world = await startWorld({
     deliveryWorker: true,
@@ -47,8 +49,8 @@ export async function startFurnished(environment: Record<string, string> = {}): 
     assert.equal(received.status, 201, received.text);
     return received.json;
   };
-  const submit: Furnished['submit'] = async (title, rehearsal, members = {}) => {
-    const body = { title, project_id: world.installation.project_id, metadata: { rehearsal }, ...members };
+  const submit: PopulatedWorkspace['submit'] = async (title, rehearsal, fields = {}) => {
+    const body = { title, project_id: world.installation.project_id, metadata: { rehearsal }, ...fields };
     return (await make('/api/v1/tasks', body)).execution_id;
   };
   const runs = await startRuns(world, owner, submit);
@@ -87,7 +89,11 @@ async function giveNames(world: World): Promise<void> {
 
 const DOCUMENT = '# The checkout\n\nThree pages: the address, the payment, the order.\n';
 
-async function startRuns(world: World, owner: Sent, submit: Furnished['submit']): Promise<Furnished['runs']> {
+async function startRuns(
+  world: World,
+  owner: Sent,
+  submit: PopulatedWorkspace['submit'],
+): Promise<PopulatedWorkspace['runs']> {
   const bug = { task_type: 'bug' };
   const runs = {
     completed: await submit(

@@ -1,0 +1,36 @@
+import { webhookPlan } from '../../../../src/domain/webhooks/webhook-plan.ts';
+import { validate } from '../../../forms/validate.ts';
+
+/** What is to be said of an address while it is typed: what is wrong with it, what to think of, or that it is good. */
+export type UrlCheck = { kind: 'none' | 'wrong' | 'careful' | 'good'; text: string };
+
+const PRIVATE = [
+  /^localhost\.?$/i,
+  /\.localhost\.?$/i,
+  /^127\./,
+  /^10\./,
+  /^192\.168\./,
+  /^172\.(1[6-9]|2\d|3[01])\./,
+  /^169\.254\./,
+  /^\[(::1|f[cd]|fe80)/i,
+];
+
+/** Judges an address by itself. What a name leads to is judged by the service, at each attempt. */
+export function checkUrl(given: string): UrlCheck {
+  const url = given.trim();
+  if (url === '' || 'https://'.startsWith(url.toLowerCase())) return { kind: 'none', text: '' };
+  const wrong = validate(webhookPlan.shape.url, url)[''];
+  if (wrong) return { kind: 'wrong', text: wrong };
+  const { protocol, hostname } = new URL(url);
+  if (PRIVATE.some((form) => form.test(hostname))) {
+    const text = 'Private address: delivery works only if your administrator allows it.';
+    return { kind: 'careful', text };
+  }
+  if (protocol === 'http:') {
+    return {
+      kind: 'careful',
+      text: 'Not encrypted: others on the network can read and change requests.',
+    };
+  }
+  return { kind: 'good', text: 'Encrypted. Name and certificate are verified at each attempt.' };
+}
