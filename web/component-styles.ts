@@ -3,11 +3,11 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vite';
 
-/** What `main.tsx` imports. */
+/** The virtual module that `main.tsx` imports. */
 const NAME = 'virtual:component-styles';
 const LIBRARY = join(dirname(fileURLToPath(import.meta.resolve('@mantine/core/styles.layer.css'))));
-/** Every component stands on these. */
-const GROUND = ['baseline', 'default-css-variables', 'global'];
+/** The styles that every component needs. */
+const BASE_SHEETS = ['baseline', 'default-css-variables', 'global'];
 
 /**
  * The style sheets of the library's components that the screens use, and of those that they are made of, in the
@@ -19,7 +19,7 @@ export function componentStyles(): Plugin {
     resolveId: (id) => (id === NAME ? `\0${NAME}` : null),
     load(id) {
       if (id !== `\0${NAME}`) return null;
-      return [...GROUND, ...usedComponents(import.meta.dirname)]
+      return [...BASE_SHEETS, ...usedComponents(import.meta.dirname)]
         .map((name) => `import '@mantine/core/styles/${name}.layer.css';`)
         .join('\n');
     },
@@ -35,7 +35,7 @@ function usedComponents(sources: string): string[] {
   const whole = readFileSync(join(LIBRARY, 'styles.layer.css'), 'utf8');
   const sheets = [...names]
     .filter((name) => existsSync(sheetOf(name)))
-    .map((name) => ({ name, at: placeOf(name, whole) }));
+    .map((name) => ({ name, at: positionOf(name, whole) }));
   return sheets.toSorted((one, other) => one.at - other.at).map(({ name }) => name);
 }
 
@@ -44,7 +44,7 @@ function importedNames(sources: string): Set<string> {
     readFileSync(join(sources, file), 'utf8'),
   );
   const lists = texts.flatMap((text) => [...text.matchAll(/import \{([^}]+)\} from '@mantine\/core'/g)]);
-  // Notifications come from a package of their own and are made of these.
+  // The notifications package uses these components.
   return new Set([
     'Notification',
     'Transition',
@@ -64,7 +64,7 @@ function filesByExport(): Map<string, string> {
   );
 }
 
-/** A file with all that it is made of. */
+/** Collects a file and its imports. */
 function visit(file: string | undefined, visited: Set<string>): void {
   if (file === undefined || visited.has(file) || !/\/(components|utils)\//.test(file)) return;
   visited.add(file);
@@ -77,7 +77,7 @@ function sheetOf(name: string): string {
   return join(LIBRARY, 'styles', `${name}.layer.css`);
 }
 
-function placeOf(name: string, whole: string): number {
+function positionOf(name: string, whole: string): number {
   const [selector = ''] = /\.m_[0-9a-f]+/.exec(readFileSync(sheetOf(name), 'utf8')) ?? [];
   return whole.indexOf(selector);
 }

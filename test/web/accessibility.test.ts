@@ -5,19 +5,19 @@ import type { Locator, Page } from 'playwright-core';
 import { startPopulatedWorkspace, type PopulatedWorkspace } from './populated-workspace.ts';
 import { assertAccessible, assertFitsPhone, openScreens, picture, type ScreensPage } from './screens.ts';
 
-/** One thing that people see: an address, or what opens there. */
+/** One screen: a page, or a dialog on it. */
 type Screen = {
   what: string;
-  /** As the routes say it. */
+  /** The path of the route. */
   address: string;
   /** Where that is in the populated workspace; the address itself by default. */
   path?: (at: PopulatedWorkspace) => string | Promise<string>;
-  /** What is seen once it is there. */
+  /** The element that shows that the screen is ready. */
   shows: (page: Page) => Locator;
-  /** What is opened before it is looked at. */
+  /** Opens a dialog or tab before the check. */
   open?: (page: Page) => Promise<unknown>;
   signedOut?: true;
-  /** The name of its pictures. */
+  /** The name of its screenshots. */
   picture?: string;
 };
 
@@ -240,7 +240,7 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
     it(screen.what, async () => {
       const { page, go, errors } = screen.signedOut ? signedOut : signedIn;
       const before = errors().length;
-      // An address that differs in its hash alone would not be loaded anew.
+      // An address that differs only in its hash would not be reloaded.
       await page.goto('about:blank');
       await go((await screen.path?.(at)) ?? screen.address);
       await screen.shows(page).waitFor();
@@ -274,7 +274,7 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
   });
 });
 
-/** The addresses that the pages of the screens declare; what is not a page of its own leads on to one of these. */
+/** Returns the addresses that the routes declare. All other addresses redirect to one of them. */
 function addressesOfPages(): string[] {
   const folder = fileURLToPath(new URL('../../web/pages', import.meta.url));
   return globSync(`${folder}/*/{route,routes}.ts`).flatMap((file) =>

@@ -6,18 +6,18 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { withHistory } from './webhook-history.ts';
 
-/** A workspace in which people have worked: every screen has something to show. */
+/** A workspace with data for every screen. */
 export type PopulatedWorkspace = {
   world: World;
-  /** Ended runs, by how they ended, and those that wait for somebody. */
+  /** Ended runs by their state, and runs that wait for a person. */
   runs: Readonly<Record<'completed' | 'failed' | 'escalated' | 'cancelled' | 'paused' | 'asking', string>>;
-  /** The owner's session, from a browser; there is one on a phone as well. */
+  /** The owner's session in a browser. The owner also has one on a phone. */
   cookie: string;
-  /** A webhook that works, one of its deliveries, and one that was disabled. */
+  /** A working webhook, one of its deliveries, and a disabled webhook. */
   webhook: string;
   delivery: string;
   disabledWebhook: string;
-  /** What stands behind the `#` of an invitation's link. */
+  /** The token of an invitation link. */
   invitation: string;
   submit(title: string, rehearsal: object, fields?: object): Promise<string>;
   close(): Promise<void>;
@@ -70,7 +70,7 @@ export async function startPopulatedWorkspace(
 
 type Make = (path: string, body: object) => Promise<Record<string, string> & { id: string }>;
 
-/** Signs the owner in as that browser does; answers the cookie. */
+/** Signs the owner in with a user agent. Returns the cookie. */
 async function signInFrom(world: World, browser: string): Promise<string> {
   const body = { email: world.installation.admin_email, password: PASSWORD };
   const sent = { key: null, body, headers: { 'User-Agent': browser } };
@@ -130,7 +130,7 @@ async function startRuns(
   return runs;
 }
 
-/** Answers the token of an invitation. */
+/** Invites people and returns the token of an invitation. */
 async function invitePeople(world: World, owner: Sent, make: Make): Promise<string> {
   const { project_id } = world.installation;
   await make('/api/v1/projects', { name: 'Warehouse', key: 'WARE' });

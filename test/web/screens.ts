@@ -7,7 +7,7 @@ import { openPage } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { PASSWORD, type World } from '../support/world.ts';
 
-/** Screenshots are made where this names a folder. */
+/** The folder for screenshots; none are made without it. */
 const SCREENSHOT_FOLDER = process.env['BATON_SCREENSHOTS'];
 /** The rules whose outcome depends on the theme. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
@@ -30,7 +30,7 @@ const WAIT_FOR_ANIMATIONS = `(async () => {
 const EXPECTED_ERRORS =
   /Failed to load resource: the server responded with a status of 4\d\d|ERR_INTERNET_DISCONNECTED/;
 
-/** What reaches beyond the edge, and how wide the page is. */
+/** Returns the elements that overflow the page, and the width of the page. */
 const FIND_OVERFLOW = `(() => {
   const { scrollWidth, clientWidth } = document.documentElement;
   const reaching = [...document.querySelectorAll('main *, aside *')].filter(
@@ -42,7 +42,7 @@ const FIND_OVERFLOW = `(() => {
 /** A browser's page at the screens of a world. */
 export type ScreensPage = {
   page: Page;
-  /** What the page has complained of, refused requests left out. */
+  /** The errors of the page, except refused requests. */
   errors(): string[];
   go(path: string): Promise<void>;
   /** Signs in by the form that is shown. */
@@ -133,13 +133,13 @@ export async function assertAccessible(page: Page, what: string, within = 'html'
   await shown(page, 'light');
 }
 
-/** Holds a screen as wide as a phone: nothing reaches beyond the edge. */
+/** Checks that nothing overflows a page of a phone's width. */
 export async function assertFitsPhone(page: Page): Promise<void> {
   const size = page.viewportSize();
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   let wide: string[] = [];
-  // What is drawn anew for a narrow screen comes a moment after the screen has become narrow.
+  // The layout for a narrow screen is rendered a moment after the resize.
   await eventually('the page is narrow', async () => {
     const reaching = await page.evaluate<{ wide: string[]; width: number }>(FIND_OVERFLOW);
     ({ wide } = reaching);
@@ -155,7 +155,7 @@ async function shown(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.evaluate(WAIT_FOR_ANIMATIONS);
 }
 
-/** Keeps pictures of a screen, light, dark and as on a phone, where pictures are wanted. */
+/** Saves screenshots of a screen, light, dark and phone, if BATON_SCREENSHOTS is set. */
 export async function picture(page: Page, name: string): Promise<void> {
   if (!SCREENSHOT_FOLDER) return;
   mkdirSync(SCREENSHOT_FOLDER, { recursive: true });

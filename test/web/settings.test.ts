@@ -98,7 +98,7 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Ada/ }).waitFor();
     const role = page.getByLabel('Role of Ada');
     assert.equal(await role.inputValue(), 'member');
-    // Whoever leaves the page before the answer comes takes the request back.
+    // Leaving the page before the response would abort the request.
     const changed = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await role.selectOption('viewer');
     assert.equal((await changed).status(), 200);

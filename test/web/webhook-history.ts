@@ -6,7 +6,7 @@ import type { World } from '../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What a webhook did in one hour of its last day. */
+/** The attempts of a webhook in one hour of its last day. */
 type Hour = { ago: number; succeeded: number; failed: number; tookMs: number };
 
 /** Gives a webhook a past, hour by hour, as if its deliveries had been attempted then. */
@@ -35,7 +35,7 @@ export async function withHistory(world: World, webhookId: string, hours: readon
   }
 }
 
-/** The stages of attempts of which only the whole is told. */
+/** The timings of attempts of which only the total is known. */
 const UNTIMED = { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null };
 
 /** A day with a working morning, a busy noon and a bad hour. */

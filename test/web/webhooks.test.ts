@@ -312,7 +312,7 @@ describe('the webhook screens', function () {
     await log().getByRole('link').click();
     await panel().getByRole('button', { name: 'Copy as curl' }).click();
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
-    // A shell says how it understands the words.
+    // A shell parses the command.
     const words = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${command}`])
       .toString()
       .split('\0');
@@ -456,7 +456,7 @@ describe('the webhook screens', function () {
   });
 });
 
-/** Types into a field as a person does: by a click into it. */
+/** Clicks into a field and types. */
 async function type(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label).click();
   await page.keyboard.type(text);

@@ -2,20 +2,20 @@ import createClient from 'openapi-fetch';
 import type { components, paths } from '../.generated/api.d.ts';
 import { ApiProblem, Unreachable } from './problem.ts';
 
-/** The shapes of the API by the names they have in its document. */
+/** The schemas of the API, by their names in the OpenAPI document. */
 export type Schemas = components['schemas'];
 
 /**
- * The API at the address of this page; the session cookie goes along by itself. Each call is wrapped in
- * {@link unwrap}.
+ * The client of the API at the address of this page. The browser sends the session cookie. Wrap each call in {@link
+ * unwrap}.
  */
 export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
 
 type Outcome<T> = { data?: T; error?: unknown; response: Response };
 
 /**
- * The body of a good answer.
- * @throws ApiProblem for a refusal, Unreachable where no answer came; what was aborted stays an AbortError
+ * Returns the body of a successful response. Throws ApiProblem for an error response, Unreachable without a
+ * response, and the AbortError of an aborted request.
  */
 export async function unwrap<T>(call: Promise<Outcome<T>>): Promise<T> {
   let outcome: Outcome<T>;

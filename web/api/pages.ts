@@ -1,9 +1,9 @@
 import { infiniteQueryOptions, type QueryKey } from '@tanstack/react-query';
 
-/** A page of a list as the API gives it. */
+/** A page of a list, as the API returns it. */
 export type Paged<Row> = { data: Row[]; next_cursor: string | null };
 
-/** A list that comes in pages, one behind the other. Rows are those of all pages that were fetched. */
+/** Returns query options for a paged list. The rows are those of all fetched pages. */
 export function pagedQuery<Row>(
   queryKey: QueryKey,
   fetchPage: (cursor: string | undefined, signal: AbortSignal) => Promise<Paged<Row>>,

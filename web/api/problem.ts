@@ -2,17 +2,17 @@ import type { components } from '../.generated/api.d.ts';
 
 type ProblemBody = components['schemas']['Problem'];
 
-/** One thing wrong with what was sent: `pointer` into the body (RFC 6901), or the name of a `parameter`. */
+/** One validation error: a `pointer` into the body (RFC 6901), or the name of a `parameter`. */
 export type FieldError = NonNullable<ProblemBody['errors']>[number];
 
-/** A refusal of the API (RFC 9457) as an error: `message` is its `detail`, which is written for people. */
+/** An error response of the API (RFC 9457). `message` is its `detail`, which is written for people. */
 export class ApiProblem extends Error {
   override name = 'ApiProblem';
   readonly status: number;
   readonly code: ProblemBody['code'] | 'unknown';
   readonly requestId: string | null;
   readonly errors: readonly FieldError[];
-  /** Seconds after which another try makes sense, where the API said so. */
+  /** The seconds of the Retry-After header; null without the header. */
   readonly retryAfter: number | null;
 
   constructor(response: Response, body: unknown) {
@@ -26,13 +26,13 @@ export class ApiProblem extends Error {
     this.retryAfter = after > 0 ? after : null;
   }
 
-  /** What is wrong with one member of the body, in words; null where nothing is. */
+  /** Returns the message for one field of the body; null if the field has no error. */
   errorAt(pointer: string): string | null {
     return this.errors.find((error) => error.pointer === pointer)?.message ?? null;
   }
 }
 
-/** No answer came: the network is down, or the service. */
+/** No response: the network or the server is down. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 
@@ -43,12 +43,12 @@ export class Unreachable extends Error {
   }
 }
 
-/** True where nobody is signed in, or not any more. */
+/** Returns true for the error of a missing or ended session. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof ApiProblem && error.status === 401;
 }
 
-/** True where the same request may well succeed in a moment. */
+/** Returns true if the same request may succeed soon. */
 export function isTransient(error: unknown): boolean {
   return (
     error instanceof Unreachable ||

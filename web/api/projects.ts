@@ -5,7 +5,7 @@ export type Project = Schemas['Project'];
 
 const PAGE_SIZE = 200;
 
-/** All projects of the workspace, newest first. */
+/** Fetches all projects of the workspace, newest first. */
 export const projectsQuery = queryOptions({
   queryKey: ['projects'],
   async queryFn({ signal }): Promise<Project[]> {
@@ -22,7 +22,7 @@ export const projectsQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** The projects, and what one is called; an id that is not known here is its own name. */
+/** Returns the projects, and their names by id: `…` for an unknown id. */
 export function useProjects() {
   const { data: projects = [] } = useQuery(projectsQuery);
   const names = new Map(projects.map((project) => [project.id, project.name]));

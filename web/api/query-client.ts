@@ -4,8 +4,8 @@ import { isTransient, isSignedOut } from './problem.ts';
 const TRIES = 2;
 
 /**
- * The cache of answers. What fails for a passing reason is tried again; an answer that says that nobody is signed in
- * is told to `onSignedOut`, wherever it came up.
+ * Creates the cache of API responses. Retries transient errors. Calls `onSignedOut` when any request finds that the
+ * session has ended.
  */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: unknown) => {
@@ -15,7 +15,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({
       onError: (error, _variables, _result, mutation) => {
-        // A wrong password is no session that ended.
+        // A wrong password does not mean that a session ended.
         if (mutation.meta?.['signsIn'] !== true) onError(error);
       },
     }),

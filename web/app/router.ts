@@ -16,7 +16,7 @@ const homeRoute = createRoute({
   beforeLoad: () => redirect({ to: '/orchestration', replace: true, throw: true }),
 });
 
-/** What people cut off an address leads to the first of what lies below. */
+/** Redirects shortened addresses to the first page below them. */
 const settingsRoutesAbove = ['/settings', '/settings/integrations'].map((path) =>
   createRoute({
     getParentRoute: () => rootRoute,
@@ -33,7 +33,7 @@ const routeTree = rootRoute.addChildren([
   signedInRoute.addChildren([...orchestrationRoutes, ...webhookRoutes, ...settingsRoutes]),
 ]);
 
-/** Every address of the screens. Pages are fetched when they are needed, or when a pointer comes near a link. */
+/** Creates the router of all pages. Pages are loaded on demand, or when the pointer is over a link. */
 export function createScreensRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
@@ -41,7 +41,7 @@ export function createScreensRouter(queryClient: QueryClient) {
     parseSearch,
     stringifySearch,
     defaultPreload: 'intent',
-    defaultPreloadStaleTime: 0, // the cache of answers knows what is fresh
+    defaultPreloadStaleTime: 0, // the query cache knows what is fresh
     scrollRestoration: true,
     defaultNotFoundComponent: NotFound,
     defaultErrorComponent: PageError,

@@ -7,14 +7,14 @@ import { createScreensRouter } from './router.ts';
 import { watchSession } from '../routing/session-end.ts';
 import { cssVariables, theme } from './theme.ts';
 
-/** The same name as in index.html, which sets the scheme before the first paint. */
+/** The same key as in index.html, which sets the scheme before the first paint. */
 const colorSchemes = localStorageColorSchemeManager({ key: 'baton-color-scheme' });
 
 const queryClient = createQueryClient(() => session.ended());
 const router = createScreensRouter(queryClient);
 const session = watchSession(router, queryClient);
 
-/** Everything, with what all screens stand on. `nonce` lets the libraries put styles into the page. */
+/** Renders the application with its providers. `nonce` lets the libraries insert styles into the page. */
 export function Screens({ nonce }: { nonce: string }) {
   return (
     <MantineProvider

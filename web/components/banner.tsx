@@ -6,14 +6,14 @@ import type { Tone } from './tones.ts';
 type BannerProps = {
   tone: Tone;
   title: ReactNode;
-  /** What a screen reader calls it. */
+  /** The accessible name. */
   label?: string;
-  /** Whether it is told at once where it comes up. */
+  /** Whether a screen reader announces it immediately. */
   urgent?: boolean;
   children?: ReactNode;
 };
 
-/** What a person must know before all else on a page. */
+/** Shows the most important information of a page. */
 export function Banner({ tone, title, label, urgent = false, children }: BannerProps) {
   return (
     <section

@@ -5,11 +5,11 @@ import { errorMessage } from './states.tsx';
 type ConfirmProps = {
   opened: boolean;
   onClose: () => void;
-  /** Names what it is about: `Delete “Billing sync”?`. */
+  /** Names the object: `Delete “Billing sync”?`. */
   title: string;
   /** What is lost or sent, exactly. */
   children: ReactNode;
-  /** What the button says: the act itself, never “OK”. */
+  /** The label of the confirming button: the action, never “OK”. */
   confirmLabel: string;
   onConfirm: () => void;
   /** The label of the button that closes the dialog. */

@@ -6,7 +6,7 @@ type CopyProps = { value: string; label?: string; iconOnly?: boolean };
 
 const COPIED_MS = 1_500;
 
-/** Copies a text and says that it did. */
+/** Copies a text and confirms it. */
 export function CopyButton({ value, label = 'Copy', iconOnly = false }: CopyProps) {
   const { copy, copied } = useClipboard({ timeout: COPIED_MS });
   const icon = copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />;

@@ -2,16 +2,16 @@ import type { ReactNode } from 'react';
 import classes from './data-table.module.css';
 
 type TableProps = {
-  /** What a screen reader calls it. */
+  /** The accessible name. */
   label: string;
   columns: readonly string[];
   children: ReactNode;
 };
 
-/** A plain table; where it is wider than the screen, it scrolls in itself. */
+/** A plain table. It scrolls if it is wider than the screen. */
 export function DataTable({ label, columns, children }: TableProps) {
   return (
-    // What scrolls must be reachable without a mouse.
+    // A scrollable region must be reachable without a mouse.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={classes['frame']} role="region" aria-label={label} tabIndex={0}>
       <table className={classes['table']}>

@@ -3,14 +3,14 @@ import { IconChevronDown } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 
 type FilterProps<T extends string> = {
-  /** What is filtered by, in one word. */
+  /** The name of the filter, in one word. */
   label: string;
   options: readonly { value: T; title: ReactNode }[];
   chosen: readonly T[];
   onChange: (chosen: T[]) => void;
 };
 
-/** A filter whose button says what is chosen. */
+/** A filter whose button shows the selected values. */
 export function FilterMenu<T extends string>({ label, options, chosen, onChange }: FilterProps<T>) {
   const [first, ...more] = chosen;
   const text = first === undefined ? label : `${label}: ${first}${more.length > 0 ? ` +${more.length}` : ''}`;

@@ -3,19 +3,19 @@ import type { ReactNode } from 'react';
 import { CopyButton } from './copy-button.tsx';
 import classes from './json-view.module.css';
 
-/** Levels that are open from the start. */
+/** Levels that are expanded initially. */
 const EXPANDED_LEVELS = 2;
-/** Longer lists and objects are folded wherever they stand. */
+/** Longer lists and objects are collapsed initially at every level. */
 const MAX_EXPANDED_ROWS = 40;
 
 type JsonProps = {
   value: unknown;
-  /** What is copied, where the text came from outside and must stay as it was. */
+  /** The text to copy, if it came from outside and must stay unchanged. */
   raw?: string;
   label?: string;
 };
 
-/** JSON to read: coloured, with folds. */
+/** Shows JSON with colours and collapsible levels. */
 export function JsonView({ value, raw, label = 'JSON' }: JsonProps) {
   return (
     <Box className={classes['view']}>
@@ -31,7 +31,7 @@ export function JsonView({ value, raw, label = 'JSON' }: JsonProps) {
   );
 }
 
-/** A text that may be JSON: shown as such where it is, else as it is. */
+/** Shows a text, formatted if it is JSON. */
 export function BodyView({ text, label }: { text: string; label?: string }) {
   const parsed = parse(text);
   return parsed === undefined ? (

@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 
 type MoreProps = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
 
-/** The end of a list with more behind it: the next page comes when one gets here, or by the button. */
+/** Loads the next page of a list when its end is near the viewport, or by the button. */
 export function LoadMore({ hasNextPage, isFetchingNextPage, fetchNextPage }: MoreProps) {
   const { ref, entry } = useIntersection({ rootMargin: '300px' });
   const isNear = entry?.isIntersecting === true;

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** One clock for all that shows times, which ticks only while somebody looks. */
+/** Creates a clock for all shown times. It ticks only while it has subscribers and the page is visible. */
 function createClock(everyMs: number) {
   let now = Date.now();
   let ticking: ReturnType<typeof setInterval> | undefined;
@@ -29,7 +29,7 @@ function createClock(everyMs: number) {
 const slow = createClock(5_000);
 const quick = createClock(500);
 
-/** The time in milliseconds since 1970, new every 5 seconds, or twice a second where something runs. */
+/** Returns the time in milliseconds since 1970, updated every 5 seconds, or twice a second if `quick`. */
 export function useNow(pace: 'slow' | 'quick' = 'slow'): number {
   const clock = pace === 'quick' ? quick : slow;
   return useSyncExternalStore(clock.subscribe, clock.read);

@@ -3,7 +3,7 @@ import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-route
 import { EmptyState, ErrorState } from './states.tsx';
 import { Page } from './page.tsx';
 
-/** An address that leads nowhere. */
+/** The page for unknown addresses. */
 export function NotFound() {
   return (
     <Page title="Page not found">
@@ -21,7 +21,7 @@ export function NotFound() {
   );
 }
 
-/** A page that could not be shown. */
+/** The page for errors while a page loads or renders. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   const retry = () => {
@@ -31,7 +31,7 @@ export function PageError({ error, reset }: ErrorComponentProps) {
   return <ErrorState order={1} title="The page could not be loaded" error={error} onRetry={retry} />;
 }
 
-/** `NothingHere` where nothing stands around it. */
+/** `NotFound` without the navigation around it. */
 export function StandaloneNotFound() {
   return (
     <Box component="main" p="md">
@@ -40,7 +40,7 @@ export function StandaloneNotFound() {
   );
 }
 
-/** `PageFailed` where nothing stands around it. */
+/** `PageError` without the navigation around it. */
 export function StandalonePageError(props: ErrorComponentProps) {
   return (
     <Box component="main" p="md">
@@ -49,7 +49,7 @@ export function StandalonePageError(props: ErrorComponentProps) {
   );
 }
 
-/** While a page or who is signed in is being fetched. */
+/** The placeholder while a page or the session loads. */
 export function PageSkeleton() {
   return (
     <Stack gap="md" p="md" aria-busy="true" aria-label="Loading">
@@ -59,7 +59,7 @@ export function PageSkeleton() {
   );
 }
 
-/** Rows to come. */
+/** Placeholder rows while a list loads. */
 export function ListSkeleton({ rows = 6, height = 44 }: { rows?: number; height?: number }) {
   return (
     <Stack gap="xs" role="status" aria-label="Loading">

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 
 type PageProps = {
   title: string;
-  /** One sentence on what this is for. */
+  /** One sentence on the purpose of the page. */
   lead?: ReactNode;
   /** Buttons beside the title. */
   actions?: ReactNode;
@@ -13,7 +13,7 @@ type PageProps = {
   children: ReactNode;
 };
 
-/** A screen: its title, also of the browser's tab, what it is for, what can be done, and the rest. */
+/** A page with its title (also of the browser tab), lead, actions and content. */
 export function Page({ title, lead, actions, wide = false, children }: PageProps) {
   useDocumentTitle(`${title} · Baton`);
   return (

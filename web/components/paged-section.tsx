@@ -12,7 +12,7 @@ type SectionProps<Row> = {
   children: (rows: readonly Row[]) => ReactNode;
 };
 
-/** A list in pages with all that may be instead of it: a skeleton, a failure, nothing. */
+/** A paged list with its skeleton, error and empty state. */
 export function PagedSection<Row>({ query, failure, empty, children }: SectionProps<Row>) {
   const { data: rows = [] } = query;
   if (query.isPending) return <ListSkeleton />;

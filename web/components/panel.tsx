@@ -4,7 +4,7 @@ import classes from './panel.module.css';
 
 type PanelProps = BoxProps & { title?: ReactNode; actions?: ReactNode; children: ReactNode };
 
-/** A part of a page with a line around it. */
+/** A bordered section of a page. */
 export function Panel({ title, actions, children, className, ...box }: PanelProps) {
   return (
     <Box component="section" className={[classes['panel'], className].join(' ')} p="md" {...box}>

@@ -3,7 +3,7 @@ import type { Tone } from './tones.ts';
 
 type ProgressProps = { percent: number; tone: Tone; label: string };
 
-/** How far something is. What it says in words stands beside it. */
+/** A progress bar. Its text is beside it. */
 export function ProgressLine({ percent, tone, label }: ProgressProps) {
   return (
     <div

@@ -2,7 +2,7 @@ import { Code, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyButton } from './copy-button.tsx';
 
-/** Something that is shown this once: a key, a secret, a link. */
+/** Shows a value that is shown only once: a key, a secret, a link. */
 export function ShownOnce({ value, label, children }: { value: string; label: string; children: ReactNode }) {
   return (
     <Stack gap="xs">

@@ -6,19 +6,19 @@ import classes from './side-panel.module.css';
 
 type SidePanelProps = {
   title: ReactNode;
-  /** What a screen reader calls it. */
+  /** The accessible name. */
   label: string;
   onClose: () => void;
-  /** Called with -1 or 1 by the arrow keys, to go through the list behind. */
+  /** Called with -1 or 1 by the arrow keys, to move through the list. */
   onStep?: (by: -1 | 1) => void;
-  /** Where the same thing has a page of its own. */
+  /** The full page of the same object. */
   page?: { to: NonNullable<LinkProps['to']>; params: Record<string, string> };
   children: ReactNode;
 };
 
 /**
- * A detail beside its list, which stays usable. Escape closes it, the arrow keys move through the list behind. It takes
- * the focus when it opens and gives it back when it closes.
+ * Shows details beside a list, which stays usable. Escape closes the panel, the arrow keys move through the list.
+ * The panel takes the focus when it opens and returns it when it closes.
  */
 export function SidePanel({ title, label, onClose, onStep, page, children }: SidePanelProps) {
   const panel = useRef<HTMLElement>(null);
@@ -69,7 +69,7 @@ function useFocusWhileOpen(panel: React.RefObject<HTMLElement | null>): void {
   }, [panel]);
 }
 
-/** Keys that mean something unless they are typed into a field, or belong to something that is open above. */
+/** Handles keys unless they are typed into a field or belong to an open dialog or menu. */
 function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const now = useRef(keys);
   useEffect(() => {

@@ -5,7 +5,7 @@ import { CopyButton } from './copy-button.tsx';
 
 type EmptyProps = {
   title: string;
-  /** One sentence that teaches. */
+  /** One explaining sentence. */
   children: ReactNode;
   /** One button. */
   action?: ReactNode;
@@ -13,7 +13,7 @@ type EmptyProps = {
   example?: string;
 };
 
-/** Where there is nothing yet. */
+/** The empty state of a list. */
 export function EmptyState({ title, children, action, example }: EmptyProps) {
   return (
     <Stack align="center" gap="sm" py={48} px="md" ta="center">
@@ -36,16 +36,16 @@ export function EmptyState({ title, children, action, example }: EmptyProps) {
 
 type ErrorProps = {
   error: unknown;
-  /** What could not be done, as a title: "The runs could not be loaded". */
+  /** What failed, as a title: "The runs could not be loaded". */
   title: string;
-  /** The way on, as a rule to try again. */
+  /** Tries again; without it there is no button. */
   onRetry?: () => void;
-  /** 1 where nothing else heads the page. */
+  /** 1 if the page has no other heading. */
   order?: 1 | 2;
   children?: ReactNode;
 };
 
-/** What happened, what it means for the person, and what to do. */
+/** Shows what failed, why, and what to do. */
 export function ErrorState({ error, title, onRetry, order = 2, children }: ErrorProps) {
   return (
     <Stack align="center" gap="sm" py={48} px="md" ta="center" role="alert">
@@ -63,7 +63,7 @@ export function ErrorState({ error, title, onRetry, order = 2, children }: Error
   );
 }
 
-/** An error in words for people, with what support would ask for. */
+/** Returns a readable error message, with the request id for internal errors. */
 export function errorMessage(error: unknown): string {
   if (error instanceof ApiProblem) {
     const suffix = error.status >= 500 && error.requestId ? ` (request ${error.requestId})` : '';

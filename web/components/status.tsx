@@ -3,11 +3,11 @@ import classes from './status.module.css';
 
 type StatusProps = {
   status: StatusWord;
-  /** What stands instead of the word, for example `failing, 7 of 10 in a row`. */
+  /** The text instead of the status, for example `failing, 7 of 10 in a row`. */
   children?: string;
 };
 
-/** A status as a word with a dot, whose colour, lightness and shape tell the same. */
+/** A status as a word with a dot. Colour, lightness and shape of the dot show the same status. */
 export function Status({ status, children }: StatusProps) {
   const tone = toneOf(status);
   return (
@@ -18,7 +18,7 @@ export function Status({ status, children }: StatusProps) {
   );
 }
 
-/** The dot alone, beside words that say the same. */
+/** The dot alone, for use beside a text that names the status. */
 export function Dot({ tone }: { tone: Tone }) {
   return (
     <svg className={classes['dot']} data-tone={tone} viewBox="0 0 12 12" width="12" height="12" aria-hidden>

@@ -1,7 +1,7 @@
 import { formatExactTime, formatDuration, formatRelativeTime } from '../format/time.ts';
 import { useNow } from './now.ts';
 
-/** A moment as people say it; the exact one, here and in UTC, when one points at it. */
+/** A relative time. The tooltip shows the exact local and UTC time. */
 export function RelativeTime({ at }: { at: string }) {
   const now = useNow();
   return (
@@ -11,12 +11,12 @@ export function RelativeTime({ at }: { at: string }) {
   );
 }
 
-/** How long something took. */
+/** Shows a duration. */
 export function Duration({ ms }: { ms: number }) {
   return <span title={`${ms.toLocaleString('en')} ms`}>{formatDuration(ms)}</span>;
 }
 
-/** How long something that runs has run. */
+/** Shows the time since a start, live. */
 export function Elapsed({ since }: { since: string }) {
   const now = useNow('quick');
   return <span>{formatDuration(now - Date.parse(since))}</span>;

@@ -2,10 +2,10 @@ import type { StepStatus, TaskState } from '../../src/domain/tasks/task-states.t
 import type { WebhookStatus } from '../../src/domain/webhooks/webhook.ts';
 import type { Schemas } from '../api/client.ts';
 
-/** What a status means to the eye: each tone has a colour, a lightness and a shape of its own. */
+/** The visual meaning of a status. Each tone has its own colour, lightness and shape. */
 export type Tone = 'waiting' | 'moving' | 'held' | 'done' | 'failed' | 'escalated' | 'off';
 
-/** Every word that something of ours can be, as the API says it; `failing` is an active webhook with failures in a row. */
+/** Every status of the API. `failing` is an active webhook with consecutive failures. */
 export type StatusWord =
   | TaskState
   | StepStatus

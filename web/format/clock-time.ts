@@ -5,7 +5,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hour12: false,
 });
 
-/** `14:03:21` in the reader's zone, for lines of one day. */
+/** Returns `14:03:21` in the local time zone. */
 export function formatClockTime(iso: string): string {
   return clock.format(new Date(iso));
 }

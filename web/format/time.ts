@@ -5,7 +5,7 @@ const DAY = 24 * HOUR;
 const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
-/** `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
+/** Returns `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, milliseconds);
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -36,12 +36,12 @@ function formatDistance(delta: number, size: number, unit: string): string {
   return delta < 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`;
 }
 
-/** The same moment in the reader's own zone and in UTC, to the millisecond. */
+/** Returns the moment in the local time zone and, on a second line, in UTC to the millisecond. */
 export function formatExactTime(iso: string): string {
   return `${local.format(new Date(iso))}\n${formatUtc(iso)}`;
 }
 
-/** `2026-01-31 12:00:00.000 UTC`. */
+/** Returns `2026-01-31 12:00:00.000 UTC`. */
 export function formatUtc(iso: string): string {
   return `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`;
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 type FooterProps = { submitLabel: string; isSending: boolean; problem: string | null; children?: ReactNode };
 
-/** The end of a form: what no field can say, and the button that names the act. */
+/** The end of a form: errors that belong to no field, and the submit button. */
 export function FormFooter({ submitLabel, isSending, problem, children }: FooterProps) {
   return (
     <>

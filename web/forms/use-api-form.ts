@@ -6,18 +6,18 @@ import { validate, serverErrors } from './validate.ts';
 
 type Options<Values, Body, Result> = {
   initialValues: Values;
-  /** Judges the body, as the API will. */
+  /** Validates the body, like the API. */
   schema: ZodType;
   bodyOf: (values: Values) => Body;
   send: (body: Body) => Promise<Result>;
-  /** What it gives back, if a promise, is waited for before the form is at rest again. */
+  /** The form stays pending until a returned promise resolves. */
   onDone: (result: Result, body: Body) => unknown;
   meta?: Record<string, unknown>;
 };
 
 /**
- * A form over a body of the API: judged by the API's own schema before it is sent, and told at its fields what the API
- * refuses. `problem` is what no field can say.
+ * Creates a form for a request body. Validates it with the schema of the API, and shows validation errors of the
+ * response at their fields. `problem` is the message of an error that belongs to no field.
  */
 export function useApiForm<Values extends Record<string, unknown>, Body, Result>(
   options: Options<Values, Body, Result>,

@@ -2,19 +2,19 @@ import { config, type ZodType } from 'zod';
 import { problemsIn } from '../../src/domain/common/validation.ts';
 import { ApiProblem, type FieldError } from '../api/problem.ts';
 
-// Its fast way is to write functions out of text, which our policy forbids.
+// zod's JIT creates functions from text, which our content security policy forbids.
 config({ jitless: true });
 
-/** Sentences by the dotted path of the member they are about, as forms take them. */
+/** Error messages by the dotted path of their field, as forms expect them. */
 export type FormErrors = Record<string, string>;
 
-/** What the API would say to this body, before it is sent: judged by the same schema, in the same words. */
+/** Validates a body with the schema of the API. Returns the same messages as the API. */
 export function validate(schema: ZodType, body: unknown): FormErrors {
   const result = schema.safeParse(body);
   return result.success ? {} : byField(problemsIn(result.error, body, 'body'));
 }
 
-/** What the API did say to a body, for the form's fields; empty where the refusal is about something else. */
+/** Returns the validation errors of an error response, by field. Empty for other errors. */
 export function serverErrors(error: unknown): FormErrors {
   return error instanceof ApiProblem ? byField(error.errors) : {};
 }
@@ -28,7 +28,7 @@ function byField(errors: readonly FieldError[]): FormErrors {
   return messages;
 }
 
-/** Beside its field a sentence need not name it. */
+/** Removes the field name from a message that is shown beside its field. */
 function withoutFieldName(message: string): string {
   const words = message.replace(/^`[^`]*` /, '');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -4,22 +4,22 @@ import type { AnyRouter } from '@tanstack/react-router';
 
 const CHANNEL = 'baton-session';
 
-/** What tabs tell each other. */
+/** The messages between tabs. */
 type TabMessage = 'signed-in' | 'signed-out';
 
 /**
- * Sees to it that no screen outlives its session: wherever an answer says that nobody is signed in, and when another
- * tab signs out, the page leads to `/sign-in`, and from there back to where one was.
+ * Opens `/sign-in` when a response shows that the session has ended, or when another tab signs out. The sign-in
+ * returns to the same page.
  */
 export function watchSession(router: AnyRouter, queryClient: QueryClient) {
   const tabs = new BroadcastChannel(CHANNEL);
 
   const ended = () => {
     const { pathname, href } = router.state.location;
-    // Where nobody was signed in, the way in leads to the sign-in page by itself.
+    // Without a session before, the route guard redirects to the sign-in page.
     if (pathname === '/sign-in' || queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
     void router.navigate({ to: '/sign-in', search: { to: href, ended: 'yes' }, replace: true });
-    // What somebody has seen is not for the next person at this screen.
+    // The next user must not see the data of the previous one.
     queryClient.clear();
   };
 
@@ -30,7 +30,7 @@ export function watchSession(router: AnyRouter, queryClient: QueryClient) {
   return { ended };
 }
 
-/** Tells the other tabs. */
+/** Notifies the other tabs. */
 export function notifyTabs(word: TabMessage): void {
   const tabs = new BroadcastChannel(CHANNEL);
   tabs.postMessage(word);

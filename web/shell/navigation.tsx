@@ -36,7 +36,7 @@ const SETTINGS: { heading: string; items: NavigationItem[] }[] = [
   },
 ];
 
-/** The ways through the screens. `onGo` folds it on a phone. */
+/** The main navigation. `onGo` closes it on a phone. */
 export function Navigation({ onGo }: { onGo: () => void }) {
   return (
     <>

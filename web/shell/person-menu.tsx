@@ -9,7 +9,7 @@ import { useSession } from '../api/session.ts';
 import { notifyTabs } from '../routing/session-end.ts';
 import { errorMessage } from '../components/states.tsx';
 
-/** Who is signed in, the way to one's own account, and the way out. */
+/** The menu of the signed-in user: account and sign-out. */
 export function PersonMenu() {
   const { me } = useSession();
   const signOut = useSignOut();

@@ -8,7 +8,9 @@ import { PersonMenu } from './person-menu.tsx';
 import classes from './shell.module.css';
 import { ThemeSwitch } from './theme-switch.tsx';
 
-/** What stands around every screen: the workspace and the ways at the left, the person's own things at the top right. */
+/**
+ * The frame of every page: workspace and navigation at the left, notifications, theme and account at the top right.
+ */
 export function Shell() {
   const { me } = useSession();
   const [opened, { toggle, close }] = useDisclosure(false);

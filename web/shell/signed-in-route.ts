@@ -5,7 +5,7 @@ import { StandalonePageError } from '../components/page-states.tsx';
 import { Shell } from './shell.tsx';
 import { rootRoute } from '../routing/root-route.ts';
 
-/** Above every address that needs somebody to be signed in; who is not is led to `/sign-in` and back. */
+/** The parent of all routes that require a session. Without one it redirects to `/sign-in` and back. */
 export const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'signed-in',

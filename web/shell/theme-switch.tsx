@@ -7,7 +7,7 @@ const SCHEMES = [
   { scheme: 'auto', title: 'System', icon: IconDeviceDesktop },
 ] as const;
 
-/** Light, dark, or as the system has it. */
+/** Switches between light, dark and system theme. */
 export function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { icon: CurrentIcon } = SCHEMES.find(({ scheme }) => scheme === colorScheme) ?? SCHEMES[2];

@@ -5,7 +5,7 @@ import classes from './bell.module.css';
 import { NoticeRow } from './notice-row.tsx';
 import { MAX_NOTICES, useNotices } from './use-notices.ts';
 
-/** The bell of one's notifications: how many are new, and what they say. */
+/** The bell with the number of unread notifications and their list. */
 export function Bell() {
   const [opened, setOpened] = useState(false);
   const { notices, unread, read, readAll } = useNotices();

@@ -4,7 +4,7 @@ import { RelativeTime } from '../time.tsx';
 import classes from './bell.module.css';
 import type { Notice } from './use-notices.ts';
 
-/** What happened, and the way to where it can be mended. */
+/** One notification with a link to the affected page. */
 export function NoticeRow({ notice, onGo }: { notice: Notice; onGo: () => void }) {
   const isUnread = notice.read_at === null;
   const { title, detail } = textOf(notice);

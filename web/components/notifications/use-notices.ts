@@ -3,7 +3,7 @@ import { unwrap, api, type Schemas } from '../../api/client.ts';
 
 export type Notice = Schemas['Notification'];
 
-/** So many are shown, and counted. */
+/** How many notifications are shown and counted. */
 export const MAX_NOTICES = 30;
 const RENEW_MS = 15_000;
 
@@ -14,7 +14,7 @@ const noticesQuery = queryOptions({
   refetchInterval: RENEW_MS,
 });
 
-/** One's latest notifications, how many of them were not read, and having read them. */
+/** Returns the latest notifications, the number of unread ones, and functions that mark them as read. */
 export function useNotices() {
   const client = useQueryClient();
   const { data } = useQuery(noticesQuery);

@@ -17,7 +17,7 @@ type Invitation = Schemas['ShownInvitation'];
 
 const visibilityToggle = { 'aria-label': 'Show or hide password' };
 
-/** What somebody who was invited sees, and becomes a member by. */
+/** The page of an invitation link. */
 export function InvitationPage() {
   useDocumentTitle('Invitation · Baton');
   const [token] = useState(() => location.hash.slice(1));
@@ -70,7 +70,7 @@ function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
   const router = useRouter();
   const { form, problem, isSending, onSubmit } = useApiForm({
     initialValues: { name: '', password: '' },
-    // A password that is there already is under whatever rules there were then.
+    // An existing password may follow older rules.
     schema: isNew ? newPerson : newPerson.pick({}),
     bodyOf: ({ name, password }) => ({ ...(isNew ? { name } : {}), password }),
     send: (body) => unwrap(api.POST('/api/v1/invitations/accept', { body: { token, ...body } })),

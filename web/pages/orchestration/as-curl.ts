@@ -1,4 +1,4 @@
-/** A submission as a command for a shell; the key comes from the environment. */
+/** Returns a submission as a curl command. The key comes from the environment. */
 export function asCurl(origin: string, body: object): string {
   const text = JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`);
   return [

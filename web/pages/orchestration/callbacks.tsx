@@ -10,10 +10,10 @@ import { RelativeTime } from '../../components/time.tsx';
 import { formatDuration } from '../../format/time.ts';
 import { callbacksQuery, isOver, type Run } from './queries.ts';
 
-/** As often as a callback is tried at most (docs/callbacks.md). */
+/** The maximum number of attempts of a callback (docs/callbacks.md). */
 const ATTEMPTS = 3;
 
-/** Every attempt to tell the callback address, with what was sent and what came back. */
+/** Shows every attempt of the callback with its request and response. */
 export function Callbacks({ run }: { run: Run }) {
   const hasCallback = run.callback.url !== null;
   const query = useQuery({

@@ -9,7 +9,7 @@ import { formatDuration } from '../../format/time.ts';
 import { callsQuery, isOver, REFRESH_MS, type Run } from './queries.ts';
 import { usageText } from './words.ts';
 
-/** Every call of a model or a tool, with what was asked and answered. */
+/** Shows every call of a model or a tool with its input and output. */
 export function Calls({ run }: { run: Run }) {
   const query = useInfiniteQuery({
     ...callsQuery(run.execution_id),
@@ -37,7 +37,7 @@ export function Calls({ run }: { run: Run }) {
 
 type Call = Schemas['AgentCall'];
 
-/** Without a space, since ids of the page are made of it. */
+/** Contains no space, since element ids are derived from it. */
 function callKey({ step, attempt, number }: Call): string {
   return `${step ?? ''}-${attempt}-${number}`;
 }

@@ -7,7 +7,7 @@ import { RelativeTime } from '../../components/time.tsx';
 import { formatSize } from '../../format/size.ts';
 import { artifactsQuery, isOver, REFRESH_MS, type Run } from './queries.ts';
 
-/** What the agents have left behind as documents; each is downloaded, none is shown here. */
+/** Lists the documents of the agents for download. */
 export function Documents({ run }: { run: Run }) {
   const query = useQuery({
     ...artifactsQuery(run.execution_id),

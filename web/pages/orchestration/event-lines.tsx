@@ -8,7 +8,7 @@ import { actorName } from './words.ts';
 
 const INITIAL_LINES = 100;
 
-/** The feed, the newest first. */
+/** Shows the events of the feed, newest first. */
 export function EventLines({ events }: { events: readonly FeedEvent[] }) {
   const [shown, setShown] = useState(INITIAL_LINES);
   if (events.length === 0) return <Text c="dimmed">No events yet</Text>;
@@ -58,7 +58,7 @@ type Data = {
   state?: string;
 };
 
-/** An event in one line. */
+/** Returns an event as one line of text. */
 function describeEvent({ type, data: given }: FeedEvent): string {
   const data = given as Data;
   const step = data.step

@@ -12,7 +12,7 @@ const routeApi = getRouteApi('/signed-in/orchestration');
 const STATES = TASK_STATES.map((value) => ({ value, title: <Status status={value} /> }));
 const TYPES = TASK_TYPES.map((value) => ({ value, title: value }));
 
-/** What the list is narrowed to; all of it stands in the address. */
+/** The filters of the list. All of them are in the address. */
 export function RunFilters() {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();

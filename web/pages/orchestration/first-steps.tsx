@@ -9,7 +9,7 @@ import { Panel } from '../../components/panel.tsx';
 
 type StepsProps = { hasRuns: boolean; isLoading: boolean; onSubmit: () => void };
 
-/** What to do first in a new workspace. It ticks itself, and leaves for good when all is done or it is sent away. */
+/** The checklist of a new workspace. It updates itself, and disappears permanently when it is done or dismissed. */
 export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
   const { me, isAtLeast } = useSession();
   const storageKey = `baton-first-steps-${me.workspace.id}`;
@@ -100,7 +100,7 @@ function StepLink({ to, children }: StepLinkProps) {
   );
 }
 
-/** A few webhooks and what they were sent are enough to see whether somebody has tried. */
+/** A few webhooks are enough to find out whether a test was sent. */
 const MAX_WEBHOOKS = 5;
 
 const doneQuery = {

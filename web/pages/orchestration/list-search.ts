@@ -2,7 +2,7 @@ import { TASK_TYPES, type TaskType } from '../../../src/domain/tasks/task-run.ts
 import { TASK_STATES, type TaskState } from '../../../src/domain/tasks/task-states.ts';
 import { parseText, parseList } from '../../routing/search.ts';
 
-/** The filters of the list; `run` is the one that is open beside it. */
+/** The filters of the list. `run` is the run that is open beside it. */
 export type RunListSearch = {
   state?: TaskState[];
   type?: TaskType[];
@@ -10,7 +10,7 @@ export type RunListSearch = {
   run?: string;
 };
 
-/** What an address says about the list; what means nothing is left out. */
+/** Returns the valid filters of an address. */
 export function runListSearch(search: Record<string, unknown>): RunListSearch {
   const [state, type] = [parseList(search['state'], TASK_STATES), parseList(search['type'], TASK_TYPES)];
   const [project, run] = [parseText(search['project']), parseText(search['run'])];

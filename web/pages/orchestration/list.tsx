@@ -20,7 +20,7 @@ const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx
 
 const routeApi = getRouteApi('/signed-in/orchestration');
 
-/** How often the list is asked for anew while somebody looks: where something moves, and where all is at rest. */
+/** How often the list is refreshed: with active runs, and without. */
 const ACTIVE_REFRESH_MS = 2_000;
 const IDLE_REFRESH_MS = 6_000;
 
@@ -98,7 +98,7 @@ function withRun(search: RunListSearch, run: string | undefined): RunListSearch 
   return { ...filters, ...(run && { run }) };
 }
 
-/** The run above or below the open one; the open one itself at the ends. */
+/** Returns the run above or below the open one; the open one itself at the ends of the list. */
 function neighbour(rows: readonly ListedRun[], id: string | undefined, by: -1 | 1): string | undefined {
   const index = rows.findIndex((run) => run.execution_id === id);
   return rows[index + by]?.execution_id ?? id;

@@ -5,7 +5,7 @@ import { formatClockTime } from '../../format/clock-time.ts';
 import type { Run } from './queries.ts';
 import classes from './run-view.module.css';
 
-/** What agents said, the oldest first. */
+/** Shows the messages of agents, oldest first. */
 export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
   if (messages.length === 0) return <Text c="dimmed">No messages yet</Text>;
   return (
@@ -25,7 +25,7 @@ export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
   );
 }
 
-/** What was not recovered. */
+/** Shows the errors that were not recovered. */
 export function Errors({ errors }: { errors: Run['errors'] }) {
   if (errors.length === 0) return <Text c="dimmed">No errors</Text>;
   return (

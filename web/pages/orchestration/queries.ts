@@ -34,7 +34,7 @@ export function runQuery(executionId: string) {
   });
 }
 
-/** Every attempt to tell the callback address of a run, with what was sent and what came back. */
+/** Fetches every attempt of the callback of a run with its request and response. */
 export function callbacksQuery(executionId: string) {
   return queryOptions({
     queryKey: ['run', executionId, 'callbacks'],
@@ -48,10 +48,10 @@ export function callbacksQuery(executionId: string) {
   });
 }
 
-/** How often what agents leave behind is looked at while they work. */
+/** How often documents and calls are refreshed while a run is active. */
 export const REFRESH_MS = 3_000;
 
-/** The documents that the agents of a run have left behind. */
+/** Fetches the documents of a run. */
 export function artifactsQuery(executionId: string) {
   return queryOptions({
     queryKey: ['run', executionId, 'artifacts'],
@@ -74,7 +74,7 @@ export function callsQuery(executionId: string) {
   });
 }
 
-/** True where nothing will happen to a run any more. */
+/** Returns true if a run has ended and its callback is not pending. */
 export function isOver(run: Pick<Run, 'state' | 'callback'>): boolean {
   return isTerminal(run.state) && run.callback.status !== 'pending';
 }

@@ -4,7 +4,7 @@ import { JsonView } from '../../components/json-view.tsx';
 import type { Run } from './queries.ts';
 import { asCurl } from './as-curl.ts';
 
-/** What was submitted, and how to submit the same again. */
+/** Shows the submission, and the same as a command. */
 export function RequestTab({ run }: { run: Run }) {
   const request = {
     title: run.title,

@@ -7,7 +7,7 @@ import { Confirm } from '../../components/confirm.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { runQuery, type Run } from './queries.ts';
 
-/** Takes an ended run up again in a new one, from a step of one's choice. */
+/** Reruns an ended run from a selected step. */
 export function Rerun({ run }: { run: Run }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
@@ -40,7 +40,7 @@ function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
     onSuccess({ execution_id: executionId }) {
       void queryClient.invalidateQueries({ queryKey: ['runs'] });
       void queryClient.invalidateQueries({ queryKey: runQuery(run.execution_id).queryKey, exact: true });
-      // A new callback secret must be kept before one goes on.
+      // The new callback secret must be copied before the page changes.
       if (run.callback.url === null) watch(executionId);
     },
   });

@@ -8,7 +8,7 @@ import type { Run } from './queries.ts';
 import { Rerun } from './rerun.tsx';
 import { useRunControl, type ControlAction } from './use-run-control.ts';
 
-/** Pause, continue and cancel, for who may. */
+/** The buttons that pause, continue, cancel or rerun a run, for users with the permission. */
 export function RunActions({ run }: { run: Run }) {
   const { hasScope } = useSession();
   const [dialog, setDialog] = useState<'pause' | 'cancel' | null>(null);

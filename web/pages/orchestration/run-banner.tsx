@@ -10,7 +10,7 @@ import type { Run } from './queries.ts';
 import { useRunControl } from './use-run-control.ts';
 import { actorName } from './words.ts';
 
-/** What a person must know before all else: that a human is asked for, that it failed, that it is held. */
+/** Shows first why a run needs a person: escalation, failure, question or pause. */
 export function RunBanner({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   if (run.state === 'escalated' && run.escalation) return <Escalated run={run} escalation={run.escalation} />;
   if (run.state === 'failed') return <Failed run={run} />;

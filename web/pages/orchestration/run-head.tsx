@@ -21,7 +21,7 @@ const LIVE_LABELS: Readonly<Record<FollowStatus, string>> = {
   polling: 'polling every second',
 };
 
-/** What a run is, how far it is, and what can be done with it. `live` is null where nothing will come any more. */
+/** Shows the state, progress, details and actions of a run. `live` is null for an ended run. */
 export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) {
   const { nameOf } = useProjects();
   return (

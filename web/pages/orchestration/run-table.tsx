@@ -10,7 +10,7 @@ import type { ListedRun } from './queries.ts';
 import classes from './run-table.module.css';
 import { progressText, actorName } from './words.ts';
 
-/** Runs as rows; each leads to its detail beside the list. */
+/** The table of runs. Each row opens its details beside the list. */
 export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId: string | undefined }) {
   const { nameOf } = useProjects();
   return (

@@ -13,7 +13,7 @@ import { RequestTab } from './request-tab.tsx';
 
 type Tab = 'messages' | 'output' | 'documents' | 'calls' | 'errors' | 'callback' | 'events' | 'request';
 
-/** The long parts of a run; first the one that answers what one came for. */
+/** The tabs of a run. The initial tab depends on its state. */
 export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   const [chosen, setChosen] = useState<Tab | null>(null);
   const shown = chosen ?? firstTab(run);

@@ -12,9 +12,9 @@ import { RunTabs } from './run-tabs.tsx';
 import classes from './run-view.module.css';
 import { RunTimeline } from './timeline.tsx';
 
-/** News within so many milliseconds are one look at the run. */
+/** The run is refetched at most this often. */
 const MIN_REFRESH_INTERVAL_MS = 250;
-/** What the feed might not tell is seen by looking now and then. */
+/** Changes that are not in the feed are found by this refresh. */
 const REFRESH_MS = 5_000;
 
 /** Everything about one run, live. */
@@ -60,7 +60,7 @@ function LiveRun({ run }: { run: Run }) {
   );
 }
 
-/** Looks at the run anew, at once and then again when more has come meanwhile. */
+/** Returns a function that refetches the run, immediately if the last refetch is long enough ago. */
 function useRefresh(executionId: string): () => void {
   const queryClient = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

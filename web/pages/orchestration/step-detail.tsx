@@ -4,7 +4,7 @@ import type { Step } from './queries.ts';
 import classes from './timeline.module.css';
 import { usageText } from './words.ts';
 
-/** What a step left behind: what went wrong first, then what it did. */
+/** Shows the error and the summary of a step. */
 export function StepDetail({ step }: { step: Step }) {
   return (
     <Stack gap={4} className={classes['detail']}>

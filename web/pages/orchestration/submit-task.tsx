@@ -41,7 +41,7 @@ type Values = {
 
 type SubmitProps = { onClose: () => void; onWatch: (executionId: string) => void };
 
-/** Submits a task: first what is asked for, then what must be kept of the answer. */
+/** The form of a task; then the callback secret. */
 export function SubmitTask({ onClose, onWatch }: SubmitProps) {
   const [done, setDone] = useState<Submitted | null>(null);
   const watch = (executionId: string) => {
@@ -63,7 +63,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
         <SubmitForm
           onDone={(submitted, body) => {
             setHasCallback(body.callback_url !== undefined);
-            // Without a callback there is nothing to keep: straight on to the run.
+            // Without a callback there is no secret to copy: open the run.
             if (body.callback_url === undefined) watch(submitted.execution_id);
             else setDone(submitted);
           }}
@@ -206,12 +206,12 @@ function Submission({
   );
 }
 
-/** What the API would say, by its own schema; text that is no JSON is told before that. */
+/** Validates with the schema of the API. Reports metadata that is not valid JSON first. */
 function problemsOf(values: Values): FormErrors {
   const body = bodyOf(values);
   const problems = validate(submission, body);
   if (typeof body['metadata'] === 'string') return { ...problems, metadata: 'Must be a JSON object' };
-  // A problem inside of the metadata stands at its field.
+  // A problem inside the metadata is shown at its field.
   return Object.fromEntries(
     Object.entries(problems).map(([path, words]) =>
       path.startsWith('metadata.')

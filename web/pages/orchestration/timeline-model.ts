@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import type { Step } from '../../../src/domain/tasks/task-run.ts';
 
-/** A stretch of time in milliseconds since 1970; one that goes on has no end yet. */
+/** A time interval in milliseconds since 1970. `to` is null while it lasts. */
 export type Interval = { from: number; to: number | null };
 /** One attempt of a step. */
 export type Attempt = Interval & {
@@ -26,7 +26,7 @@ type TimelineRun = {
   steps: readonly Step[];
 };
 
-/** When what happened in a run, from its feed, as far as it has come. `now` ends what goes on. */
+/** Returns the timeline of a run from the received part of its feed. Open intervals end at `now`. */
 export function timelineOf(run: TimelineRun, events: readonly FeedEvent[], now: number): Timeline {
   const from = Date.parse(run.started_at ?? run.created_at);
   const end = run.completed_at === null ? now : Date.parse(run.completed_at);
@@ -39,7 +39,7 @@ export function timelineOf(run: TimelineRun, events: readonly FeedEvent[], now: 
   };
 }
 
-/** A stretch as shares of the whole, 0 to 100. */
+/** Returns an interval as percentages of the whole, 0 to 100. */
 export function shareOf(
   { from, to }: Interval,
   whole: Pick<Timeline, 'from' | 'to'>,
@@ -62,7 +62,7 @@ function intervalsInState(events: readonly FeedEvent[], state: string): Interval
   return intervals;
 }
 
-/** Attempts from the feed; where it has not come yet, one from the step itself. */
+/** Returns the attempts from the feed; without the feed, one attempt from the step itself. */
 function attemptsOf(run: TimelineRun, events: readonly FeedEvent[]): Map<string, Attempt[]> {
   const attempts = new Map<string, Attempt[]>();
   for (const event of events) recordAttempt(attempts, event);

@@ -9,7 +9,7 @@ import { StepDetail } from './step-detail.tsx';
 import classes from './timeline.module.css';
 import { shareOf, timelineOf, type Attempt, type Interval, type Timeline } from './timeline-model.ts';
 
-/** The steps of a run along its time: when each began, how long it took, which attempts failed. */
+/** Shows the steps of a run on a time axis, with their durations and failed attempts. */
 export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   const now = useNow('quick');
   const timeline = timelineOf(run, events, now);
@@ -49,7 +49,7 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
   );
 }
 
-/** What failed or asked for a human is open from the start. */
+/** The failed step of an ended run is open initially. */
 function isInitiallyOpen(run: Run, step: Step): boolean {
   return isTerminal(run.state) && step.status === 'failed';
 }

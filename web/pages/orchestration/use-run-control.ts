@@ -6,7 +6,7 @@ import { runQuery } from './queries.ts';
 
 export type ControlAction = 'pause' | 'continue' | 'cancel';
 
-/** Pauses, continues or cancels a run; what it looks like then is shown at once. */
+/** Pauses, continues or cancels a run, and shows its new state immediately. */
 export function useRunControl(executionId: string, onDone: () => void = () => {}) {
   const queryClient = useQueryClient();
   const params = { path: { execution_id: executionId } };
@@ -20,7 +20,7 @@ export function useRunControl(executionId: string, onDone: () => void = () => {}
     },
     onError(error, { action, reason }) {
       void queryClient.invalidateQueries({ queryKey: ['run', executionId] });
-      // Where something was asked before, it is told there.
+      // A dialog shows its own errors.
       if (action !== 'continue' || reason !== undefined) return;
       notifications.show({
         color: 'red',

@@ -1,7 +1,7 @@
 import type { Progress, Usage } from '../../../src/domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../../src/domain/tasks/task-states.ts';
 
-/** `2 of 5 · review`, `5 of 5 steps`. */
+/** Returns `2 of 5 · review` or `5 of 5 steps`. */
 export function progressText({ state, progress }: { state: TaskState; progress: Progress }): string {
   const { steps_completed, steps_total, current_step } = progress;
   if (steps_total === 0) return isTerminal(state) ? 'no steps' : 'no steps yet';
@@ -9,7 +9,7 @@ export function progressText({ state, progress }: { state: TaskState; progress: 
   return `${steps_completed} of ${steps_total}${step}`;
 }
 
-/** `1,200 tokens in, 340 out`, with calls and cost where they are known. */
+/** Returns `1,200 tokens in, 340 out`, with calls and cost if known. */
 export function usageText({ input_tokens, output_tokens, model_calls, cost_usd }: Usage): string {
   const calls = model_calls === undefined ? '' : `${plural(model_calls, 'model call')}, `;
   const cost = cost_usd === undefined ? '' : `, $${cost_usd < 1 ? cost_usd.toFixed(4) : cost_usd.toFixed(2)}`;
@@ -20,7 +20,7 @@ function plural(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Who did something, without the word for what they are: `ada@example.com`, `key bt_k3f9`. */
+/** Returns the name of an actor: `ada@example.com`, `key bt_k3f9`. */
 export function actorName(label: string): string {
   if (label.startsWith('user:')) return label.slice('user:'.length);
   return label.replace(/^(key|token|temporal):\s*/, '$1 ');

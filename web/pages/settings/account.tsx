@@ -5,7 +5,7 @@ import { Panel } from '../../components/panel.tsx';
 import { ChangePassword } from './account/change-password.tsx';
 import { Sessions } from './account/sessions.tsx';
 
-/** What belongs to the person: the password, and where one is signed in. */
+/** The page of the user's sessions and password. */
 export function Account() {
   const { me } = useSession();
   return (

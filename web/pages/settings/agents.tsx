@@ -21,7 +21,7 @@ const agentsQuery = queryOptions({
 type Catalogue = Schemas['AgentList'];
 type Agent = Schemas['Agent'];
 
-/** The catalogue of agents, and whether each one answered when it was asked last. */
+/** The catalogue of agents with the result of their last calls. */
 export function Agents() {
   const query = useQuery(agentsQuery);
   return (
@@ -72,7 +72,7 @@ function AgentRow({ agent }: { agent: Agent }) {
   );
 }
 
-/** A rehearsal answers always, and costs nothing: there is nothing to be healthy. */
+/** A rehearsal makes no calls. */
 function LastCall({ agent: { backend, last_call: call } }: { agent: Agent }) {
   if (backend === 'rehearsal') return <Status status="none">simulated</Status>;
   if (call === null) return <Status status="none">no calls yet</Status>;

@@ -10,7 +10,7 @@ import { KeyTable } from './keys/key-table.tsx';
 import { NewKey } from './keys/new-key.tsx';
 import { keysQuery } from './keys/queries.ts';
 
-/** The keys by which other programs call the API. */
+/** The page of API keys. */
 export function ApiKeys() {
   const { isAtLeast } = useSession();
   const [isCreating, setIsCreating] = useState(false);

@@ -16,7 +16,7 @@ import { RelativeTime } from '../../components/time.tsx';
 import { FormFooter } from '../../forms/form-footer.tsx';
 import { useApiForm } from '../../forms/use-api-form.ts';
 
-/** What tasks belong to. */
+/** The page of projects. */
 export function Projects() {
   const { isAtLeast } = useSession();
   const [isCreating, setIsCreating] = useState(false);

@@ -1,6 +1,6 @@
 const HOME = '/orchestration';
 
-/** Where a sign-in leads: the wanted place where it is one of this address, else the runs. */
+/** Returns the path to open after the sign-in: the requested one if it is on this origin, else the runs. */
 export function pathAfterSignIn(requested: string | undefined): string {
   if (requested === undefined || !URL.canParse(requested, location.origin)) return HOME;
   const url = new URL(requested, location.origin);

@@ -3,7 +3,7 @@ import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../../src/domain/people
 import { rootRoute } from '../../routing/root-route.ts';
 import { parseText } from '../../routing/search.ts';
 
-/** `to`: where one wanted to go; `ended`: that a session was there before; `problem`: what went wrong at the provider. */
+/** `to`: the requested page; `ended`: a session has ended; `problem`: the error of the identity provider. */
 type SignInSearch = { to?: string; ended?: 'yes'; problem?: SignInProblem };
 
 export const signInRoute = createRoute({

@@ -15,7 +15,7 @@ import { openIdSignInUrl, signInOptionsQuery } from './sign-in-options.ts';
 
 const routeApi = getRouteApi('/sign-in');
 
-/** One field for the address, one for the password, one button; then to where one wanted to go. */
+/** The sign-in page. After the sign-in it opens the requested page. */
 export function SignIn() {
   useDocumentTitle('Sign in · Baton');
   const { to, ended, problem } = routeApi.useSearch();

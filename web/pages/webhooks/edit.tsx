@@ -10,7 +10,7 @@ import { sendTest } from './test/send-test.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/edit');
 
-/** The same page for a webhook that is there. What changes holds from the next attempt on. */
+/** The page that edits a webhook. Changes apply from the next attempt. */
 export function EditWebhook() {
   const { webhookId } = routeApi.useParams();
   const webhook = useQuery(webhookQuery(webhookId));

@@ -22,7 +22,7 @@ const RENEW_MS = 10_000;
 const PAGE_SIZE = 25;
 const STATUSES = HEALTH_STATES.map((value) => ({ value, title: <Status status={value} /> }));
 
-/** All webhooks of the workspace, and how each is doing. */
+/** The list of all webhooks with their health. */
 export function WebhookList() {
   const search = routeApi.useSearch();
   const { hasScope } = useSession();

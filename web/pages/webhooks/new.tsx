@@ -8,7 +8,7 @@ import { WebhookForm, type SaveRequest } from './form/webhook-form.tsx';
 import { webhookQuery, webhooksQuery } from './parts/queries.ts';
 import { sendTest } from './test/send-test.ts';
 
-/** One page that makes a webhook and, if wished, sends it a first test. */
+/** The page that creates a webhook and optionally sends a test. */
 export function NewWebhook() {
   const { hasScope } = useSession();
   const create = useCreate();
@@ -44,7 +44,7 @@ function useCreate() {
       client.setQueryData(webhookQuery(webhook.id).queryKey, webhook);
       void client.invalidateQueries({ queryKey: webhooksQuery.queryKey });
       const [first] = webhook.events;
-      // What comes of the test is shown on the webhook's page, whatever it is.
+      // The webhook's page shows the result of the test.
       if (thenTest && first) void sendTest(client, webhook.id, { event: first.event });
       return webhook;
     },

@@ -7,7 +7,7 @@ import { SPANS, type Span } from './log/spans.ts';
 /** The filters of the list. */
 export type WebhookListSearch = { text?: string; status?: WebhookHealth[] };
 
-/** The filters of a webhook's log; `delivery` is the one that is open beside it, `test` opens the sending of a test. */
+/** The filters of a webhook's log. `delivery` is the open delivery, `test` opens the test panel. */
 export type LogSearch = {
   status?: DeliveryStatus[];
   event?: EventKind[];
@@ -39,10 +39,10 @@ export function logSearchOf(search: Record<string, unknown>): LogSearch {
   };
 }
 
-/** What changes of a log's address; undefined takes a member away. */
+/** A change of the log's filters. undefined removes a filter. */
 export type SearchChange = { [Name in keyof LogSearch]?: LogSearch[Name] | undefined };
 
-/** The search of a log's address with some members changed, without empty ones. */
+/** Returns the filters with a change applied, without empty ones. */
 export function withChange(before: LogSearch, change: SearchChange): LogSearch {
   return Object.fromEntries(
     Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined && value.length > 0),

@@ -10,7 +10,7 @@ export type OpenDialog = 'rotate' | 'recover' | 'delete';
 
 type ActionsProps = { webhook: Webhook; onTest: () => void; onOpen: (dialog: OpenDialog) => void };
 
-/** What can be done with a webhook. */
+/** The actions of a webhook. */
 export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
   const [isDeactivating, setIsDeactivating] = useState(false);
   const change = useActivation(webhook.id);

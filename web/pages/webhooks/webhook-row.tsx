@@ -10,7 +10,7 @@ import classes from './list.module.css';
 
 const RENEW_MS = 10_000;
 
-/** A webhook in the list: what and where it is, how it is doing, and the way to what is wrong. */
+/** A webhook in the list with its endpoint and health, and a link to its failure. */
 export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const { data: stats } = useQuery({ ...statsQuery(webhook.id), refetchInterval: RENEW_MS });
   const params = { webhookId: webhook.id };

@@ -25,10 +25,10 @@ import classes from './webhook.module.css';
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
 const POLL_MS = 4_000;
-/** The figures of an hour move slowly; what happens to deliveries is told by the channel. */
+/** The hourly statistics change slowly. The channel reports changes of deliveries. */
 const STATS_MS = 15_000;
 
-/** A webhook: how it is, what repairs it, its last day, and its log. */
+/** The page of a webhook: health, repair, last day and log. */
 export function WebhookPage() {
   const { webhookId } = routeApi.useParams();
   const isLive = useWebhookRoom(webhookId);
@@ -106,7 +106,7 @@ function WebhookParts({ webhook, stats, isLive }: PartsProps) {
   );
 }
 
-/** Where it goes, for what, and how it is signed. */
+/** Shows the URL, the events and the signing of a webhook. */
 function WebhookDetails({ webhook }: { webhook: Webhook }) {
   return (
     <Group gap="xs" mb="md" className={classes['facts']}>

@@ -9,7 +9,7 @@ import { useApiForm } from '../../../forms/use-api-form.ts';
 
 const visibilityToggle = { 'aria-label': 'Show or hide password' };
 
-/** Another password; all other sessions end with the old one. */
+/** Changes the password. All other sessions end. */
 export function ChangePassword() {
   const queryClient = useQueryClient();
   const { form, problem, isSending, onSubmit } = useApiForm({

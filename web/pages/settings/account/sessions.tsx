@@ -16,7 +16,7 @@ const sessionsQuery = pagedQuery<Session>(['sessions'], async (cursor, signal) =
   return await unwrap(api.GET('/api/v1/sessions', { params: { query }, signal }));
 });
 
-/** One's sessions; each but this session can be ended from here. */
+/** The sessions of the user. Each except the current one can be ended. */
 export function Sessions() {
   const query = useInfiniteQuery(sessionsQuery);
   const end = useEnd();

@@ -8,7 +8,7 @@ import { ACTION_LABELS, detailsOf, actorName, subjectName } from './words.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/audit-log');
 
-/** Who did what to what, and when. */
+/** The table of audit log entries. */
 export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
   return (
     <DataTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']}>
@@ -31,7 +31,7 @@ export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
   );
 }
 
-/** Leads to all that the same one did. */
+/** Links to all entries of the same actor. */
 function Actor({ entry: { actor, actor_label: label } }: { entry: AuditEntry }) {
   const search = routeApi.useSearch();
   return (
@@ -41,7 +41,7 @@ function Actor({ entry: { actor, actor_label: label } }: { entry: AuditEntry }) 
   );
 }
 
-/** What it happened to, and the way there, as far as it has a screen. */
+/** The target of an action, with a link if it has a page. */
 function Subject({ entry }: { entry: AuditEntry }): ReactNode {
   const name = subjectName(entry);
   const [kind, id = ''] = entry.subject.split(':');

@@ -10,7 +10,7 @@ const routeApi = getRouteApi('/signed-in/settings/audit-log');
 
 const AREAS = AUDIT_AREAS.map((value) => ({ value, title: value }));
 
-/** What the list is narrowed to; all of it stands in the address. */
+/** The filters of the list. All of them are in the address. */
 export function AuditFilters() {
   const { what = [], who, since } = routeApi.useSearch();
   const navigate = routeApi.useNavigate();

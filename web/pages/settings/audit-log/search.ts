@@ -8,7 +8,7 @@ export type Span = keyof typeof SPANS;
 /** The filters of the list: what was changed, who did it, since when. */
 export type AuditSearch = { what?: AuditArea[]; who?: string; since?: Span };
 
-/** What an address says about the list; what means nothing is left out. */
+/** Returns the valid filters of an address. */
 export function auditSearch(search: Record<string, unknown>): AuditSearch {
   const [what, who] = [parseList(search['what'], AUDIT_AREAS), parseText(search['who'])];
   const [since] = parseList(search['since'], ['day', 'week', 'month']) ?? [];

@@ -1,6 +1,6 @@
 import type { AuditEntry } from './queries.ts';
 
-/** What happened, as people say it. */
+/** The actions as text. */
 export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'installation.created': 'created this installation',
   'project.created': 'created a project',
@@ -29,7 +29,7 @@ export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'task.erased': 'erased a task',
 };
 
-/** `user:ada@example.com` as "ada@example.com"; what is neither a person nor a key says what it is. */
+/** Returns `user:ada@example.com` as "ada@example.com". Other kinds keep their prefix. */
 export function actorName(label: string): string {
   if (label === 'system') return 'system';
   const [kind = '', ...rest] = label.split(':');
@@ -37,13 +37,13 @@ export function actorName(label: string): string {
   return kind === 'user' ? name : kind === 'key' ? `key ${name}…` : label;
 }
 
-/** What it happened to, by the name it had then. */
+/** Returns the name that the target had then. */
 export function subjectName({ subject_label: label, detail }: AuditEntry): string {
   const known = [detail['name'], detail['email'], detail['prefix']].find((name) => typeof name === 'string');
   return known ?? actorName(label);
 }
 
-/** What the entry tells beside: `role: admin, by: openid`. What the name says already is left out. */
+/** Returns the other details: `role: admin, by: openid`. Omits what the name already shows. */
 export function detailsOf(entry: AuditEntry): string {
   const name = subjectName(entry);
   return Object.entries(entry.detail)

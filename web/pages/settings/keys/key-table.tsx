@@ -11,10 +11,10 @@ import { RelativeTime } from '../../../components/time.tsx';
 import { CreatedKey } from './new-key.tsx';
 import { keysQuery, keyStatus, type Key } from './queries.ts';
 
-/** For how many hours a replaced key stays good, unless chosen otherwise. */
+/** The default overlap of a rotated key in hours. */
 const OVERLAP_HOURS = 24;
 
-/** Keys with what they may do; those in use can be replaced and revoked. */
+/** The table of keys. Active keys can be rotated and revoked. */
 export function KeyTable({ keys }: { keys: readonly Key[] }) {
   const now = useNow();
   const { nameOf } = useProjects();

@@ -18,7 +18,7 @@ const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'webhooks:write': 'Change webhooks, retry deliveries',
 };
 
-/** In days; an empty text is for ever. */
+/** In days; empty means no expiration. */
 const LIFETIMES = [
   { value: '', label: 'Never' },
   { value: '30', label: 'In 30 days' },
@@ -27,7 +27,7 @@ const LIFETIMES = [
 ];
 const DAY_MS = 86_400_000;
 
-/** Makes a key, and shows it once. */
+/** Creates a key and shows it once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const { projects } = useProjects();
   const queryClient = useQueryClient();
@@ -97,7 +97,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** A key that was made this moment. */
+/** Shows a new key. */
 export function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
   return (
     <Modal opened onClose={onClose} title="Key created" closeButtonProps={{ 'aria-label': 'Close' }}>

@@ -9,7 +9,7 @@ export const keysQuery = pagedQuery<Key>(['keys'], async (cursor, signal) => {
   return await unwrap(api.GET('/api/v1/keys', { params: { query }, signal }));
 });
 
-/** What a key is right now. */
+/** Returns the current status of a key. */
 export function keyStatus(key: Key, now: number): 'active' | 'revoked' | 'expired' | 'replaced' {
   if (key.revoked_at !== null && Date.parse(key.revoked_at) <= now) return 'revoked';
   if (key.expires_at !== null && Date.parse(key.expires_at) <= now) return 'expired';

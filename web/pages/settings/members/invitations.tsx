@@ -8,7 +8,7 @@ import { LoadMore } from '../../../components/load-more.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import { invitationsQuery, type Invitation } from './queries.ts';
 
-/** Who is invited and has not come yet. */
+/** The open invitations. */
 export function Invitations() {
   const query = useInfiniteQuery(invitationsQuery);
   const [revoking, setRevoking] = useState<Invitation | null>(null);

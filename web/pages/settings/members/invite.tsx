@@ -15,7 +15,7 @@ type NewInvitation = Schemas['NewInvitation'];
 
 const INITIAL_VALUES: { email: string; role: Role } = { email: '', role: 'member' };
 
-/** What became of the mail, in words. */
+/** The status of the e-mail as text. */
 const MAIL_STATUS_TEXTS: Readonly<Record<NewInvitation['mail'], string>> = {
   sent: 'The link was also sent by e-mail.',
   pending: 'The link is also being sent by e-mail.',
@@ -23,7 +23,7 @@ const MAIL_STATUS_TEXTS: Readonly<Record<NewInvitation['mail'], string>> = {
   off: 'No mail server is configured. Pass on the link yourself.',
 };
 
-/** Invites somebody, and shows the link once. */
+/** Invites a member and shows the link once. */
 export function Invite({ onClose }: { onClose: () => void }) {
   const { me } = useSession();
   const queryClient = useQueryClient();

@@ -1,6 +1,6 @@
 import type { Role } from '../../../../src/domain/people/access.ts';
 
-/** What each role may do, in words. */
+/** The permissions of each role as text. */
 export const ROLE_DESCRIPTIONS: Readonly<Record<Role, string>> = {
   viewer: 'views everything',
   member: 'also submits and controls tasks',

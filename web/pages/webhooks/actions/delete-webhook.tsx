@@ -8,7 +8,7 @@ import { plural } from '../parts/health.ts';
 
 type DeleteProps = { webhook: Webhook; stats: Stats | undefined; opened: boolean; onClose: () => void };
 
-/** Asks before a webhook is deleted, and names what is lost. */
+/** Confirms the deletion of a webhook and names what is deleted. */
 export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) {
   const client = useQueryClient();
   const navigate = useNavigate();

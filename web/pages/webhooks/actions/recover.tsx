@@ -27,7 +27,7 @@ const DEFAULT_PERIOD = 7 * 24;
 
 type RecoverProps = { webhook: Webhook; opened: boolean; onClose: () => void };
 
-/** Sends in bulk what was not delivered; says before how many they are. */
+/** Sends undelivered events in bulk. Shows their number first. */
 export function Recover({ webhook, opened, onClose }: RecoverProps) {
   return (
     <Modal

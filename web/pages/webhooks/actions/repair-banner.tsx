@@ -13,7 +13,10 @@ type BannerProps = {
   onRecover: () => void;
 };
 
-/** What keeps a webhook from sending, since when, what is held, and the way out: test, re-enable, recover. */
+/**
+ * Shows why a webhook sends nothing, since when, and the number of held deliveries. The buttons are in the order of
+ * the repair: test, re-enable, recover.
+ */
 export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: BannerProps) {
   const change = useActivation(webhook.id);
   const held = stats?.held ?? 0;

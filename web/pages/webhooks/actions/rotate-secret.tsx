@@ -18,7 +18,7 @@ const OVERLAPS = [
 
 type RotateProps = { webhook: Webhook; opened: boolean; onClose: () => void };
 
-/** Gives a webhook another secret, which is shown once; the old one signs too for a while. */
+/** Rotates the secret of a webhook and shows the new one once. Both secrets sign during the overlap. */
 export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
   const client = useQueryClient();
   const [overlap, setOverlap] = useState<number>(OVERLAPS[0][0]);

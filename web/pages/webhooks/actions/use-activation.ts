@@ -4,7 +4,7 @@ import { unwrap, api } from '../../../api/client.ts';
 import { errorMessage } from '../../../components/states.tsx';
 import { refreshWebhook } from '../parts/queries.ts';
 
-/** Switches a webhook on, which also re-enables one that failures disabled, or off. */
+/** Activates or deactivates a webhook. Activating also re-enables a disabled one. */
 export function useActivation(webhookId: string) {
   const client = useQueryClient();
   return useMutation({

@@ -13,7 +13,7 @@ import { Timings } from '../parts/timings.tsx';
 import { RetryButtons } from './retry-buttons.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** Everything of one delivery: where it stands in words, what happened when, what went out and came back. */
+/** Shows one delivery: its status as text, its timeline, the request and the response. */
 export function DeliveryView({
   delivery,
   webhook,
@@ -24,7 +24,7 @@ export function DeliveryView({
   const { hasScope } = useSession();
   const [selectedNumber, setSelectedNumber] = useState<number | null>(null);
   const { attempts } = delivery;
-  // The latest one, unless somebody looks at another.
+  // The latest attempt by default.
   const attempt = attempts.find(({ number }) => number === selectedNumber) ?? attempts.at(-1);
   return (
     <Stack gap="md" data-delivery-view={delivery.id}>

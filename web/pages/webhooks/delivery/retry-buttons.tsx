@@ -15,7 +15,7 @@ const DELAYS = [
 
 type RetryProps = { delivery: DeliveryDetail; webhook: Webhook | undefined };
 
-/** One more attempt, now or at a time; says why where there can be none. */
+/** Starts or schedules one more attempt. Shows why if that is impossible. */
 export function RetryButtons({ delivery, webhook }: RetryProps) {
   const retry = useRetry(delivery);
   const blockedReason = blockedReasonOf(delivery, webhook);

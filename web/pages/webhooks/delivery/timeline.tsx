@@ -10,7 +10,7 @@ type TimelineEntry = { key: string; at: string; tone: Tone; title: string; detai
 
 type TimelineProps = {
   delivery: DeliveryDetail;
-  /** The number of the attempt that is looked at. */
+  /** The number of the selected attempt. */
   chosen: number | undefined;
   onChoose: (attempt: number) => void;
 };
@@ -88,7 +88,7 @@ function entryOfAttempt({
   };
 }
 
-/** `+12 ms`. An event's own time is its sender's, and may be ahead of ours. */
+/** Returns `+12 ms`. Can be negative: the event's own time comes from the clock of its sender. */
 function sinceBefore(before: string, at: string): string {
   const ms = Date.parse(at) - Date.parse(before);
   return `${ms < 0 ? '−' : '+'}${formatDuration(Math.abs(ms))}`;

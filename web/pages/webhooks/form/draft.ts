@@ -8,7 +8,7 @@ import type {
 } from '../../../../src/domain/webhooks/webhook.ts';
 import type { Webhook } from '../parts/queries.ts';
 
-/** One filter while it is being written; `key` tells it from its neighbours. */
+/** One filter in the form. `key` identifies it. */
 export type DraftFilter = {
   key: number;
   field: FilterField;
@@ -17,10 +17,10 @@ export type DraftFilter = {
   values: FilterValue[];
 };
 
-/** `keep`: the one that is there, or none where none is. */
+/** `keep`: the current secret, or none. */
 export type SecretMode = 'keep' | 'generate' | 'paste' | 'none';
 
-/** A webhook while somebody writes it. */
+/** A webhook in the form. */
 export type Draft = {
   name: string;
   url: string;
@@ -36,13 +36,13 @@ export type Draft = {
 
 const SECRET_BYTES = 32;
 
-/** 32 random bytes as 64 hex characters, as the service itself makes them. */
+/** Returns 32 random bytes as 64 hex characters, like the server does. */
 export function newSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What a form begins with: an empty webhook, or one that is there. */
+/** Returns the initial values of the form: an empty webhook, or an existing one. */
 export function draftOf(webhook?: Webhook): Draft {
   const common = { generated: newSecret(), pasted: '' };
   if (!webhook) {
@@ -84,7 +84,7 @@ function draftFilter(filter: Filter): DraftFilter {
     : newFilter({ field: filter.field, operator: 'changed_to', values: [filter.changed_to] });
 }
 
-/** The subscriptions as the API takes them, in the order of the tree. What is not filled in yet stays so. */
+/** Returns the subscriptions for the API, in the order of the tree. Keeps incomplete filters. */
 export function subscriptionsOf({ events }: Pick<Draft, 'events'>): Subscription[] {
   return EVENT_KINDS.flatMap((event) => {
     const filters = events[event];
@@ -96,7 +96,7 @@ function filterOf({ field, operator, values }: DraftFilter): Filter {
   return operator === 'values' ? { field, values } : { field, changed_to: values[0] ?? '' };
 }
 
-/** The subscriptions without the filters that say nothing yet, to try them out while they are written. */
+/** Returns the subscriptions without incomplete filters, for the preview. */
 export function completeSubscriptions({ events }: Pick<Draft, 'events'>): Subscription[] {
   const written = Object.entries(events).map(
     ([event, filters]) => [event, filters.filter(({ values }) => values.length > 0)] as const,
@@ -104,14 +104,14 @@ export function completeSubscriptions({ events }: Pick<Draft, 'events'>): Subscr
   return subscriptionsOf({ events: Object.fromEntries(written) });
 }
 
-/** The secret that the draft would give; undefined where it stays as it is, null where it is taken away. */
+/** Returns the secret of the draft; undefined if it stays unchanged, null if it is removed. */
 export function secretOf({ secretMode, generated, pasted }: Draft): string | null | undefined {
   if (secretMode === 'keep') return undefined;
   if (secretMode === 'none') return null;
   return secretMode === 'generate' ? generated : pasted;
 }
 
-/** The body that makes a webhook, or changes the given one. */
+/** Returns the request body that creates a webhook, or changes `before`. */
 export function bodyOf(draft: Draft, before: Webhook | undefined) {
   const secret = secretOf(draft);
   return {
@@ -121,12 +121,12 @@ export function bodyOf(draft: Draft, before: Webhook | undefined) {
     ...(secret === undefined || (!before && secret === null) ? {} : { secret }),
     include_secret_header: draft.includeSecretHeader,
     standard_webhooks: draft.standardWebhooks,
-    // Said again, it would re-enable one that failures have disabled.
+    // Sending an unchanged `active` would re-enable a disabled webhook.
     ...(draft.active === before?.active ? {} : { active: draft.active }),
   };
 }
 
-/** What a webhook is called where nobody says: the name of its machine. */
+/** Returns the default name of a webhook: the host of its URL. */
 export function nameFrom(url: string): string {
   return URL.canParse(url) ? new URL(url).host.slice(0, MAX_WEBHOOK_NAME_LENGTH) : '';
 }

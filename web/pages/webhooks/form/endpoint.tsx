@@ -7,7 +7,7 @@ import { checkUrl } from './url-check.ts';
 
 type PartProps = { draft: Draft; errors: FormErrors; change: (members: Partial<Draft>) => void };
 
-/** Where deliveries go. The address is judged while it is typed. */
+/** The endpoint section of the form. Checks the URL while it is typed. */
 export function Endpoint({ draft, errors, change }: PartProps) {
   const check = checkUrl(draft.url);
   const error = errors['url'] ?? (check.kind === 'wrong' ? check.text : undefined);

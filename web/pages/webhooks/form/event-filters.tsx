@@ -145,7 +145,7 @@ function ValueInput({ kind, filter, error, onChange }: ValueProps) {
   );
 }
 
-/** What recent events had in this field, and the sample where none came. */
+/** Returns the values of recent events in this field, then those of the sample. */
 function useKnownValues(event: EventKind, { field, operator }: DraftFilter): FilterValue[] {
   const { data } = useQuery(filterValuesQuery);
   const seen = data?.data.find((one) => one.event === event && one.field === field);

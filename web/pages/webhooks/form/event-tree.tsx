@@ -13,7 +13,7 @@ type EventTreeProps = {
   onChange: (events: Draft['events']) => void;
 };
 
-/** Which events are told, as a tree by what they are about; a chosen one shows its filters. */
+/** The events as a tree by resource. A selected event shows its filters. */
 export function EventTree({ events, errors, onChange }: EventTreeProps) {
   const choose = (kinds: readonly EventKind[], chosen: boolean) => {
     const others = Object.entries(events).filter(([kind]) => !kinds.includes(kind as EventKind));
@@ -82,7 +82,7 @@ type KindRowProps = {
   kind: EventKind;
   filters: DraftFilter[] | undefined;
   errors: FormErrors;
-  /** Where the kind stands in the body, as errors name it. */
+  /** The path of the kind in the body, as in errors. */
   place: string;
   onChoose: (chosen: boolean) => void;
   onFilters: (filters: DraftFilter[]) => void;

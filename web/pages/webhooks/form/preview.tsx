@@ -19,7 +19,7 @@ type Verdict = Pick<Schemas['FilterPreview']['data'][number], 'event' | 'verdict
 
 const DEBOUNCE_MS = 200;
 
-/** What of the last 20 events would be sent, and why not the others; follows the form as it is filled in. */
+/** Shows which of the last 20 events would be sent, and why the others would not. Updates with the form. */
 export function Preview({ events }: { events: readonly Subscription[] }) {
   const [settled] = useDebouncedValue(events, DEBOUNCE_MS);
   const isEmpty = settled.length === 0;

@@ -14,12 +14,12 @@ import { SnippetTabs } from './snippet-tabs.tsx';
 type SigningProps = {
   draft: Draft;
   errors: FormErrors;
-  /** The webhook that is edited; undefined for a new one. */
+  /** The webhook to edit; undefined for a new one. */
   webhook: Webhook | undefined;
   change: (members: Partial<Draft>) => void;
 };
 
-/** How receivers know that a request is genuine. */
+/** The signing section of the form. */
 export function Signing({ draft, errors, webhook, change }: SigningProps) {
   const hasSecret = webhook ? webhook.has_secret : null;
   const [showsCode, setShowsCode] = useState(false);
@@ -98,7 +98,7 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
   );
 }
 
-/** What needs a secret is off without one. */
+/** Turns off the options that need a secret if there is none. */
 function withoutDependencies(draft: Draft, secretMode: SecretMode, hasSecret: boolean): Partial<Draft> {
   const willHave = secretMode === 'keep' ? hasSecret : secretMode !== 'none';
   return {

@@ -3,7 +3,7 @@ import { CopyButton } from '../../../components/copy-button.tsx';
 import classes from './form.module.css';
 import { SNIPPETS } from './snippets.ts';
 
-/** How to check signatures, ready to be copied, in three languages. */
+/** Shows code that verifies signatures in three languages. */
 export function SnippetTabs() {
   return (
     <Tabs defaultValue={SNIPPETS[0]?.language ?? ''} keepMounted={false}>

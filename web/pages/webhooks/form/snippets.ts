@@ -4,7 +4,7 @@ import pythonReceiver from '../../../../examples/receivers/python/receiver.py?ra
 // oxlint-disable-next-line import/default
 import typescriptReceiver from '../../../../examples/receivers/typescript/receiver.ts?raw';
 
-/** How a receiver checks a signature: the part of an example that does it, and the whole example. */
+/** The code of an example receiver: the verification, and the whole example. */
 export type Snippet = { language: string; check: string; whole: string };
 
 /** The examples of this service, which its tests run against real deliveries. */
@@ -26,7 +26,7 @@ export const SNIPPETS: readonly Snippet[] = [
   },
 ];
 
-/** The part of an example from one text to before another; all of it where they are not there any more. */
+/** Returns the part of an example between two texts; all of it if they are missing. */
 function between(text: string, from: string, to: string): string {
   const start = text.indexOf(from);
   const end = text.indexOf(to, start);

@@ -1,7 +1,7 @@
 import { webhookPlan } from '../../../../src/domain/webhooks/webhook-plan.ts';
 import { validate } from '../../../forms/validate.ts';
 
-/** What is to be said of an address while it is typed: what is wrong with it, what to think of, or that it is good. */
+/** The result of checking a URL while it is typed: an error, a warning, or success. */
 export type UrlCheck = { kind: 'none' | 'wrong' | 'careful' | 'good'; text: string };
 
 const PRIVATE = [
@@ -15,7 +15,7 @@ const PRIVATE = [
   /^\[(::1|f[cd]|fe80)/i,
 ];
 
-/** Judges an address by itself. What a name leads to is judged by the service, at each attempt. */
+/** Checks a URL without resolving its host name. The server checks the resolved address at each attempt. */
 export function checkUrl(given: string): UrlCheck {
   const url = given.trim();
   if (url === '' || 'https://'.startsWith(url.toLowerCase())) return { kind: 'none', text: '' };

@@ -15,7 +15,7 @@ import { Endpoint } from './endpoint.tsx';
 export type SaveRequest = { body: ReturnType<typeof bodyOf>; thenTest: boolean };
 
 type FormProps = {
-  /** The one that is changed; none for a new one. */
+  /** The webhook to edit; undefined for a new one. */
   webhook?: Webhook;
   onSave: (wish: SaveRequest) => void;
   pending: boolean;
@@ -23,7 +23,7 @@ type FormProps = {
   error: unknown;
 };
 
-/** Where, when, proof, and a preview beside them. Nothing is saved but by the buttons at the end. */
+/** The form of a webhook: endpoint, events and signing, with a preview. Only the buttons at the end save. */
 export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
   const { draft, errors, change, submit } = useDraft(webhook, error, onSave);
   const subscriptions = useMemo(() => completeSubscriptions(draft), [draft]);
@@ -78,13 +78,16 @@ function footerText(wrong: number, error: unknown): string {
   return error ? errorMessage(error) : '';
 }
 
-/** The draft, and what is wrong with it: once somebody tried to save, at every change; and what the service refused. */
+/**
+ * Returns the draft and its errors: after the first submit, the validation errors of each change, and those of the
+ * server.
+ */
 function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (wish: SaveRequest) => void) {
   const [draft, setDraft] = useState(() => draftOf(webhook));
   const [isSubmitted, setIsSubmitted] = useState(false);
   const [sent, setSent] = useState<Draft | null>(null);
   const fromSchema = validate(webhook ? webhookEdit : webhookPlan, bodyOf(draft, webhook));
-  // A refusal is about the draft that was sent, not about a later one.
+  // Server errors belong to the submitted draft, not to a later one.
   const fromServer = sent === draft ? serverErrors(refusal) : {};
   const errors: FormErrors = isSubmitted ? { ...fromServer, ...fromSchema } : {};
   return {
@@ -100,7 +103,7 @@ function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (wish:
   };
 }
 
-/** After the sentences stand beside their fields. */
+/** Runs after the messages are rendered beside their fields. */
 function showFirstError(): void {
   requestAnimationFrame(() => {
     const first = document.querySelector<HTMLElement>(

@@ -21,7 +21,7 @@ const RESOURCES: Readonly<Record<MainObject, string>> = {
   deployment: 'Deployments',
 };
 
-/** The kinds by what they are about. */
+/** The event kinds by resource. */
 export const KINDS_BY_RESOURCE: readonly { title: string; kinds: readonly EventKind[] }[] = Object.entries(
   RESOURCES,
 ).map(([object, title]) => ({
@@ -29,7 +29,7 @@ export const KINDS_BY_RESOURCE: readonly { title: string; kinds: readonly EventK
   kinds: EVENT_KINDS.filter((kind) => ABOUT_EVENTS[kind].object === object),
 }));
 
-/** What can be filtered by in events of a kind, and whether they tell of changes, going by the kind's sample. */
+/** Returns the filter fields of an event kind, and whether its events contain changes, according to the sample. */
 export function filterableIn(event: EventKind): { fields: FilterField[]; changes: boolean } {
   const data = sampleData(event);
   const fields = FILTER_FIELDS.filter((field) => valuesOf(field, { event, data }).values.length > 0);
@@ -38,12 +38,12 @@ export function filterableIn(event: EventKind): { fields: FilterField[]; changes
 
 const EMPTY = '(empty)';
 
-/** A value as people read and choose it. */
+/** Returns the label of a value. */
 export function labelOf(value: FilterValue): string {
   return value === null ? EMPTY : String(value);
 }
 
-/** The value that somebody means by a word: one that is known here, with its type, else the text itself. */
+/** Returns the known value with this label and its type, else the text itself. */
 export function valueOf(word: string, known: readonly FilterValue[]): FilterValue {
   return known.find((value) => typeof value !== 'string' && labelOf(value) === word) ?? word;
 }

@@ -15,19 +15,19 @@ import { startOfSpan } from './spans.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
-/** While the channel is not there. */
+/** While the channel is unavailable. */
 const POLL_MS = 3_000;
-/** More than these are not asked for again and again: whoever is so far down looks at what was. */
+/** Logs with more loaded pages are not polled: their reader is looking at older deliveries. */
 const MAX_REFRESHED_PAGES = 2;
 
 type LogProps = {
   webhook: Webhook;
   isLive: boolean;
-  /** Opens the recovering in bulk; null for those who may not. */
+  /** Opens the recovery dialog; null without the permission. */
   onRecover: (() => void) | null;
 };
 
-/** What was sent to a webhook and what was not, newest first; one of them may be open beside the list. */
+/** The delivery log, newest first. One delivery can be open beside it. */
 export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
@@ -99,7 +99,7 @@ function useLog(webhookId: string, { status, event, span, text }: LogSearch, isL
   });
 }
 
-/** The delivery above or below the open one; the open one itself at the ends. */
+/** Returns the delivery above or below the open one; the open one itself at the ends of the list. */
 function neighbour(rows: readonly Delivery[], id: string | undefined, by: -1 | 1): string | undefined {
   const index = rows.findIndex((row) => row.id === id);
   return rows[index + by]?.id ?? id;

@@ -8,7 +8,7 @@ import { outcomeLabel } from '../parts/attempt-text.ts';
 import type { Delivery } from '../parts/queries.ts';
 import classes from './log.module.css';
 
-/** One delivery in the log; leads to its detail beside the list. */
+/** One delivery in the log. Opens its details beside the list. */
 export const DeliveryRow = memo(function DeliveryRow({
   delivery,
   isOpen,

@@ -18,7 +18,7 @@ const MAX_TEXT = 200;
 const STATUSES = DELIVERY_STATUSES.map((value) => ({ value, title: <Status status={value} /> }));
 const KINDS = EVENT_KINDS.map((value) => ({ value, title: value }));
 
-/** What the log is narrowed to; all of it stands in the address. */
+/** The filters of the log. All of them are in the address. */
 export function LogFilters() {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
@@ -73,7 +73,7 @@ export function LogFilters() {
   );
 }
 
-/** Typing is faster than searching, so the address follows a moment later. */
+/** Updates the address after a delay, since typing is faster than searching. */
 function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
   const [typed, setTyped] = useState(text);
   const search = useDebouncedCallback(onChange, DEBOUNCE_MS);

@@ -1,4 +1,4 @@
-/** How far back a log is looked at. */
+/** The time spans of the log filter. */
 export const SPANS = ['1h', '24h', '7d', '30d'] as const;
 export type Span = (typeof SPANS)[number];
 
@@ -12,7 +12,7 @@ export const SPAN_LABELS: Readonly<Record<Span, string>> = {
   '30d': 'Last 30 days',
 };
 
-/** When a span that ends now began. */
+/** Returns the start of a span that ends now. */
 export function startOfSpan(span: Span): string {
   return new Date(Date.now() - HOURS[span] * HOUR_MS).toISOString();
 }

@@ -31,19 +31,19 @@ const PHRASES: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 };
 
-/** `503 Service Unavailable`. */
+/** Returns `503 Service Unavailable`. */
 export function statusLine(status: number): string {
   const phrase = PHRASES[status];
   return phrase ? `${status} ${phrase}` : String(status);
 }
 
-/** What came of an attempt in a word: `503`, `timeout`. */
+/** Returns the outcome of an attempt in a word: `503`, `timeout`. */
 export function outcomeLabel(status: number | null, failure: string | null): string {
   if (failure === null || failure === 'status') return status === null ? '–' : String(status);
   return failure.replaceAll('_', ' ');
 }
 
-/** What an answer of this status says to whoever looks after the receiver. */
+/** Returns what a failed status means for the operator of the endpoint. */
 function adviceFor(status: number): string {
   if (status >= 300 && status < 400) return 'Redirects are not followed. Set the URL to the final address.';
   if (status === 401 || status === 403) return 'Check the secret and the access rules of the endpoint.';
@@ -55,7 +55,7 @@ function adviceFor(status: number): string {
   return 'The endpoint rejected the request. Its response may say why.';
 }
 
-/** One attempt in words: what came, after how long, and what it means. */
+/** Returns a summary of an attempt: the response, its time, and the advice. */
 export function describeAttempt({ response, failure, message, response_ms: ms }: Attempt): string {
   const after = ms === null ? '' : ` after ${formatDuration(ms)}`;
   if (failure === null && response) return `Delivered: ${statusLine(response.status)}${after}.`;
@@ -70,7 +70,7 @@ function sentence(text: string): string {
   return first.endsWith('.') ? first : `${first}.`;
 }
 
-/** Where a delivery stands, in words. */
+/** Returns a summary of a delivery. */
 export function describeDelivery(delivery: DeliveryDetail): string {
   const last = delivery.attempts.at(-1);
   const lastAttempt = last ? describeAttempt(last) : '';
@@ -97,7 +97,7 @@ export function describeDelivery(delivery: DeliveryDetail): string {
 
 function retriesLeft({ attempts }: DeliveryDetail): string {
   const automatic = attempts.filter(({ trigger }) => trigger === 'automatic').length;
-  // One that was recovered has begun its schedule anew.
+  // A recovered delivery has restarted its schedule.
   const left = Math.max(1, DELIVERY_ATTEMPTS - automatic);
   return left === 1 ? '1 automatic retry is left.' : `${left} automatic retries are left.`;
 }

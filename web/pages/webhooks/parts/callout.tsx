@@ -6,12 +6,12 @@ import classes from './callout.module.css';
 type CalloutProps = {
   tone: Tone;
   title: string;
-  /** That a screen reader says it at once. */
+  /** Whether a screen reader announces it immediately. */
   urgent?: boolean;
   children?: ReactNode;
 };
 
-/** Something to be noticed: what it is about in a line, then what it means. */
+/** A highlighted message with a title. */
 export function Callout({ tone, title, urgent = false, children }: CalloutProps) {
   return (
     <div className={classes['callout']} data-tone={tone} {...(urgent && { role: 'alert' })}>

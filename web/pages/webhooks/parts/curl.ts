@@ -3,7 +3,7 @@ import type { Attempt } from './queries.ts';
 
 type Request = Pick<Attempt['request'], 'url' | 'headers' | 'body'>;
 
-/** A command that sends the same bytes with the same headers from anywhere. A masked secret has to be filled in. */
+/** Returns a curl command that sends the same bytes and headers. A masked secret becomes a placeholder. */
 export function asCurl({ url, headers, body }: Request): string {
   const lines = [`curl -X POST ${quoted(url)}`];
   for (const [name, value] of Object.entries(headers)) {
@@ -13,7 +13,7 @@ export function asCurl({ url, headers, body }: Request): string {
   return lines.join(' \\\n');
 }
 
-/** As one word of a POSIX shell. */
+/** Returns a text quoted for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -15,7 +15,7 @@ const GRID_LINES = 2;
 
 const hourOf = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** The last 24 hours: attempts by what came of them, as bars, and how long answers took, as a line. */
+/** The last 24 hours: attempts by outcome as bars, the p95 response time as a line. */
 export function DayChart({ stats }: { stats: Stats }) {
   const { hours, total, success_rate: rate } = stats;
   const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
@@ -89,7 +89,7 @@ function Bar({ hour, x, most }: { hour: Hour; x: number; most: number }) {
   );
 }
 
-/** How long answers took in an hour, as a line over its bar. */
+/** The p95 response time of an hour, as a line over its bar. */
 function Level({ x, y }: { x: number; y: number }) {
   return (
     <>

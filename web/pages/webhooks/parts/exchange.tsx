@@ -19,7 +19,7 @@ export function Exchange({ attempt }: { attempt: Attempt }) {
 
 type RequestProps = { request: Attempt['request']; name?: string; children?: ReactNode };
 
-/** What goes out, or went out; `children` stand in the place of its body. */
+/** Shows a request. `children` replace its body. */
 export function RequestSide({ request, name = 'Request', children }: RequestProps) {
   return (
     <Side

@@ -7,11 +7,11 @@ import { plural, healthOf } from './health.ts';
 type HealthProps = {
   webhook: Webhook;
   stats: Stats | undefined;
-  /** Leaves out what a banner beside it says at length. */
+  /** Omits what a banner on the same page shows. */
   brief?: boolean;
 };
 
-/** How a webhook is, in one line: `failing, 7 of 10 in a row · next retry in 4 min`. */
+/** Shows the health of a webhook in one line: `failing, 7 of 10 in a row · next retry in 4 min`. */
 export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
   const health = healthOf(webhook);
   if (webhook.listening) {

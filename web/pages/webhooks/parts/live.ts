@@ -11,16 +11,16 @@ type Log = InfiniteData<Paged<Delivery>>;
 
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 15_000;
-/** What comes within this time is shown together. */
+/** Changes within this time are shown together. */
 const BATCH_MS = 250;
-/** The webhook and its figures are asked for anew at most so often. */
+/** The webhook and its statistics are refetched at most this often. */
 const SUMMARY_REFRESH_MS = 1_500;
-/** A filtered log of more pages is not asked for anew: whoever is so far down looks at what was. */
+/** Filtered logs with more loaded pages are not refetched: their reader is looking at older deliveries. */
 const MAX_REFRESHED_PAGES = 2;
 
 /**
- * Keeps the log of a webhook up to date by the live channel: known rows change in place, new ones come in at their
- * place. True while the channel is there; while it is not, callers ask every few seconds.
+ * Keeps the log of a webhook up to date over the live channel: known rows change in place, new ones are inserted in
+ * order. Returns true while the channel is live. Otherwise callers must poll.
  */
 export function useWebhookRoom(webhookId: string): boolean {
   const client = useQueryClient();
@@ -30,7 +30,7 @@ export function useWebhookRoom(webhookId: string): boolean {
     const stop = follow(client, webhookId, {
       onLive(live) {
         setIsLive(live);
-        // What happened while nobody listened is nowhere but in the log.
+        // Only the log contains changes from the time without a connection.
         if (live) changes.all();
       },
       onDelivery: changes.add,
@@ -45,7 +45,7 @@ export function useWebhookRoom(webhookId: string): boolean {
 
 type Listener = { onLive: (live: boolean) => void; onDelivery: (delivery: Delivery) => void };
 
-/** Stays in a webhook's room, over as many connections as it takes. Answers how to leave. */
+/** Stays in a webhook's room and reconnects as needed. Returns a function that leaves it. */
 function follow(client: QueryClient, webhookId: string, listener: Listener): () => void {
   const leaving = new AbortController();
   const main = async () => {
@@ -60,7 +60,7 @@ function follow(client: QueryClient, webhookId: string, listener: Listener): () 
   return () => leaving.abort();
 }
 
-/** One connection, until it ends; true where the room was joined. A new one gets a new token. */
+/** Runs one connection with a new token until it ends. Returns true if it joined the room. */
 async function connectOnce(
   client: QueryClient,
   webhookId: string,
@@ -102,7 +102,7 @@ function channelAddress(token: string): URL {
   return address;
 }
 
-/** Takes in what changed, many at once, and has the rest asked for anew. */
+/** Collects changes, applies them to the cache in batches, and invalidates what depends on them. */
 function collectChanges(client: QueryClient, webhookId: string) {
   const log = ['webhook', webhookId, 'deliveries'];
   let batch = new Map<string, Delivery>();
@@ -119,7 +119,7 @@ function collectChanges(client: QueryClient, webhookId: string) {
       const { changed, unknown } = withChanges(data, changes);
       const isWhole = Object.values(queryKey.at(-1) as object).every((filter) => filter === undefined);
       client.setQueryData(queryKey, isWhole ? withNew(changed, unknown) : changed);
-      // Only the service knows which of the new ones a filter lets through.
+      // Only the server knows which new deliveries match the filters.
       if (!isWhole && unknown.length > 0 && data.pages.length <= MAX_REFRESHED_PAGES)
         void client.invalidateQueries({ queryKey, exact: true });
     }
@@ -149,7 +149,7 @@ function collectChanges(client: QueryClient, webhookId: string) {
   };
 }
 
-/** The log with what changed of its rows, and the deliveries that it does not have. */
+/** Returns the log with its changed rows, and the deliveries that it does not contain. */
 function withChanges(data: Log, changes: ReadonlyMap<string, Delivery>) {
   const unknown = new Map(changes);
   const pages = data.pages.map((page) => ({
@@ -162,7 +162,7 @@ function withChanges(data: Log, changes: ReadonlyMap<string, Delivery>) {
   return { changed: { ...data, pages }, unknown: [...unknown.values()] };
 }
 
-/** The log with new rows among those of its first page, in the order of ids, which is that of their events. */
+/** Returns the log with new rows on its first page, ordered by id, which is the order of their events. */
 function withNew(data: Log, rows: readonly Delivery[]): Log {
   const [first, ...others] = data.pages;
   if (!first) return data;

@@ -35,7 +35,7 @@ export function webhookQuery(id: string) {
   });
 }
 
-/** How its attempts went in the last 24 hours. */
+/** Fetches the statistics of the last 24 hours. */
 export function statsQuery(id: string) {
   return queryOptions({
     queryKey: ['webhook', id, 'stats'],
@@ -53,8 +53,8 @@ export type DeliveryFilters = {
 };
 
 /**
- * The log of a webhook by these filters, newest first. `key` is what names the filters where one of them is made of the
- * present time.
+ * Fetches the log of a webhook by filters, newest first. `key` identifies the filters, since `filters()` may depend
+ * on the present time.
  */
 export function deliveriesQuery(webhookId: string, key: unknown, filters: () => DeliveryFilters) {
   return pagedQuery<Delivery>(['webhook', webhookId, 'deliveries', key], async (cursor, signal) => {
@@ -72,14 +72,14 @@ export function deliveryQuery(id: string) {
   });
 }
 
-/** What filters could name, as recent events had it. */
+/** Fetches the values of recent events, as suggestions for filters. */
 export const filterValuesQuery = queryOptions({
   queryKey: ['filter-values'],
   queryFn: ({ signal }) => unwrap(api.GET('/api/v1/filter-values', { signal })),
   staleTime: 30_000,
 });
 
-/** After something was done to a webhook: everything that shows it is asked for anew. */
+/** Invalidates all queries that show a webhook, after a change of it. */
 export async function refreshWebhook(client: QueryClient, id: string): Promise<void> {
   await Promise.all([
     client.invalidateQueries({ queryKey: ['webhook', id] }),

@@ -5,10 +5,10 @@ import classes from './sparkline.module.css';
 const HEIGHT = 24;
 const WIDTH = 4;
 const GAP = 1;
-/** An hour with a single attempt must still be seen. */
+/** A bar with a single attempt must still be visible. */
 const MIN_BAR_HEIGHT = 3;
 
-/** The last 24 hours, a bar an hour: as high as it was busy, failures on top of it. */
+/** The last 24 hours as one bar per hour, failures on top. */
 export function Sparkline({ stats: { hours, total, success_rate: rate } }: { stats: Stats }) {
   const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
   const label =

@@ -3,7 +3,7 @@ import type { EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { refreshWebhook } from '../parts/queries.ts';
 
-/** A test of a webhook: what is sent, and what came of it. */
+/** A test of a webhook and its result. */
 export type TestState =
   | { state: 'sending'; event: EventKind }
   | { state: 'answered'; event: EventKind; attempt: Schemas['TestAttempt'] }
@@ -20,7 +20,7 @@ export function lastTestQuery(webhookId: string) {
   } as const;
 }
 
-/** Sends a test, whoever looks: what comes of it is shown where the webhook is. Never rejects. */
+/** Sends a test. Its result is stored in the cache, where the webhook's page reads it. Never rejects. */
 export async function sendTest(client: QueryClient, webhookId: string, request: TestRequest): Promise<void> {
   const { queryKey } = lastTestQuery(webhookId);
   const { event } = request;

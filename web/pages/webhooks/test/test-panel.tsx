@@ -19,11 +19,11 @@ import { TestResult } from './test-result.tsx';
 
 const DEBOUNCE_MS = 300;
 
-/** `data` in the place of the sample's: the text as it is written, and what it said when it last was right. */
+/** The edited `data`: the text, the last valid value, and the error. */
 type Edit = { text: string | null; data: Record<string, unknown> | undefined; wrong: string | null };
 const UNTOUCHED: Edit = { text: null, data: undefined, wrong: null };
 
-/** Sends a sample event now: which, the exact request, and what came back. */
+/** Sends a test event. Shows the exact request and the result. */
 export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const client = useQueryClient();
   const subscribed = webhook.events.map(({ event }) => event);
@@ -145,12 +145,12 @@ function DataPart({ body, edit: { text, wrong }, onBegin, onText, onEnd }: DataP
           classNames={{ input: classes['json'] ?? '' }}
         />
       )}
-      <BodyView text={body} label="Request body" />
+      <BodyView text={body} label="Body preview" />
     </>
   );
 }
 
-/** The request as the service would send it; asked for anew when event or data change, and after each test. */
+/** Fetches the request as the server would send it. Refetches it when event or data change, and after each test. */
 function useTestDraft(webhook: Webhook, event: EventKind, data: Record<string, unknown> | undefined) {
   const request = JSON.stringify({ event, data });
   const [settled] = useDebouncedValue(request, DEBOUNCE_MS);
@@ -171,7 +171,7 @@ function useTestDraft(webhook: Webhook, event: EventKind, data: Record<string, u
   return { data: query.data, error: query.error, isSettled };
 }
 
-/** What an edited text says; while something is wrong with it, the data before stays. */
+/** Returns the edit with a new text. An invalid text keeps the last valid data. */
 function withText(event: EventKind, text: string, before: Edit): Edit {
   let data: unknown;
   try {

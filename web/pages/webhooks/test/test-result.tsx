@@ -7,7 +7,7 @@ import { Exchange } from '../parts/exchange.tsx';
 import { Timings } from '../parts/timings.tsx';
 import type { TestState } from './send-test.ts';
 
-/** What came of a test, in words first. */
+/** Shows the result of a test, its summary first. */
 export function TestResult({ webhookId, test }: { webhookId: string; test: TestState }) {
   if (test.state === 'sending') {
     return <Text size="sm">Sending {test.event}… The timeout is 30 s.</Text>;
