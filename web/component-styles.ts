@@ -10,8 +10,8 @@ const LIBRARY = join(dirname(fileURLToPath(import.meta.resolve('@mantine/core/st
 const BASE_SHEETS = ['baseline', 'default-css-variables', 'global'];
 
 /**
- * The style sheets of the library's components that the screens use, and of those that they are made of, in the
- * library's own order. That is 15 kB less to fetch before the first screen than all of them.
+ * Returns a plugin that imports only the style sheets of the used components and their dependencies, in the library's
+ * order. The first screen loads 15 kB less than with all style sheets.
  */
 export function componentStyles(): Plugin {
   return {
@@ -26,7 +26,7 @@ export function componentStyles(): Plugin {
   };
 }
 
-/** The names of style sheets, in the order in which the library's whole one has them. */
+/** Returns the names of style sheets, in the order of the library's complete style sheet. */
 function usedComponents(sources: string): string[] {
   const files = filesByExport();
   const visited = new Set<string>();
@@ -53,7 +53,7 @@ function importedNames(sources: string): Set<string> {
   ]);
 }
 
-/** Which file each name of the library comes from. */
+/** Returns the file of each export of the library. */
 function filesByExport(): Map<string, string> {
   const index = join(LIBRARY, 'esm', 'index.mjs');
   const lines = readFileSync(index, 'utf8').matchAll(/import \{([^}]+)\} from "(\.[^"]+)"/g);

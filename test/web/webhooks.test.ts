@@ -170,7 +170,7 @@ describe('the webhook screens', function () {
   });
 
   it('judge a webhook while it is written, and show what would be sent', async () => {
-    // What other tests have sent is none of the last events any more.
+    // Removes the events of other tests from the last events.
     await sql`update events set body = null where workspace_id = ${world.installation.workspace_id}`.execute(
       statements(world.database),
     );
@@ -332,7 +332,7 @@ describe('the webhook screens', function () {
 
   it('are there again after the network was lost, with every delivery once', async () => {
     const id = await webhook();
-    // A page of its own: what it complains of without a network is no fault.
+    // A separate page: its errors without a network are expected.
     const lost = await openScreens(world);
     const deliveries = lost.page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
     const channels: WebSocketRoute[] = [];
@@ -462,7 +462,7 @@ async function type(page: Page, label: string, text: string): Promise<void> {
   await page.keyboard.type(text);
 }
 
-/** Counts what a person does, over all pages of a tab. */
+/** Counts clicks and used fields over all pages of a tab. */
 const COUNTING = `(() => {
   const counted = () => JSON.parse(sessionStorage.getItem('counted') ?? '{"clicks":0,"fields":[]}');
   const keep = (now) => sessionStorage.setItem('counted', JSON.stringify(now));

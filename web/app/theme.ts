@@ -1,6 +1,6 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core';
 
-/** From nearly white to nearly black; 6 carries white text and 4 stands on black with more than 4.5 : 1. */
+/** From nearly white to nearly black; 6 under white text and 4 on black have a contrast above 4.5 : 1. */
 const brand: MantineColorsTuple = [
   '#eef0ff',
   '#dde1fb',
@@ -41,15 +41,15 @@ export const theme = createTheme({
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.125rem' } } },
   defaultRadius: 'md',
   components: {
-    // Its first item takes the focus, as people expect of a menu; what takes it otherwise is nothing a menu may hold.
-    // And it stays within the landmark that its button is in.
+    // The first item takes the focus. The default placeholder is not allowed inside a menu.
+    // Without a portal, the menu stays in the landmark of its button.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false, withinPortal: false } },
-    // It lies in a dialog, and would be taken for the page's own.
+    // The default role, banner, would be ambiguous with the page's own.
     ModalHeader: { defaultProps: { role: 'none' } },
   },
 });
 
-/** Quiet text must still be read by everybody: the library's own grey is too light for WCAG AA. */
+/** Dimmed text with enough contrast: the library's own grey is too light for WCAG AA. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

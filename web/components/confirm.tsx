@@ -7,7 +7,7 @@ type ConfirmProps = {
   onClose: () => void;
   /** Names the object: `Delete “Billing sync”?`. */
   title: string;
-  /** What is lost or sent, exactly. */
+  /** Names exactly what is deleted or sent. */
   children: ReactNode;
   /** The label of the confirming button: the action, never “OK”. */
   confirmLabel: string;
@@ -20,7 +20,7 @@ type ConfirmProps = {
   error?: unknown;
 };
 
-/** Asks once before something is destroyed or sent. */
+/** Asks for confirmation before something is deleted or sent. */
 export function Confirm(props: ConfirmProps) {
   const {
     opened,
