@@ -104,7 +104,7 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
     <Banner tone="held" label="Pause" title={title}>
       {reason ? `“${reason}” ` : ''}
       {ending.length > 0
-        ? `No new steps start. Still finishing, with its result kept: ${ending.join(', ')}.`
+        ? `No new steps start. Running steps finish, and their results are kept: ${ending.join(', ')}.`
         : 'No new steps start until the run is continued.'}
       <Text size="xs" c="dimmed">
         Paused time does not count against the run’s time limit.
