@@ -40,7 +40,7 @@ const SCREENS: readonly Screen[] = [
     picture: 'invitation',
   },
   {
-    what: 'an invitation that is none',
+    what: 'an unknown invitation',
     address: '/invitation',
     path: () => '/invitation#nothing',
     shows: text('The invitation does not exist'),
@@ -48,7 +48,7 @@ const SCREENS: readonly Screen[] = [
   },
   { what: 'all runs', address: '/orchestration', shows: text('Speed up the search'), picture: 'runs' },
   {
-    what: 'a run beside the list',
+    what: 'a run next to the list',
     address: '/orchestration',
     path: (at) => `/orchestration?run=${at.runs.completed}`,
     shows: (page) => page.getByRole('complementary', { name: 'Run' }).getByText('3 of 3 steps').first(),
@@ -84,7 +84,7 @@ const SCREENS: readonly Screen[] = [
     open: (page) => page.getByRole('button', { name: /^Account of/ }).click(),
   },
   {
-    what: 'a run under way',
+    what: 'an executing run',
     address: RUN,
     path: async (at) => `/orchestration/${await at.submit('Add CSV export to orders', { step_ms: 60_000 })}`,
     shows: text('0 of 5'),
@@ -98,7 +98,7 @@ const SCREENS: readonly Screen[] = [
     picture: 'run-paused',
   },
   {
-    what: 'a run that asks',
+    what: 'a run with a question',
     address: RUN,
     path: runOf('asking'),
     shows: heading(/asks: May I/),
@@ -133,7 +133,7 @@ const SCREENS: readonly Screen[] = [
     picture: 'run-completed',
   },
   {
-    what: 'a run that is none',
+    what: 'an unknown run',
     address: RUN,
     path: () => '/orchestration/00000000-0000-7000-8000-000000000000',
     shows: text('could not be loaded'),
@@ -141,7 +141,7 @@ const SCREENS: readonly Screen[] = [
   { what: 'all webhooks', address: WEBHOOKS, shows: text('Billing sync') },
   { what: 'the form of a webhook', address: `${WEBHOOKS}/new`, shows: (page) => page.getByLabel('URL') },
   {
-    what: 'the form of a webhook there is',
+    what: 'the form of an existing webhook',
     address: `${WEBHOOKS}/$webhookId/edit`,
     path: (at) => `${WEBHOOKS}/${at.webhook}/edit`,
     shows: (page) => page.getByLabel('URL'),
@@ -159,13 +159,13 @@ const SCREENS: readonly Screen[] = [
     shows: text('Disabled: nothing is sent'),
   },
   {
-    what: 'the sending of a test',
+    what: 'the test panel',
     address: `${WEBHOOKS}/$webhookId`,
     path: (at) => `${WEBHOOKS}/${at.webhook}?test=yes`,
     shows: (page) => page.getByRole('region', { name: 'Request preview' }),
   },
   {
-    what: 'a delivery beside the log',
+    what: 'a delivery next to the log',
     address: `${WEBHOOKS}/$webhookId`,
     path: (at) => `${WEBHOOKS}/${at.webhook}?delivery=${at.delivery}`,
     shows: text('Delivered:'),
@@ -202,15 +202,15 @@ const SCREENS: readonly Screen[] = [
     shows: text('created a webhook'),
     picture: 'audit-log',
   },
-  { what: 'one’s account', address: '/settings/account', shows: text('this session'), picture: 'account' },
+  { what: 'the account', address: '/settings/account', shows: text('this session'), picture: 'account' },
   {
-    what: 'an address below a run that is nobody’s',
+    what: 'an unknown address below a run',
     address: '/no-such-place',
     path: (at) => `/orchestration/${at.runs.completed}/nothing`,
     shows: heading('Page not found'),
   },
   {
-    what: 'an address that is nobody’s',
+    what: 'an unknown address',
     address: '/no-such-place',
     shows: heading('Page not found'),
   },
@@ -230,7 +230,7 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
     await at?.close();
   });
 
-  it('none of the addresses is left out', () => {
+  it('includes every address', () => {
     const listed = new Set(SCREENS.map(({ address }) => address));
     listed.delete('/no-such-place');
     assert.deepEqual([...listed].toSorted(), addressesOfPages().toSorted());

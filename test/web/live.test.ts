@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
 import { useScreens } from './screens.ts';
 
-describe('a run that one watches', () => {
+describe('a watched run', () => {
   const world = useWorld();
   const at = useScreens(world);
 
@@ -70,7 +70,7 @@ describe('a run that one watches', () => {
     [['channel'], 'live'],
     [['channel', 'streams'], 'polling every second'],
   ] as const) {
-    it(`goes on by other ways where these are blocked: ${blocked.join(', ')}`, async () => {
+    it(`uses other ways where these are blocked: ${blocked.join(', ')}`, async () => {
       const { page } = at;
       await page.routeWebSocket(/\/ws\?/, (socket) => void socket.close({ code: 4000 }));
       await page.route(/\/events\?/, async (route, request) => {
@@ -87,7 +87,7 @@ describe('a run that one watches', () => {
     });
   }
 
-  it('is there again after the network was lost', async () => {
+  it('recovers after the network was lost', async () => {
     const { page } = at;
     const channels: WebSocketRoute[] = [];
     await page.routeWebSocket(/\/ws\?/, (socket) => {
@@ -107,7 +107,7 @@ describe('a run that one watches', () => {
     await assertWhole(page, id);
   });
 
-  it('is followed by the arrow keys from one to the next, and closed by Escape', async () => {
+  it('is changed by the arrow keys, and closed by Escape', async () => {
     const { page } = at;
     const [older, newer] = [await submit(), await submit()];
     await at.go(`/orchestration?run=${newer}`);

@@ -13,14 +13,14 @@ describe('the orchestration screens', () => {
     return json.execution_id as string;
   };
 
-  it('teach where nothing was submitted yet', async () => {
+  it('explain the empty list', async () => {
     await at.go('/');
     await at.page.getByText('No tasks yet').waitFor();
     await assertAccessible(at.page, 'the empty list');
     await picture(at.page, 'runs-empty');
   });
 
-  it('submit a task, judge it by the API’s own words first, and show the run live', async () => {
+  it('submit a task, validate it first, and show the run live', async () => {
     const { page } = at;
     await at.go('/orchestration');
     await page.getByRole('button', { name: 'Submit task' }).first().click();
@@ -53,7 +53,7 @@ describe('the orchestration screens', () => {
     await run.waitFor({ state: 'detached' });
   });
 
-  it('ask for a reason before they cancel a run, and keep it', async () => {
+  it('ask for a reason before they cancel a run, and record it', async () => {
     const { page } = at;
     const id = await submit('Wrong branch', { step_ms: 60_000 });
     await world.reaches(id, 'executing');
@@ -88,14 +88,14 @@ describe('the orchestration screens', () => {
     await at.page.getByRole('heading', { name: /Step .* failed/ }).waitFor();
   });
 
-  it('show why a human is needed first', async () => {
+  it('show the reason of an escalation first', async () => {
     const id = await submit('A question for a human', { escalate: { step: 2, reason: 'Which currency?' } });
     await world.reaches(id, 'escalated');
     await at.go(`/orchestration/${id}`);
     await at.page.getByRole('heading', { name: 'Needs your decision: Which currency?' }).waitFor();
   });
 
-  it('show what agents have left behind, for download, and every call that they made', async () => {
+  it('offer documents for download, and show every call', async () => {
     const { page } = at;
     const text = 'It works.\n';
     const artifact = { step: 1, name: 'notes on orders.md', media_type: 'text/markdown', text };
@@ -152,7 +152,7 @@ describe('a task with a callback, submitted at the screens', () => {
   const receiver = useCallbackReceiver();
   const world = useOwnWorld({ environment: { TEMPORAL_UI_URL: 'http://localhost:8233' } });
 
-  it('shows the secret once, and every attempt to tell the receiver', async () => {
+  it('shows the secret once, and every attempt of the callback', async () => {
     const at = await openScreens(world);
     const { page } = at;
     receiver.answering(503);
@@ -186,7 +186,7 @@ describe('a task with a callback, submitted at the screens', () => {
 describe('an ended run', () => {
   const world = useWorld();
 
-  it('is run again from the step that failed, and both lead to each other', async () => {
+  it('is rerun from the failed step, and both runs link to each other', async () => {
     const at = await openScreens(world);
     const { page } = at;
     const metadata = { rehearsal: { unrecoverable: { step: 2 } } };
@@ -205,10 +205,10 @@ describe('an ended run', () => {
   });
 });
 
-describe('a run whose agent asks', () => {
+describe('a run with a question', () => {
   const world = useWorld();
 
-  it('shows the question first, and goes on with the answer', async () => {
+  it('shows the question first, and continues with the answer', async () => {
     const at = await openScreens(world);
     const { page } = at;
     const metadata = { rehearsal: { ask: { step: 2, question: 'Which currency?' } } };

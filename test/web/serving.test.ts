@@ -8,8 +8,8 @@ import { assertProblem } from '../api/problems.ts';
 
 const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-describe('where the screens are not built', () => {
-  it('their addresses say so, and what is not theirs goes on', async () => {
+describe('screens that are not built', () => {
+  it('report this at their addresses only', async () => {
     const app = new Koa();
     app.use(createScreens({ folder: '/nothing/here', baseUrl: 'http://localhost' }));
     const server = app.listen(0, '127.0.0.1');
@@ -47,7 +47,7 @@ describe('the screens are served by the API', () => {
     }
   });
 
-  it('under a policy without a hole, with a nonce that is new each time', async () => {
+  it('with a strict content security policy and a new nonce each time', async () => {
     const [one, other] = [await get('/sign-in'), await get('/sign-in')];
     const nonceOf = (received: Received) => /'nonce-([\w+/=]+)'/.exec(policyOf(received))?.[1] ?? '';
     assert.notEqual(nonceOf(one), nonceOf(other));
@@ -59,7 +59,7 @@ describe('the screens are served by the API', () => {
     assert.ok(!one.text.includes('NONCE-OF'));
   });
 
-  it('with a policy that a strange Host does not get into', async () => {
+  it('with a policy that ignores a forged Host', async () => {
     const { request } = await import('node:http');
     const policy = await new Promise<string>((resolve, reject) => {
       const headers = { Host: "x; script-src 'unsafe-inline'" };
@@ -73,7 +73,7 @@ describe('the screens are served by the API', () => {
     assert.ok(!policy.includes('unsafe'), policy);
   });
 
-  it('with files that are kept for ever and come compressed', async () => {
+  it('with files that are immutable and compressed', async () => {
     const page = await get('/orchestration');
     const files = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? '');
     assert.ok(files.length >= 3);
@@ -89,7 +89,7 @@ describe('the screens are served by the API', () => {
     }
   });
 
-  it('and an address that is nobody’s is 404: a page for people, a problem for programs', async () => {
+  it('with 404 for unknown addresses: a page for people, a problem for programs', async () => {
     const page = await get('/no-such-place', PAGE);
     assert.equal(page.status, 404);
     assert.ok(page.text.includes('id="screens"'));

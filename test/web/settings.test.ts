@@ -8,7 +8,7 @@ describe('the settings screens', () => {
   const world = useWorld();
   const at = useScreens(world);
 
-  it('make an API key, show it once, replace and revoke it', async () => {
+  it('create an API key, show it once, rotate and revoke it', async () => {
     const { page } = at;
     await at.go('/settings/api-keys');
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -39,7 +39,7 @@ describe('the settings screens', () => {
     await page.getByText('revoked', { exact: true }).waitFor();
   });
 
-  it('tell admins who changed what, narrowed down as far as they like', async () => {
+  it('show admins the audit log, with filters', async () => {
     const { page } = at;
     const body = { name: 'Nightly build', project_id: world.installation.project_id };
     await world.send('POST', '/api/v1/keys', { ...world.as(await world.signIn()), body });
@@ -72,7 +72,7 @@ describe('the settings screens', () => {
     await theirs.close();
   });
 
-  it('invite somebody, who joins by the link', async () => {
+  it('invite a person, who joins by the link', async () => {
     const { page } = at;
     const ada = `ada-${randomUUID()}@example.com`;
     await at.go('/settings/members');
@@ -109,7 +109,7 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Ada/ }).waitFor({ state: 'detached' });
   });
 
-  it('let somebody who has an account already accept by the password there is', async () => {
+  it('let a person with an account accept with the existing password', async () => {
     const email = `grace-${randomUUID()}@example.com`;
     const owner = world.as(await world.signIn());
     const member = { email, role: 'viewer', name: 'Grace', password: PASSWORD };
@@ -138,7 +138,7 @@ describe('the settings screens', () => {
     await guest.close();
   });
 
-  it('make a project', async () => {
+  it('create a project', async () => {
     const { page } = at;
     await at.go('/settings/projects');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -152,7 +152,7 @@ describe('the settings screens', () => {
     await page.getByText('already has a project with the key WEBSHOP').waitFor();
   });
 
-  it('show the agents, their teams, and what does their work', async () => {
+  it('show the agents, their teams and backends', async () => {
     const { page } = at;
     await at.go('/settings/agents');
     await page
@@ -176,7 +176,7 @@ describe('the settings screens', () => {
     await page.getByText('Is wrong.').waitFor();
   });
 
-  it('show a viewer nothing that a viewer may not do', async () => {
+  it('show a viewer no actions without permission', async () => {
     const viewer = await openScreens(world, {
       cookie: await addPerson(world, await world.signIn(), 'viewer'),
     });

@@ -7,7 +7,7 @@ describe('signing in at the screens', () => {
   const world = useWorld();
   const at = useScreens(world, { cookie: null });
 
-  it('leads to where one wanted to go', async () => {
+  it('leads to the requested page', async () => {
     const { page } = at;
     await at.go('/orchestration?state=failed,escalated');
     await page.waitForURL('**/sign-in?to=*');
@@ -32,20 +32,20 @@ describe('signing in at the screens', () => {
     }
   });
 
-  it('says in a sentence that the password is wrong', async () => {
+  it('reports a wrong password', async () => {
     await at.go('/sign-in');
     await at.signIn(world.installation.admin_email, 'not the password');
     await at.page.getByRole('alert').getByText('Wrong e-mail or password.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a refusal');
   });
 
-  it('says what went wrong at the identity provider', async () => {
+  it('reports an error of the identity provider', async () => {
     await at.go('/sign-in?problem=not_invited');
     await at.page.getByText('You are not a member of this workspace.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a problem');
   });
 
-  it('comes by itself when the session has ended, and leads back', async () => {
+  it('opens when the session has ended, and leads back', async () => {
     const { page } = at;
     await page.clock.install();
     await at.go('/orchestration');
@@ -60,7 +60,7 @@ describe('signing in at the screens', () => {
     await page.getByText('No tasks yet').waitFor();
   });
 
-  it('out in one tab is out in the other', async () => {
+  it('out in one tab signs out the other', async () => {
     const { page } = at;
     await at.go('/sign-in');
     await at.signIn();
@@ -97,7 +97,7 @@ describe('signing in by an OpenID provider at the screens', () => {
   const base = () => world.api.url.replace('127.0.0.1', 'localhost');
   const continueWithAcme = () => at.page.getByRole('link', { name: 'Continue with Acme' }).click();
 
-  it('leads to where one wanted to go, and is signing in like any other', async () => {
+  it('leads to the requested page, and is recorded as a sign-in', async () => {
     const { page } = at;
     provider.signsIn('owner', { email: 'owner@example.com', email_verified: true, name: 'Olga' });
     await page.goto(`${base()}/orchestration?state=failed,escalated`);
@@ -116,7 +116,7 @@ describe('signing in by an OpenID provider at the screens', () => {
     assert.deepEqual(started.detail, { by: 'openid' });
   });
 
-  it('says to who turns back that nothing happened, and to who is not invited that they are not', async () => {
+  it('reports a cancelled sign-in, and a missing invitation', async () => {
     const { page } = at;
     provider.signsIn(null);
     await page.goto(`${base()}/sign-in`);

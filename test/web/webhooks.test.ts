@@ -52,7 +52,7 @@ describe('the webhook screens', function () {
   const log = () => page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
   const panel = () => page.getByRole('complementary', { name: 'Delivery' });
 
-  it('teach where there is no webhook yet', async () => {
+  it('explain the empty list', async () => {
     await at.go(LIST);
     await page.getByText('No webhooks yet').waitFor();
     await assertAccessible(page, 'the empty list');
@@ -60,7 +60,7 @@ describe('the webhook screens', function () {
     await picture(page, 'webhooks-empty');
   });
 
-  it('list how each is doing, and find them by word and status', async () => {
+  it('list each webhook with its health, and find them by text and status', async () => {
     const busy = await webhook({ url: 'https://api.acme.io/hooks', secret: 'quiet' });
     await withHistory(world, busy, usualDay(6));
     const failing = await webhook({ name: 'Deploy bot', url: 'https://bot.acme.io/in' });
@@ -119,7 +119,7 @@ describe('the webhook screens', function () {
     await page.getByText('Deactivated manually').waitFor({ state: 'detached' });
   });
 
-  it('let viewers look, and change nothing', async () => {
+  it('let viewers read, and change nothing', async () => {
     const id = await webhook({ secret: 'quiet' });
     await publish();
     const viewer = await openScreens(world, {
@@ -169,7 +169,7 @@ describe('the webhook screens', function () {
     }
   });
 
-  it('judge a webhook while it is written, and show what would be sent', async () => {
+  it('validate a webhook while it is edited, and preview what would be sent', async () => {
     // Removes the events of other tests from the last events.
     await sql`update events set body = null where workspace_id = ${world.installation.workspace_id}`.execute(
       statements(world.database),
@@ -228,7 +228,7 @@ describe('the webhook screens', function () {
     assert.equal(json.data[0].has_secret, true);
   });
 
-  it('show the exact request of a test, take other data, and say what came back', async () => {
+  it('show the exact request of a test, accept other data, and show the result', async () => {
     const id = await webhook({ secret: 'quiet' });
     await at.go(`${LIST}/${id}?test=yes`);
     const request = page.getByRole('region', { name: 'Request preview' });
@@ -255,7 +255,7 @@ describe('the webhook screens', function () {
     await assertAccessible(page, 'a test that failed');
   });
 
-  it('follow deliveries live, open one, and send it once more', async () => {
+  it('follow deliveries live, open one, and retry it', async () => {
     const filters = [{ field: 'priority', values: ['High'] }];
     const id = await webhook({ events: [{ event: 'issue.created', filters }], secret: 'quiet' });
     await at.go(`${LIST}/${id}`);
@@ -303,7 +303,7 @@ describe('the webhook screens', function () {
     await panel().waitFor({ state: 'detached' });
   });
 
-  it('give a delivery as a command that sends the same again', async () => {
+  it('copy a delivery as a command that sends the same', async () => {
     const id = await webhook({ secret: 'quiet' });
     await publish('issue.created', { title: `It's "here" $HOME \\ \`now\`` });
     const [request] = await receiver.receives(1);
@@ -321,7 +321,7 @@ describe('the webhook screens', function () {
     assert.equal(words[words.indexOf('--data-binary') + 1], request?.body.toString());
   });
 
-  it('ask every few seconds where the live channel is not to be had', async () => {
+  it('poll without the live channel', async () => {
     const id = await webhook();
     await page.routeWebSocket(/\/ws/, (socket) => socket.close());
     await at.go(`${LIST}/${id}`);
@@ -330,7 +330,7 @@ describe('the webhook screens', function () {
     await log().filter({ hasText: 'succeeded' }).waitFor();
   });
 
-  it('are there again after the network was lost, with every delivery once', async () => {
+  it('recover after the network was lost, with every delivery once', async () => {
     const id = await webhook();
     // A separate page: its errors without a network are expected.
     const lost = await openScreens(world);
@@ -417,7 +417,7 @@ describe('the webhook screens', function () {
     await page.getByText('held', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('rotate a secret and show it once; ask before they switch off or delete', async () => {
+  it('rotate a secret and show it once; confirm before they deactivate or delete', async () => {
     await webhook({ secret: 'quiet' });
     await at.go(LIST);
     await page.getByRole('link', { name: 'Billing sync' }).click();
@@ -443,7 +443,7 @@ describe('the webhook screens', function () {
     await page.getByText('No webhooks yet').waitFor();
   });
 
-  it('change a webhook in the same form', async () => {
+  it('edit a webhook in the same form', async () => {
     const id = await webhook({ secret: 'quiet' });
     await at.go(`${LIST}/${id}/edit`);
     await page.getByLabel('Name').fill('Renamed');

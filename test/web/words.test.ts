@@ -27,7 +27,7 @@ describe('times on screens', () => {
     for (const [ms, words] of table) assert.equal(formatDuration(ms), words);
   });
 
-  it('are told from now, backwards and forwards', () => {
+  it('are relative to now, in the past and in the future', () => {
     const now = Date.parse('2026-01-31T12:00:00Z');
     const at = (delta: number) => formatRelativeTime(now, now + delta);
     assert.equal(at(-3 * SECOND), 'just now');
@@ -38,7 +38,7 @@ describe('times on screens', () => {
 });
 
 describe('a browser', () => {
-  it('is told by its own name, not by those of whom it takes after', () => {
+  it('has its own name, not that of a browser it imitates', () => {
     const chrome = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36';
     const table: [string | null, string][] = [
       ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
@@ -56,13 +56,13 @@ describe('a browser', () => {
 });
 
 describe('filters in an address', () => {
-  it('are plain words that people can read and write', () => {
+  it('are plain text that people can read and write', () => {
     const text = stringifySearch({ state: ['failed', 'paused'], text: 'a b', run: undefined, type: [] });
     assert.equal(text, '?state=failed,paused&text=a+b');
     assert.deepEqual(parseSearch(text), { state: 'failed,paused', text: 'a b' });
   });
 
-  it('drop words that mean nothing', () => {
+  it('drop unknown values', () => {
     assert.deepEqual(parseList('paused,nonsense,failed', ['failed', 'paused']), ['failed', 'paused']);
     assert.equal(parseList('nonsense', ['failed']), undefined);
   });
@@ -125,7 +125,7 @@ describe('the timeline of a run', () => {
     assert.deepEqual(shareOf({ from: Date.parse(at(5)), to: null }, timeline), { left: 50, width: 50 });
   });
 
-  it('has what the run itself tells while its feed has not come', () => {
+  it('uses the steps of the run while its feed is loading', () => {
     const running = { ...step, status: 'running', completed_at: null, duration_ms: null } as const;
     const timeline = timelineOf({ ...run, completed_at: null, steps: [running] }, [], Date.parse(at(20)));
     assert.deepEqual(timeline.attempts.get('s1'), [
