@@ -1,18 +1,18 @@
 import WebSocket from 'ws';
-import { CHANNEL_PATH, type Pushed } from '../src/domain/channel/channel.ts';
+import { CHANNEL_PATH, type PushedMessages } from '../src/domain/channel/channel.ts';
 import { type ChannelError, endOf, errorOf, lost, refusedUpgrade } from './channel-error.ts';
 import { newToken, type Token } from './channel-token.ts';
 import type { Api } from './http.ts';
 
-type PushedNames = Exclude<keyof Pushed, 'event' | 'closed'>;
+type PushedNames = Exclude<keyof PushedMessages, 'event' | 'closed'>;
 /** What the server sends unasked; its last words become the error in which `pushed` ends. */
 export type PushedMessage =
-  | { type: 'event'; event: Pushed['event'] }
-  | { [Name in PushedNames]: { type: Name } & Pushed[Name] }[PushedNames];
+  | { type: 'event'; event: PushedMessages['event'] }
+  | { [Name in PushedNames]: { type: Name } & PushedMessages[Name] }[PushedNames];
 
 /** What is no answer. */
 const PUSHED = { event: true, request: true, listening_ended: true, closed: true } as const satisfies Record<
-  keyof Pushed,
+  keyof PushedMessages,
   true
 >;
 

@@ -1,4 +1,4 @@
-import { ATTEMPTS_AT_ONCE } from '../src/domain/common/limits.ts';
+import { CONCURRENT_ATTEMPTS } from '../src/domain/common/limits.ts';
 import {
   figure,
   none,
@@ -88,7 +88,7 @@ function attempts({ webhooks, deliveries, made }: Books): Line[] {
       name: 'deliveries: duplicates beside the log',
       count: duplicates,
       wanted: 'most',
-      bound: crashes * (ATTEMPTS_AT_ONCE * webhooks.length + UNWRITTEN),
+      bound: crashes * (CONCURRENT_ATTEMPTS * webhooks.length + UNWRITTEN),
       examples: [],
       note: `${share.toFixed(2)} % of all that arrived; ${crashes} interruptions`,
     },

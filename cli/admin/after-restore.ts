@@ -1,13 +1,13 @@
 import { Client, Connection } from '@temporalio/client';
 import { readRestored } from '../../src/runtime/configuration.ts';
-import { runsAmong, takeUpAgain, type TakenUp } from '../../src/database/common/after-restore.ts';
+import { runsAmong, restartUnfinished, type RestartCounts } from '../../src/database/common/after-restore.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { checkSchema } from '../../src/database/schema.ts';
-import { temporalPlace } from '../../src/temporal/connection.ts';
+import { loadTemporalConfig } from '../../src/temporal/connection.ts';
 import { createOrphanControl } from '../../src/temporal/orphans.ts';
 
 /** What was done after a restore. `orphans`: runs that only Temporal knows, ended where that was wished. */
-export type AfterRestore = TakenUp & { orphans: string[] };
+export type AfterRestore = RestartCounts & { orphans: string[] };
 
 /**
  * Brings database and Temporal together after one of them was restored to an earlier time than the other, or lost.
@@ -19,7 +19,7 @@ export async function afterRestore(
   { endOrphans }: { endOrphans: boolean },
 ): Promise<AfterRestore> {
   const { databaseUrl, taskQueue } = readRestored(environment);
-  const { connectionOptions, namespace } = temporalPlace(environment);
+  const { connectionOptions, namespace } = loadTemporalConfig(environment);
   const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' });
   const database = await connectDatabase(databaseUrl, 1);
   try {
@@ -31,7 +31,7 @@ export async function afterRestore(
       orphans.push(...ids.filter((id) => !known.has(id)));
     }
     if (endOrphans) for (const id of orphans) await control.end(id);
-    return { ...(await takeUpAgain(database)), orphans };
+    return { ...(await restartUnfinished(database)), orphans };
   } finally {
     await database.close();
     await connection.close();

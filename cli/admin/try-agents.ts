@@ -20,7 +20,7 @@ export async function tryAgents(
     servers: catalogue.servers,
     environment,
     fetch,
-    onComplaint: () => {},
+    onDiagnostic: () => {},
   });
   try {
     return await checkAgents({ catalogue, models, servers, environment, fetch });

@@ -54,10 +54,10 @@ async function withVersions<T>(command: Command, work: (control: VersionControl)
   // What only these commands need is loaded with them.
   const { Client, Connection } = await import('@temporalio/client');
   const { readDeployment } = await import('../../src/runtime/configuration.ts');
-  const { temporalPlace } = await import('../../src/temporal/connection.ts');
+  const { loadTemporalConfig } = await import('../../src/temporal/connection.ts');
   const { createVersionControl } = await import('../../src/temporal/versions.ts');
   const deployment = readingEnvironment(() => readDeployment(env));
-  const { connectionOptions, namespace } = temporalPlace(env);
+  const { connectionOptions, namespace } = loadTemporalConfig(env);
   const address = connectionOptions.address ?? 'localhost:7233';
   const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' }).catch(
     (error: unknown) => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AgentCheck, Trial } from '../../src/agents/check.ts';
+import type { AgentCheck, CheckResult } from '../../src/agents/check.ts';
 import { contextOf, outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
 import { ioOf } from '../io.ts';
@@ -78,7 +78,7 @@ function rowOf({ agent, backend, by, answers, tools }: AgentCheck): Cell[] {
   ];
 }
 
-function shown(trial: Trial | null): Cell {
+function shown(trial: CheckResult | null): Cell {
   if (trial === null) return null;
   return { drawn: trial.ok ? `${styled('green', '✔')} ${duration(trial.ms)}` : styled('red', '✘') };
 }

@@ -1,4 +1,4 @@
-import { MEMBER_PROBLEMS, PROBLEMS } from '../../src/domain/common/problem-codes.ts';
+import { FIELD_PROBLEMS, PROBLEMS } from '../../src/domain/common/problem-codes.ts';
 import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { markdownTable, pageHead } from './write.ts';
 
@@ -19,7 +19,7 @@ export function problemsPage(): string {
     '',
     '## Field errors',
     '',
-    `Codes of entries in \`errors\`: ${MEMBER_PROBLEMS.map((code) => `\`${code}\``).join(', ')}.`,
+    `Codes of entries in \`errors\`: ${FIELD_PROBLEMS.map((code) => `\`${code}\``).join(', ')}.`,
     '',
     '## Codes of the live channel',
     '',

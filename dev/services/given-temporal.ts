@@ -1,5 +1,5 @@
 import { Connection } from '@temporalio/client';
-import { temporalPlace } from '../../src/temporal/connection.ts';
+import { loadTemporalConfig } from '../../src/temporal/connection.ts';
 import type { Backing } from './backing.ts';
 import type { Say } from '../common/progress.ts';
 import { readTemporalPlan } from './temporal-plan.ts';
@@ -21,7 +21,7 @@ const INDEXED_VALUE_TYPES = {
  * @throws a sentence when it doesn't answer
  */
 export async function givenTemporal(say: Say): Promise<Backing> {
-  const { connectionOptions, namespace } = temporalPlace();
+  const { connectionOptions, namespace } = loadTemporalConfig();
   const shown = `${connectionOptions.address ?? ''}, namespace ${namespace}`;
   try {
     const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10 s' });

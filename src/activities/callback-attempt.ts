@@ -13,7 +13,7 @@ import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/at
 import type { Sender } from '../outbound/attempt.ts';
 import type { Traces } from '../outbound/traces.ts';
 import { signature } from '../outbound/sign.ts';
-import { despiteDeadlocks, despiteOutages } from './despite-outages.ts';
+import { retryOnDeadlock, retryOnOutage } from './retry-on-outage.ts';
 
 /** What attempts of callbacks are made with. */
 export type CallbackDependencies = {
@@ -39,14 +39,14 @@ export type CallbackDependencies = {
 export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) => Promise<{ status: number }>;
 
 /** When it is looked again whether another process has come to an end with its attempt. */
-export const LOOK_AGAIN_MS = 1_000;
+export const RECHECK_MS = 1_000;
 /** An attempt that was begun so long ago is over, whatever became of its process. */
-export const OVER_MS = CALLBACK_TIMEOUT_MS + 2_000;
+export const ATTEMPT_EXPIRY_MS = CALLBACK_TIMEOUT_MS + 2_000;
 /**
  * What takes longer to begin (a database that stood still, a process that was frozen) is taken back before it sends: it
  * would be on its way when others take it for over.
  */
-const BEGUN_WITHIN_MS = 1_500;
+const MAX_START_MS = 1_500;
 
 /** What an attempt sends: the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
@@ -113,10 +113,13 @@ async function attempt(
   const waitMs = isSuccess ? null : callbackWaitMs(begun.number);
   const completedAt = deps.clock();
   const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
-  const settled = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
+  const finalStatus = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
   const ended = endedAttempt(record, completedAt, nextAttemptAt);
   const entry = attemptEntry(begun.number, record, completedAt, nextAttemptAt);
-  await noteUntilDone(() => endAttempt(database, { ...begun, executionId, ended, entry }, settled), signal);
+  await writeWithRetries(
+    () => endAttempt(database, { ...begun, executionId, ended, entry }, finalStatus),
+    signal,
+  );
   if (isSuccess) return { status: record.response?.status ?? 0 };
   throw callbackFailed(record.message ?? 'the callback was not accepted', waitMs);
 }
@@ -128,7 +131,7 @@ async function begin(
   { url, headers, body, earlier }: NextAttempt,
   signal: AbortSignal,
 ): Promise<{ id: string; number: number }> {
-  const beginning = performance.now();
+  const startedAt = performance.now();
   const id = newId();
   const number = await beginAttempt(
     database,
@@ -142,17 +145,17 @@ async function begin(
     },
     earlier,
   );
-  if (number === null) throw callbackFailed('another process sends it', LOOK_AGAIN_MS);
-  if (performance.now() - beginning > BEGUN_WITHIN_MS) {
-    await noteUntilDone(() => withdrawAttempt(database, { id, executionId }), signal);
-    throw callbackFailed('it took too long to start', LOOK_AGAIN_MS);
+  if (number === null) throw callbackFailed('another process sends it', RECHECK_MS);
+  if (performance.now() - startedAt > MAX_START_MS) {
+    await writeWithRetries(() => withdrawAttempt(database, { id, executionId }), signal);
+    throw callbackFailed('it took too long to start', RECHECK_MS);
   }
   return { id, number };
 }
 
 /** Notes what became of an attempt in spite of deadlocks and a database that is away, unless `signal` ends the process. */
-async function noteUntilDone(note: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  await despiteOutages(() => despiteDeadlocks(note), signal);
+async function writeWithRetries(write: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  await retryOnOutage(() => retryOnDeadlock(write), signal);
 }
 
 /** `waitMs`: until the next attempt; null when there is none. */

@@ -1,13 +1,13 @@
 import { heartbeat } from '@temporalio/activity';
 
-const BEAT_MS = 1_500;
+const HEARTBEAT_MS = 1_500;
 
 /**
  * Tells Temporal every 1.5 s that the current activity's worker lives; the answer ends it. What `details` answers is
  * there for whoever has to take the work up after a crash.
  */
-export function keepBeating(details: () => unknown = () => undefined): () => void {
+export function startHeartbeat(details: () => unknown = () => undefined): () => void {
   heartbeat(details());
-  const timer = setInterval(() => heartbeat(details()), BEAT_MS);
+  const timer = setInterval(() => heartbeat(details()), HEARTBEAT_MS);
   return () => clearInterval(timer);
 }

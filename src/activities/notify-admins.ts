@@ -6,7 +6,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { taskEscalatedMail } from '../mail/task-escalated.ts';
 import { webhookDisabledMail } from '../mail/webhook-disabled.ts';
 import type { NotifyInput } from '../temporal/delivery-messages.ts';
-import { keepBeating } from './heartbeat.ts';
+import { startHeartbeat } from './heartbeat.ts';
 
 export type NotifyActivities = ReturnType<typeof createNotifyActivities>;
 
@@ -34,18 +34,18 @@ export function createNotifyActivities({
      */
     async mailNotices(input: NotifyInput): Promise<{ mailed: number }> {
       if (mailer === null) return { mailed: 0 };
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         return await mailAll(occasionOf(input), mailer);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
   };
 
   async function mailAll(occasion: Occasion, sending: Mailer) {
     const { cancellationSignal } = Context.current();
-    const troubles = new Map<string, string>();
+    const failures = new Map<string, string>();
     let mailed = 0;
     for (;;) {
       cancellationSignal.throwIfAborted();
@@ -53,7 +53,7 @@ export function createNotifyActivities({
       try {
         const isMore = await mailNextNotice(
           database,
-          { ...occasion, except: [...troubles.keys()] },
+          { ...occasion, except: [...failures.keys()] },
           async (notice) => {
             current = notice.id;
             await sending.send({
@@ -68,12 +68,12 @@ export function createNotifyActivities({
         mailed += 1;
       } catch (error) {
         if (current === '') throw error;
-        troubles.set(current, error instanceof Error ? error.message : 'the mail was not accepted');
+        failures.set(current, error instanceof Error ? error.message : 'the mail was not accepted');
       }
     }
-    const [trouble] = troubles.values();
-    if (trouble === undefined) return { mailed };
-    throw new Error(`${troubles.size} mails failed, ${mailed} were sent; first failure: ${trouble}`);
+    const [failure] = failures.values();
+    if (failure === undefined) return { mailed };
+    throw new Error(`${failures.size} mails failed, ${mailed} were sent; first failure: ${failure}`);
   }
 }
 

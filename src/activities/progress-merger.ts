@@ -23,29 +23,29 @@ export function createProgressMerger<Report>(
   clock: () => number = () => performance.now(),
 ): ProgressMerger<Report> {
   const { perSecond, burst } = PROGRESS_EVENTS;
-  let places: number = burst;
+  let tokens: number = burst;
   let countedAt = clock();
   let waiting: Report[] = [];
   /** True where the last of the waiting ones has no place yet. */
-  let isOneTooMany = false;
+  let isOverLimit = false;
   let writing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
 
-  function takePlace(): boolean {
+  function takeToken(): boolean {
     const now = clock();
-    places = Math.min(burst, places + ((now - countedAt) / 1_000) * perSecond);
+    tokens = Math.min(burst, tokens + ((now - countedAt) / 1_000) * perSecond);
     countedAt = now;
-    if (places < 1) return false;
-    places -= 1;
+    if (tokens < 1) return false;
+    tokens -= 1;
     return true;
   }
 
   /** Writes what waits as soon as it may. */
   function proceed(): void {
     if (writing || timer || isOver || waiting.length === 0) return;
-    if (isOneTooMany && !takePlace()) {
-      timer = setTimeout(onTime, ((1 - places) / perSecond) * 1_000 + 1).unref();
+    if (isOverLimit && !takeToken()) {
+      timer = setTimeout(onTime, ((1 - tokens) / perSecond) * 1_000 + 1).unref();
       return;
     }
     void writeWaiting().catch(() => {
@@ -61,7 +61,7 @@ export function createProgressMerger<Report>(
   async function writeWaiting(): Promise<void> {
     const taken = waiting;
     waiting = [];
-    isOneTooMany = false;
+    isOverLimit = false;
     const { promise, resolve } = Promise.withResolvers<void>();
     writing = promise;
     try {
@@ -85,12 +85,12 @@ export function createProgressMerger<Report>(
   return {
     report(report) {
       if (isOver) return;
-      if (isOneTooMany) waiting[waiting.length - 1] = report;
-      else if (takePlace()) waiting.push(report);
+      if (isOverLimit) waiting[waiting.length - 1] = report;
+      else if (takeToken()) waiting.push(report);
       else if (waiting.length > 0) waiting[waiting.length - 1] = report;
       else {
         waiting.push(report);
-        isOneTooMany = true;
+        isOverLimit = true;
       }
       proceed();
     },

@@ -5,7 +5,7 @@ import { lastProgress, recordChange } from '../database/tasks/feed.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 import { createArtifactActivities } from './agents/artifacts.ts';
-import { keepBeating } from './heartbeat.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { createProgressMerger } from './progress-merger.ts';
 
 export type RehearsalActivities = ReturnType<typeof createRehearsalActivities>;
@@ -23,23 +23,27 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
   const play = async (work: StepWork): Promise<StepOutcome> => {
     const { info, cancellationSignal: signal } = Context.current();
     // What was done before a crash has been told of; who does it again goes on telling from there.
-    const told = info.attempt > 1 ? await lastProgress(database, work.executionId, progressKey(work)) : 0;
+    const lastReported =
+      info.attempt > 1 ? await lastProgress(database, work.executionId, progressKey(work)) : 0;
     const progress = createProgressMerger<ProgressReport>(async (reports) => {
       const entries = reports.map((report) => progressEntry(work, report));
       await recordChange(database, { executionId: work.executionId, view: null, entries });
     });
-    const report = (one: ProgressReport) => one.number > told && progress.report(one);
+    const report = (one: ProgressReport) => one.number > lastReported && progress.report(one);
     try {
       const outcome = await rehearseStep(work, { signal, report });
       await progress.flush();
-      const left = await leave(work, outcome);
-      return left.length > 0 ? { ...outcome, artifacts: left } : outcome;
+      const artifactsSaved = await saveScriptedArtifact(work, outcome);
+      return artifactsSaved.length > 0 ? { ...outcome, artifacts: artifactsSaved } : outcome;
     } finally {
       await progress.drop();
     }
   };
   /** Leaves the document behind that the script gives to the step. */
-  const leave = async ({ executionId, step, number, rehearsal }: StepWork, { kind }: StepOutcome) => {
+  const saveScriptedArtifact = async (
+    { executionId, step, number, rehearsal }: StepWork,
+    { kind }: StepOutcome,
+  ) => {
     const given = rehearsal?.artifact;
     if (kind !== 'completed' || given?.step !== number) return [];
     const input = { name: given.name, media_type: given.media_type ?? 'text/plain', content: given.text };
@@ -50,22 +54,22 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
   return {
     /** Plays one attempt of a step; its progress goes into the feed while it lasts. */
     async rehearse(work: StepWork): Promise<StepOutcome> {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         return await play(work);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
 
     /** The same for a short step, as a local activity that first writes the news of the run. */
     async rehearseBriefly(
-      news: RunChange,
+      change: RunChange,
       work: StepWork,
     ): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }> {
-      const recorded = await recordChange(database, news);
+      const recorded = await recordChange(database, change);
       if (recorded.outcome !== 'recorded') return { recorded, outcome: null };
-      onRecorded?.(news);
+      onRecorded?.(change);
       return { recorded, outcome: await play(work) };
     },
   };

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { pendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
-import { callbackFailed, LOOK_AGAIN_MS, OVER_MS, type CallbackAttempt } from './callback-attempt.ts';
-import { keepBeating } from './heartbeat.ts';
+import { callbackFailed, RECHECK_MS, ATTEMPT_EXPIRY_MS, type CallbackAttempt } from './callback-attempt.ts';
+import { startHeartbeat } from './heartbeat.ts';
 
 export type CallbackActivities = ReturnType<typeof createCallbackActivities>;
 
@@ -21,24 +21,24 @@ export function createCallbackActivities({ database, attempt }: Dependencies) {
      *   an attempt can be made
      */
     async sendCallback({ executionId }: { executionId: string }): Promise<{ status: number }> {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         const pending = await pendingCallback(database, executionId);
         if (pending === null) return { status: 0 };
-        await holdBack(pending);
+        await waitUntilDue(pending);
         return await attempt(pending, Context.current().cancellationSignal);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
   };
 }
 
 /** Whoever has to wait for longer leaves its place to others, and comes again. */
-async function holdBack({ last }: PendingCallback): Promise<void> {
+async function waitUntilDue({ last }: PendingCallback): Promise<void> {
   const now = Date.now();
-  const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= OVER_MS;
-  if (isUnderWay) throw callbackFailed('an attempt is under way', LOOK_AGAIN_MS);
+  const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= ATTEMPT_EXPIRY_MS;
+  if (isUnderWay) throw callbackFailed('an attempt is under way', RECHECK_MS);
   const leftMs = (last?.nextAttemptAt?.getTime() ?? now) - now;
   if (leftMs > BRIEF_MS) throw callbackFailed(last?.message ?? 'the callback was not accepted', leftMs);
   if (leftMs > 0) await pause(leftMs);

@@ -12,7 +12,7 @@ import {
   isOverTokens,
   overTokens,
   reportedUsage,
-  type AgentEars,
+  type AgentListener,
   type AgentEnd,
   type RemoteTask,
   type ReportedUsage,
@@ -34,17 +34,17 @@ type Work = {
   tokens: number | null;
   /** Asked when `signal` has aborted the work: whether its task is to be cancelled. */
   isGivenUp(): boolean;
-  ears: AgentEars & { task(task: RemoteTask): void };
+  listener: AgentListener & { task(task: RemoteTask): void };
 };
 
 /** What has been seen of a task. */
-type Seen = {
+type TaskProgress = {
   task: RemoteTask | null;
   status: TaskStatus | null;
   artifacts: Map<string, string>;
   /** An answer that is no task. */
   reply: string | null;
-  told: Set<string>;
+  reported: Set<string>;
   usage: ReportedUsage | null;
 };
 
@@ -73,26 +73,28 @@ export async function workByRemote(
   work: Work,
   signal: AbortSignal,
 ): Promise<AgentEnd> {
-  const seen: Seen = {
+  const progress: TaskProgress = {
     task: work.task,
     status: null,
     artifacts: new Map(),
     reply: null,
-    told: new Set(),
+    reported: new Set(),
     usage: null,
   };
   const isStreaming = card.capabilities?.streaming === true;
-  const take = (response: StreamResponse) => {
-    notice(seen, response, work.ears);
-    if (seen.task) work.ears.task(seen.task);
+  const onResponse = (response: StreamResponse) => {
+    applyResponse(progress, response, work.listener);
+    if (progress.task) work.listener.task(progress.task);
   };
   try {
-    if (work.message) await send(client, work.message, isStreaming, take, seen, signal);
-    if (!isAtRest(seen)) await poll(client, seen, take, work.tokens, signal);
-    return isOverTokens(seen.usage, work.tokens) ? overTokens(work.tokens, seen.usage) : endOf(seen);
+    if (work.message) await send(client, work.message, isStreaming, onResponse, progress, signal);
+    if (!isAtRest(progress)) await poll(client, progress, onResponse, work.tokens, signal);
+    return isOverTokens(progress.usage, work.tokens)
+      ? overTokens(work.tokens, progress.usage)
+      : endOf(progress);
   } finally {
-    const isOver = signal.aborted ? work.isGivenUp() : isOverTokens(seen.usage, work.tokens);
-    if (isOver) await cancel(client, seen.task);
+    const isOver = signal.aborted ? work.isGivenUp() : isOverTokens(progress.usage, work.tokens);
+    if (isOver) await cancel(client, progress.task);
   }
 }
 
@@ -100,42 +102,42 @@ async function send(
   client: RemoteClient['client'],
   message: RemoteMessage,
   isStreaming: boolean,
-  take: (response: StreamResponse) => void,
-  seen: Seen,
+  onResponse: (response: StreamResponse) => void,
+  progress: TaskProgress,
   signal: AbortSignal,
 ): Promise<void> {
   const request = requestOf(message);
   if (!isStreaming) {
     const answer = await client.sendMessage(request, { signal });
-    return take({
+    return onResponse({
       payload: 'status' in answer ? { $case: 'task', value: answer } : { $case: 'message', value: answer },
     });
   }
   try {
-    for await (const response of client.sendMessageStream(request, { signal })) take(response);
+    for await (const response of client.sendMessageStream(request, { signal })) onResponse(response);
   } catch (error) {
     signal.throwIfAborted();
     // What has begun is asked for from here on.
-    if (seen.task === null) throw error;
+    if (progress.task === null) throw error;
   }
 }
 
 async function poll(
   client: RemoteClient['client'],
-  seen: Seen,
-  take: (response: StreamResponse) => void,
+  progress: TaskProgress,
+  onResponse: (response: StreamResponse) => void,
   tokens: number | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const { task } = seen;
+  const { task } = progress;
   if (task === null) throw new Error('the agent returned neither a task nor a message');
   let failed = 0;
-  for (let pause = 0; !isAtRest(seen) && !isOverTokens(seen.usage, tokens); ) {
+  for (let pause = 0; !isAtRest(progress) && !isOverTokens(progress.usage, tokens); ) {
     await wait(pause, undefined, { signal });
     pause = Math.min(Math.max(FIRST_POLL_MS, pause * 1.5), LONGEST_POLL_MS);
     try {
       const value = await client.getTask({ tenant: '', id: task.id }, { signal });
-      take({ payload: { $case: 'task', value } });
+      onResponse({ payload: { $case: 'task', value } });
       failed = 0;
     } catch (error) {
       signal.throwIfAborted();
@@ -146,25 +148,25 @@ async function poll(
 }
 
 /** Keeps what a response says, and tells what is new in it. */
-function notice(seen: Seen, { payload }: StreamResponse, ears: AgentEars): void {
+function applyResponse(progress: TaskProgress, { payload }: StreamResponse, listener: AgentListener): void {
   switch (payload?.$case) {
     case 'message':
-      seen.reply = textOf(payload.value.parts);
-      seen.usage = reportedUsage(payload.value.metadata?.['usage']) ?? seen.usage;
+      progress.reply = textOf(payload.value.parts);
+      progress.usage = reportedUsage(payload.value.metadata?.['usage']) ?? progress.usage;
       return;
     case 'task':
-      return noticeTask(seen, payload.value, ears);
+      return applyTask(progress, payload.value, listener);
     case 'statusUpdate': {
       const { taskId, contextId, status, metadata } = payload.value;
-      seen.task = { id: taskId, contextId };
-      seen.usage = reportedUsage(metadata?.['usage']) ?? seen.usage;
-      return noticeStatus(seen, status, ears);
+      progress.task = { id: taskId, contextId };
+      progress.usage = reportedUsage(metadata?.['usage']) ?? progress.usage;
+      return applyStatus(progress, status, listener);
     }
     case 'artifactUpdate': {
       const { artifact, append } = payload.value;
       if (!artifact) return;
-      const before = append ? (seen.artifacts.get(artifact.artifactId) ?? '') : '';
-      seen.artifacts.set(artifact.artifactId, before + textOf(artifact.parts));
+      const before = append ? (progress.artifacts.get(artifact.artifactId) ?? '') : '';
+      progress.artifacts.set(artifact.artifactId, before + textOf(artifact.parts));
       return;
     }
     case undefined:
@@ -172,30 +174,35 @@ function notice(seen: Seen, { payload }: StreamResponse, ears: AgentEars): void 
   }
 }
 
-function noticeTask(seen: Seen, { id, contextId, status, artifacts, metadata }: Task, ears: AgentEars): void {
-  seen.task = { id, contextId };
-  seen.usage = reportedUsage(metadata?.['usage']) ?? seen.usage;
-  for (const { artifactId, parts } of artifacts) seen.artifacts.set(artifactId, textOf(parts));
-  noticeStatus(seen, status, ears);
+function applyTask(
+  progress: TaskProgress,
+  { id, contextId, status, artifacts, metadata }: Task,
+  listener: AgentListener,
+): void {
+  progress.task = { id, contextId };
+  progress.usage = reportedUsage(metadata?.['usage']) ?? progress.usage;
+  for (const { artifactId, parts } of artifacts) progress.artifacts.set(artifactId, textOf(parts));
+  applyStatus(progress, status, listener);
 }
 
-function noticeStatus(seen: Seen, status: TaskStatus | undefined, ears: AgentEars): void {
+function applyStatus(progress: TaskProgress, status: TaskStatus | undefined, listener: AgentListener): void {
   if (!status) return;
-  seen.status = status;
+  progress.status = status;
   const { message, state } = status;
-  if (!message || state !== TaskState.TASK_STATE_WORKING || seen.told.has(message.messageId)) return;
-  seen.told.add(message.messageId);
+  if (!message || state !== TaskState.TASK_STATE_WORKING || progress.reported.has(message.messageId)) return;
+  progress.reported.add(message.messageId);
   const percent = message.metadata?.['percent'];
   const text = textOf(message.parts);
-  if (typeof percent === 'number' && percent >= 0 && percent <= 100) ears.progress(Math.floor(percent), text);
-  else if (text !== '') ears.message(text);
+  if (typeof percent === 'number' && percent >= 0 && percent <= 100)
+    listener.progress(Math.floor(percent), text);
+  else if (text !== '') listener.message(text);
 }
 
-function isAtRest({ reply, status }: Seen): boolean {
+function isAtRest({ reply, status }: TaskProgress): boolean {
   return reply !== null || (status !== null && RESTING.has(status.state));
 }
 
-function endOf({ reply, status, artifacts, task, usage }: Seen): AgentEnd {
+function endOf({ reply, status, artifacts, task, usage }: TaskProgress): AgentEnd {
   if (reply !== null) return { kind: 'completed', text: reply, usage };
   const said = status?.message ? textOf(status.message.parts) : '';
   switch (status?.state) {

@@ -15,7 +15,7 @@ export type AgentEnd = (
 ) & { usage: ReportedUsage | null };
 
 /** Who listens to an agent elsewhere while it works. */
-export type AgentEars = {
+export type AgentListener = {
   message(text: string): void;
   /** `percent` from 0 to 100, whole; null where it could not tell. */
   progress(percent: number | null, text: string | null): void;

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Agent, workPlaceOf } from './agent-settings.ts';
+import { type Agent, backendOfAgent } from './agent-settings.ts';
 import { connectToRemote } from './a2a-client.ts';
 import type { Catalogue } from './catalogue.ts';
 import { failureOf } from './model-failures.ts';
@@ -11,18 +11,18 @@ import { toolSetOf } from './tool-set.ts';
 import type { ToolServers } from './tool-servers.ts';
 
 /** One thing that was tried: how it went, how long it took, and what was wrong. */
-export type Trial = { ok: boolean; ms: number; message: string | null };
+export type CheckResult = { ok: boolean; ms: number; message: string | null };
 
 /** Whether an agent could work now. Null: there is nothing to try. */
 export type AgentCheck = {
   agent: string;
-  backend: ReturnType<typeof workPlaceOf>['backend'];
+  backend: ReturnType<typeof backendOfAgent>['backend'];
   /** The model, the address or the program it works by; null for one that rehearses. */
   by: string | null;
   /** That its model, its address or its program answers; the program is not run. */
-  answers: Trial | null;
+  answers: CheckResult | null;
   /** That the servers of its tools start and have what it may call; `count` are the tools it has. */
-  tools: (Trial & { count: number }) | null;
+  tools: (CheckResult & { count: number }) | null;
   ok: boolean;
 };
 
@@ -40,17 +40,17 @@ const ANSWER_MS = 30_000;
 
 /** Tries every agent of the catalogue, side by side, and each model only once. */
 export async function checkAgents(deps: Dependencies): Promise<AgentCheck[]> {
-  const models = new Map<string, Promise<Trial>>();
-  const modelAnswers = (name: string): Promise<Trial> => {
-    const known = models.get(name) ?? tryOut(() => askModel(deps.models, name));
+  const models = new Map<string, Promise<CheckResult>>();
+  const modelAnswers = (name: string): Promise<CheckResult> => {
+    const known = models.get(name) ?? measure(() => askModel(deps.models, name));
     models.set(name, known);
     return known;
   };
   return await Promise.all(
     [...deps.catalogue.agents.values()].map(async (agent) => {
-      const { backend, by } = workPlaceOf(agent);
+      const { backend, by } = backendOfAgent(agent);
       const [answers, tools] = await Promise.all([
-        agent.model === null ? checkElsewhere(agent, deps) : modelAnswers(agent.model),
+        agent.model === null ? checkRemote(agent, deps) : modelAnswers(agent.model),
         checkTools(agent, deps),
       ]);
       return {
@@ -78,15 +78,15 @@ async function askModel(models: Models, name: string): Promise<void> {
   }
 }
 
-async function checkElsewhere({ a2a, command }: Agent, deps: Dependencies): Promise<Trial | null> {
+async function checkRemote({ a2a, command }: Agent, deps: Dependencies): Promise<CheckResult | null> {
   const { environment } = deps;
   if (a2a) {
     const secrets = secretsIn(Object.values(a2a.headersEnv), environment);
-    const trial = await tryOut(() => connectToRemote(a2a, deps, AbortSignal.timeout(ANSWER_MS)));
+    const trial = await measure(() => connectToRemote(a2a, deps, AbortSignal.timeout(ANSWER_MS)));
     return { ...trial, message: trial.message === null ? null : withoutSecrets(trial.message, secrets) };
   }
   if (!command) return null;
-  return await tryOut(async () => {
+  return await measure(async () => {
     const { PATH = '' } = environmentOf(command.env, environment);
     if (!isProgram(command.command, PATH)) throw new Error(`program not found: ${command.command}`);
   });
@@ -100,7 +100,7 @@ async function checkTools({ tools }: Agent, { servers }: Dependencies): Promise<
   return { ok: message === null, ms: performance.now() - began, message, count: found.tools.length };
 }
 
-async function tryOut(work: () => Promise<unknown>): Promise<Trial> {
+async function measure(work: () => Promise<unknown>): Promise<CheckResult> {
   const began = performance.now();
   try {
     await work();

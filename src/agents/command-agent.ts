@@ -3,7 +3,7 @@ import {
   isOverTokens,
   overTokens,
   reportedUsage,
-  type AgentEars,
+  type AgentListener,
   type AgentEnd,
   type ReportedUsage,
 } from './agent-end.ts';
@@ -31,7 +31,7 @@ type Work = {
   request: object;
   /** The most tokens it may report; null: as many as it likes. */
   tokens: number | null;
-  ears: AgentEars & { complaint(line: string): void };
+  listener: AgentListener & { diagnostic(line: string): void };
 };
 
 /**
@@ -41,14 +41,14 @@ type Work = {
  */
 export async function workByCommand(
   { command, args, cwd }: CommandAgent,
-  { env, request, tokens, ears }: Work,
+  { env, request, tokens, listener }: Work,
   signal: AbortSignal,
 ): Promise<AgentEnd> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<AgentEnd>();
   let usage: ReportedUsage | null = null;
   const program = startProgram({ command, args, cwd }, env, {
-    onComplaint: ears.complaint,
+    onDiagnostic: listener.diagnostic,
     onLine(text) {
       if (text.trim() === '') return;
       const line = lineIn(text);
@@ -56,7 +56,7 @@ export async function workByCommand(
       if (line.type === 'usage') usage = reportedUsage(line) ?? usage;
       if (line.type === 'result') usage = reportedUsage(line.usage) ?? usage;
       if (isOverTokens(usage, tokens)) return resolve(overTokens(tokens, usage));
-      const end = endOf(line, usage, ears);
+      const end = endOf(line, usage, listener);
       if (end !== null) resolve(end);
     },
   });
@@ -74,13 +74,13 @@ export async function workByCommand(
 }
 
 /** What a line ends the work with, if it does; all else is told. */
-function endOf(line: Line, usage: ReportedUsage | null, ears: AgentEars): AgentEnd | null {
+function endOf(line: Line, usage: ReportedUsage | null, listener: AgentListener): AgentEnd | null {
   switch (line.type) {
     case 'progress':
-      ears.progress(line.percent == null ? null : Math.floor(line.percent), line.text ?? null);
+      listener.progress(line.percent == null ? null : Math.floor(line.percent), line.text ?? null);
       return null;
     case 'message':
-      ears.message(line.text);
+      listener.message(line.text);
       return null;
     case 'usage':
       return null;

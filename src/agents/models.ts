@@ -6,7 +6,7 @@ import { Agent, fetch as fetchOverAgent } from 'undici';
 import { PROVIDERS, type ProviderName } from './agent-settings.ts';
 
 /** Where the providers are and what opens them; from the environment alone. */
-export type ModelAccess = {
+export type ProviderSettings = {
   openai: { apiKey: string | null; baseUrl: string | null };
   anthropic: { apiKey: string | null; baseUrl: string | null };
   openaiCompatible: { apiKey: string | null; baseUrl: string | null };
@@ -44,7 +44,7 @@ export function splitModelName(name: string): { provider: ProviderName; model: s
 }
 
 /** The providers that the environment opens. */
-export function createModels(access: ModelAccess): Models {
+export function createModels(access: ProviderSettings): Models {
   // An answer may take longer to begin than a connection usually waits: the call has its own limit.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const fetch = ((input: string, init: Parameters<typeof fetchOverAgent>[1]) =>
@@ -65,7 +65,7 @@ export function createModels(access: ModelAccess): Models {
   };
 }
 
-function open(name: string, access: ModelAccess, fetch: typeof globalThis.fetch): LanguageModelV4 {
+function open(name: string, access: ProviderSettings, fetch: typeof globalThis.fetch): LanguageModelV4 {
   const { provider, model } = splitModelName(name);
   const needs = (value: string | null, variable: string): string => {
     if (value === null) throw new ModelUnavailable(`${name} is not configured: ${variable} is not set`);

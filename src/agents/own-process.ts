@@ -15,10 +15,10 @@ export type RunningProgram = {
 
 export type ProgramEnd = { code: number | null; signal: NodeJS.Signals | null; fault: string | null };
 
-type Ears = {
+type OutputHandlers = {
   onLine(line: string): void;
   /** A line of its standard error. */
-  onComplaint(line: string): void;
+  onDiagnostic(line: string): void;
 };
 
 /** How long a program that was asked to end has to do so, in milliseconds. */
@@ -26,7 +26,7 @@ const GRACE_MS = 2_000;
 /** The longest line that is taken, in characters. */
 export const LONGEST_LINE = 4_194_304;
 /** What a program gets of the environment without being named. */
-const ALWAYS = ['PATH', 'HOME'];
+const ALWAYS_PASSED = ['PATH', 'HOME'];
 
 /** Groups that run now; they must not outlive this process. */
 const running = new Set<ChildProcessWithoutNullStreams>();
@@ -41,16 +41,20 @@ export function environmentOf(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   const chosen: Record<string, string> = {};
-  for (const name of [...ALWAYS, ...names]) {
+  for (const name of [...ALWAYS_PASSED, ...names]) {
     const value = environment[name];
     if (value !== undefined) chosen[name] = value;
-    else if (!ALWAYS.includes(name)) throw new Error(`the environment variable ${name} is not set`);
+    else if (!ALWAYS_PASSED.includes(name)) throw new Error(`the environment variable ${name} is not set`);
   }
   return chosen;
 }
 
 /** Starts a program as the head of a process group of its own, so that it can be ended with all it has started. */
-export function startProgram(program: Program, env: Record<string, string>, ears: Ears): RunningProgram {
+export function startProgram(
+  program: Program,
+  env: Record<string, string>,
+  handlers: OutputHandlers,
+): RunningProgram {
   const child = spawn(program.command, program.args, {
     env,
     ...(program.cwd === undefined ? {} : { cwd: program.cwd }),
@@ -71,7 +75,7 @@ export function startProgram(program: Program, env: Record<string, string>, ears
   });
   // A program that is gone can't be written to; `ended` says so.
   child.stdin.on('error', () => {});
-  listen(child, ears, (sentence) => {
+  listen(child, handlers, (sentence) => {
     fault ??= sentence;
     killGroup(child, 'SIGKILL');
   });
@@ -92,7 +96,7 @@ export function startProgram(program: Program, env: Record<string, string>, ears
 /** Gives its output on line by line; one that writes lines without end is given up. */
 function listen(
   child: ChildProcessWithoutNullStreams,
-  { onLine, onComplaint }: Ears,
+  { onLine, onDiagnostic }: OutputHandlers,
   giveUp: (sentence: string) => void,
 ): void {
   let length = 0;
@@ -103,7 +107,7 @@ function listen(
   });
   createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
   createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', (line) =>
-    onComplaint(line.slice(0, 2_000)),
+    onDiagnostic(line.slice(0, 2_000)),
   );
 }
 

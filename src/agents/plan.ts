@@ -3,7 +3,7 @@ import type { StoredPlan } from '../domain/tasks/rerun.ts';
 import type { Catalogue, TeamStep } from './catalogue.ts';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
-import { workPlaceOf } from './agent-settings.ts';
+import { backendOfAgent } from './agent-settings.ts';
 
 /** What planning looks at. */
 export type Task = { taskType: TaskType; rehearsal: Rehearsal | null; hasPlan?: true };
@@ -58,7 +58,7 @@ export function planOf(catalogue: Catalogue, task: Task, steps: PlannedStep[]): 
 function backendFor(catalogue: Catalogue, { rehearsal }: Task, agent: string): BackendName {
   if (rehearsal !== null) return 'rehearsal';
   const known = catalogue.agents.get(agent);
-  return known ? workPlaceOf(known).backend : 'rehearsal';
+  return known ? backendOfAgent(known).backend : 'rehearsal';
 }
 
 function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {
@@ -80,7 +80,7 @@ function namedSteps(rehearsal: Rehearsal | null): number[] {
  * A plan that is taken up from an earlier run, with what does the work of its agents today; the steps that are kept
  * were done by what did it then. Answers `error` where the catalogue has lost an agent that there is work for.
  */
-export function takeUpPlan(catalogue: Catalogue, task: Task, stored: StoredPlan): Planned {
+export function adoptPlan(catalogue: Catalogue, task: Task, stored: StoredPlan): Planned {
   const isKept = (id: string) => stored.kept?.some((step) => step.id === id) === true;
   const missing = stored.steps.find(({ id, agent }) => !isKept(id) && !catalogue.agents.has(agent));
   if (missing)

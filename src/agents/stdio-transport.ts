@@ -5,7 +5,7 @@ export type StdioTransport = MCPTransport & {
   /** What was wrong with the program, where it was more than that it ended. */
   fault(): string | null;
   /** How it ended, in words; null while it runs. */
-  whyEnded(): string | null;
+  endReason(): string | null;
 };
 
 /**
@@ -15,46 +15,46 @@ export type StdioTransport = MCPTransport & {
 export function createStdioTransport(
   program: Program,
   env: Record<string, string>,
-  onComplaint: (line: string) => void,
+  onDiagnostic: (line: string) => void,
 ): StdioTransport {
   let running: RunningProgram | null = null;
   let end: ProgramEnd | null = null;
   /** What to do when the answer to a request has come. */
   const answered = new Map<string | number, () => void>();
 
-  const take = (line: string): void => {
+  const onLine = (line: string): void => {
     const message = messageIn(line);
     // Some programs write other things there, too; they are no messages.
-    if (message === null) return onComplaint(line.slice(0, 2_000));
+    if (message === null) return onDiagnostic(line.slice(0, 2_000));
     if ('id' in message && !('method' in message)) answered.get(message.id ?? '')?.();
     try {
       transport.onmessage?.(message);
     } catch (error) {
       // For example the answer to a request that was given up.
-      onComplaint(`an unexpected message: ${(error as Error).message.slice(0, 200)}`);
+      onDiagnostic(`an unexpected message: ${(error as Error).message.slice(0, 200)}`);
     }
   };
 
   /** A request that is given up is taken back, so that the server need not go on with it. */
-  const takeBackOnAbort = (message: JSONRPCMessage, signal: AbortSignal): void => {
+  const cancelOnAbort = (message: JSONRPCMessage, signal: AbortSignal): void => {
     if (!('method' in message) || !('id' in message) || message.method === 'initialize') return;
     const { id } = message;
-    const takeBack = () => {
+    const cancel = () => {
       answered.delete(id);
       const params = { requestId: id, reason: 'given up' };
       running?.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
     };
-    signal.addEventListener('abort', takeBack, { once: true });
+    signal.addEventListener('abort', cancel, { once: true });
     answered.set(id, () => {
       answered.delete(id);
-      signal.removeEventListener('abort', takeBack);
+      signal.removeEventListener('abort', cancel);
     });
   };
 
   const transport: StdioTransport = {
     supportsProtocolVersionDiscovery: true,
     async start() {
-      running = startProgram(program, env, { onLine: take, onComplaint });
+      running = startProgram(program, env, { onLine: onLine, onDiagnostic });
       void running.ended.then((how) => {
         end = how;
         answered.clear();
@@ -63,14 +63,14 @@ export function createStdioTransport(
     },
     async send(message, options) {
       if (running === null || end !== null) throw new Error('the server has ended');
-      if (options?.signal) takeBackOnAbort(message, options.signal);
+      if (options?.signal) cancelOnAbort(message, options.signal);
       running.send(JSON.stringify(message));
     },
     async close() {
       await running?.end();
     },
     fault: () => end?.fault ?? (end?.code ? `exit code ${end.code}` : null),
-    whyEnded() {
+    endReason() {
       if (end === null) return null;
       return `the server ended (${end.fault ?? end.signal ?? `exit code ${end.code}`})`;
     },

@@ -13,14 +13,14 @@ export type Connection = {
   /** What it told of its tools; null before it was asked. */
   tools: Promise<readonly ServerTool[]> | null;
   /** How its program ended, in words; null while it runs, or where it has none. */
-  whyEnded(): string | null;
+  endReason(): string | null;
   close(): Promise<void>;
 };
 
 type Dependencies = {
   environment: Environment;
   fetch: typeof globalThis.fetch;
-  onComplaint(server: string, line: string): void;
+  onDiagnostic(server: string, line: string): void;
 };
 
 /** From the start of a program to its first answer; it may have to be fetched first. In milliseconds. */
@@ -34,16 +34,16 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
   const common = {
     clientName: 'baton',
     initializationOptions: { timeout: START_MS },
-    onUncaughtError: (error: unknown) => deps.onComplaint(server.name, String(error)),
+    onUncaughtError: (error: unknown) => deps.onDiagnostic(server.name, String(error)),
   };
   if (server.kind === 'http') {
     const headers = headersOf(server.headersEnv, deps.environment);
     const transport = { type: 'http', url: server.url, headers, fetch: deps.fetch } as const;
     const client = await createMCPClient({ ...common, transport: { ...transport, redirect: 'error' } });
-    return { client, tools: null, whyEnded: () => null, close: () => client.close() };
+    return { client, tools: null, endReason: () => null, close: () => client.close() };
   }
   const env = environmentOf(server.env, deps.environment);
-  const transport = createStdioTransport(server, env, (line) => deps.onComplaint(server.name, line));
+  const transport = createStdioTransport(server, env, (line) => deps.onDiagnostic(server.name, line));
   try {
     const client = await createMCPClient({ ...common, transport });
     // The client alone would not close what has broken off by itself, or what it has started.
@@ -51,7 +51,7 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
       await client.close();
       await transport.close();
     };
-    return { client, tools: null, whyEnded: transport.whyEnded, close };
+    return { client, tools: null, endReason: transport.endReason, close };
   } catch (error) {
     await transport.close();
     const reason = transport.fault() ?? (error as Error).message;

@@ -31,7 +31,7 @@ export type ToolServerDependencies = {
   /** For servers at addresses; refuses what the address guard refuses. */
   fetch: typeof globalThis.fetch;
   /** What servers write to their standard error, line by line, without their secrets. */
-  onComplaint(server: string, line: string): void;
+  onDiagnostic(server: string, line: string): void;
 };
 
 /** How long a server that let a call run out of time has to show that it is there, in milliseconds. */
@@ -39,56 +39,56 @@ const PROBE_MS = 5_000;
 const LONGEST_REASON = 300;
 
 /** A connection and how many work on it; one that is stale is closed by the last of them. */
-type Held = { opening: Promise<Connection>; uses: number; isStale: boolean };
+type PooledConnection = { opening: Promise<Connection>; uses: number; isStale: boolean };
 
 /** Connects to a server when it is first used, and anew after it has gone away. */
 export function createToolServers(deps: ToolServerDependencies): ToolServers {
-  const held = new Map<string, Held>();
+  const pool = new Map<string, PooledConnection>();
   const secrets = new Map(
     [...deps.servers].map(([name, server]) => [name, secretsFor(server, deps.environment)]),
   );
   const hide = (server: string, text: string) => withoutSecrets(text, secrets.get(server) ?? []);
-  const onComplaint = (server: string, line: string) => deps.onComplaint(server, hide(server, line));
+  const onDiagnostic = (server: string, line: string) => deps.onDiagnostic(server, hide(server, line));
   let isClosed = false;
 
-  function take(server: ToolServer): Held {
-    const known = held.get(server.name);
+  function acquire(server: ToolServer): PooledConnection {
+    const known = pool.get(server.name);
     if (known) return known;
-    const made = { opening: connectToServer(server, { ...deps, onComplaint }), uses: 0, isStale: false };
-    held.set(server.name, made);
+    const made = { opening: connectToServer(server, { ...deps, onDiagnostic }), uses: 0, isStale: false };
+    pool.set(server.name, made);
     return made;
   }
   /** Leaves a connection to those who work on it; who comes after gets another one. */
-  function leave(name: string, one: Held): void {
+  function retire(name: string, one: PooledConnection): void {
     one.isStale = true;
-    if (held.get(name) === one) held.delete(name);
+    if (pool.get(name) === one) pool.delete(name);
     closeIfUnused(one);
   }
-  async function judge(server: ToolServer, one: Held, error: unknown): Promise<void> {
+  async function retireIfBroken(server: ToolServer, one: PooledConnection, error: unknown): Promise<void> {
     if (codeOf(error) !== null || one.isStale) return;
     const connection = await one.opening.catch(() => null);
-    if (connection === null || connection.whyEnded() !== null || server.kind === 'http') {
-      leave(server.name, one);
+    if (connection === null || connection.endReason() !== null || server.kind === 'http') {
+      retire(server.name, one);
     } else {
       void connection.client
         .listTools({ options: { timeout: PROBE_MS } })
-        .catch((trouble: unknown) => codeOf(trouble) === null && leave(server.name, one));
+        .catch((trouble: unknown) => codeOf(trouble) === null && retire(server.name, one));
     }
   }
 
-  async function once<T>(
+  async function tryOnce<T>(
     server: ToolServer,
     signal: AbortSignal | undefined,
     work: (c: Connection) => Promise<T>,
   ) {
-    const one = take(server);
+    const one = acquire(server);
     one.uses += 1;
     try {
       return { answer: await work(await one.opening) };
     } catch (error) {
-      if (!signal?.aborted) await judge(server, one, error);
+      if (!signal?.aborted) await retireIfBroken(server, one, error);
       const ended = await one.opening.then(
-        ({ whyEnded }) => whyEnded(),
+        ({ endReason }) => endReason(),
         () => null,
       );
       return { error: cut(hide(server.name, ended ?? reasonOf(error))), isLost: statusOf(error) === 404 };
@@ -98,23 +98,23 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     }
   }
 
-  async function on<T>(
+  async function withServer<T>(
     name: string,
     signal: AbortSignal | undefined,
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const server = deps.servers.get(name);
     if (!server || isClosed) throw new ToolServerError(`no server ${name}`);
-    const first = await once(server, signal, work);
+    const first = await tryOnce(server, signal, work);
     // The server knows the session no more, so it has done nothing (MCP, Streamable HTTP, session management).
-    const done = 'error' in first && first.isLost ? await once(server, signal, work) : first;
+    const done = 'error' in first && first.isLost ? await tryOnce(server, signal, work) : first;
     if ('error' in done) throw new ToolServerError(done.error);
     return done.answer;
   }
 
   return {
     list: (name, signal) =>
-      on(name, signal, (connection) => {
+      withServer(name, signal, (connection) => {
         connection.tools ??= listAll(connection.client).catch((error: unknown) => {
           connection.tools = null;
           throw error;
@@ -122,21 +122,21 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
         return connection.tools;
       }),
     call: (name, tool, input, signal) =>
-      on(name, signal, ({ client }) => {
+      withServer(name, signal, ({ client }) => {
         const options = { timeout: deps.servers.get(name)?.timeLimitMs ?? 0, ...(signal ? { signal } : {}) };
         return client.callTool({ name: tool, arguments: input, options });
       }),
     withoutSecrets: hide,
     async close() {
       isClosed = true;
-      const all = [...held.values()];
-      held.clear();
+      const all = [...pool.values()];
+      pool.clear();
       await Promise.allSettled(all.map(async ({ opening }) => (await opening).close()));
     },
   };
 }
 
-function closeIfUnused({ isStale, uses, opening }: Held): void {
+function closeIfUnused({ isStale, uses, opening }: PooledConnection): void {
   if (isStale && uses === 0) void opening.then((connection) => connection.close()).catch(() => {});
 }
 

@@ -33,8 +33,9 @@ export async function toolSetOf(
   );
   const all = [...own, ...found.flatMap(({ tools }) => tools)];
   const faults = found.flatMap((one) => one.faults);
-  const { tools, left } = bounded(all);
-  if (left.length > 0) faults.push(`too many or too large tools for one agent, omitted: ${left.join(', ')}`);
+  const { tools, omitted } = bounded(all);
+  if (omitted.length > 0)
+    faults.push(`too many or too large tools for one agent, omitted: ${omitted.join(', ')}`);
   return { tools, faults };
 }
 
@@ -122,19 +123,19 @@ function placeholders(server: string, patterns: readonly string[], reason: strin
 }
 
 /** As many as one agent may have, and as one call of a model can hold. */
-function bounded(all: readonly ToolDescription[]): { tools: ToolDescription[]; left: string[] } {
+function bounded(all: readonly ToolDescription[]): { tools: ToolDescription[]; omitted: string[] } {
   let room = ALL_TOOLS_BYTES;
   const tools: ToolDescription[] = [];
-  const left: string[] = [];
+  const omitted: string[] = [];
   for (const tool of all) {
     const size = sizeOf(tool);
-    if (tools.length >= MAX_TOOLS || size > room) left.push(tool.name);
+    if (tools.length >= MAX_TOOLS || size > room) omitted.push(tool.name);
     else {
       tools.push(tool);
       room -= size;
     }
   }
-  return { tools, left };
+  return { tools, omitted };
 }
 
 function sizeOf(value: unknown): number {

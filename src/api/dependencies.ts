@@ -2,9 +2,9 @@ import type { PayloadCodec } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Catalogue } from '../agents/catalogue.ts';
 import type { Database } from '../database/database.ts';
-import type { KnownKeys } from '../database/people/known-keys.ts';
+import type { KeyCache } from '../database/people/key-cache.ts';
 import type { Notifications } from '../database/common/notifications.ts';
-import type { ChannelNumbers } from '../domain/channel/channel.ts';
+import type { ChannelMetrics } from '../domain/channel/channel.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
@@ -26,7 +26,7 @@ export type Dependencies = {
   control: TaskControl;
   deliveryControl: DeliveryControl;
   notifications: Notifications;
-  knownKeys: KnownKeys;
+  knownKeys: KeyCache;
   sealing: Sealing;
   /** Judges the addresses that webhooks may be sent to. */
   guard: AddressGuard;
@@ -34,7 +34,7 @@ export type Dependencies = {
   webhooksPerWorkspace: number;
   tokens: Tokens;
   /** Of the live channel; null where this process does not carry it. */
-  channelNumbers: () => ChannelNumbers | null;
+  channelNumbers: () => ChannelMetrics | null;
   log: Logger;
   clock: () => Date;
   /** The public address without a slash at its end. */

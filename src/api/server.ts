@@ -14,8 +14,8 @@ import { installRuntime, knowsSearchAttributes } from '../runtime/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../runtime/configuration.ts';
 import type { Database } from '../database/database.ts';
-import { forgetOldKeys } from '../database/tasks/idempotency.ts';
-import { createKnownKeys } from '../database/people/known-keys.ts';
+import { deleteOldKeys } from '../database/tasks/idempotency.ts';
+import { createKeyCache } from '../database/people/key-cache.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
@@ -108,7 +108,7 @@ export async function bootstrap(
     deliveryControl,
     gatherer,
     notifications,
-    knownKeys: createKnownKeys(database, notifications, clock),
+    knownKeys: createKeyCache(database, notifications, clock),
     tokens,
     channelNumbers: () => channel?.numbers() ?? null,
     sealing,
@@ -175,7 +175,7 @@ function openIdOf({ openId, outboundCaFile, baseUrl }: Configuration, port: numb
 
 function forgetRegularly(database: Database, clock: () => Date, log: Logger): NodeJS.Timeout {
   const forget = () =>
-    forgetOldKeys(database, clock()).catch((error: unknown) =>
+    deleteOldKeys(database, clock()).catch((error: unknown) =>
       log.warn({ err: error }, 'deleting old idempotency keys failed'),
     );
   return setInterval(() => void forget(), HOUSEKEEPING_MS);

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import type { Notifications } from '../database/common/notifications.ts';
-import { CHANNEL_PATH, type ChannelNumbers } from '../domain/channel/channel.ts';
+import { CHANNEL_PATH, type ChannelMetrics } from '../domain/channel/channel.ts';
 import type { RunView } from '../domain/tasks/task-run.ts';
 import type { Tokens } from '../security/tokens.ts';
 import { createDoor, type ConnectionLimits } from './admission.ts';
@@ -41,7 +41,7 @@ export type Channel = {
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Answers every upgrade, those of other paths with 404. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  numbers(): ChannelNumbers;
+  numbers(): ChannelMetrics;
   /** Tells all clients to come again, and ends. */
   close(): Promise<void>;
 };

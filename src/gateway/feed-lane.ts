@@ -1,4 +1,4 @@
-import type { AgedEvent, FeedPlace } from '../database/tasks/feed.ts';
+import type { AgedEvent, FeedPosition } from '../database/tasks/feed.ts';
 
 /** Reads feeds, those of many runs at once, one reading after another: what is wanted meanwhile goes with the next. */
 export type Lane = {
@@ -11,10 +11,10 @@ type Dependencies = {
   /** What is read at once: feeds of so many runs, so many events from each place. */
   size: { runs: number; events: number };
   /** From where a run's feed is to be read when its turn has come; nothing where nobody waits any more. */
-  placesOf(executionId: string): readonly FeedPlace[];
-  read(places: readonly FeedPlace[], limit: number): Promise<AgedEvent[][]>;
+  placesOf(executionId: string): readonly FeedPosition[];
+  read(places: readonly FeedPosition[], limit: number): Promise<AgedEvent[][]>;
   /** Called for each place that was read; `isWhole` is false where there may be more behind the events. */
-  onRead(place: FeedPlace, events: readonly AgedEvent[], isWhole: boolean): void;
+  onRead(place: FeedPosition, events: readonly AgedEvent[], isWhole: boolean): void;
   onTrouble(error: unknown): void;
 };
 

@@ -19,7 +19,7 @@ type Dependencies = {
 export function createHealthAnswers({ database, notifications, control, channel }: Dependencies) {
   async function readiness(): Promise<Readiness> {
     const { postgres, temporal } = await readinessOf(database, control.ready);
-    const heard = notifications.isHearing()
+    const heard = notifications.isConnected()
       ? postgres
       : { status: 'failing' as const, reason: 'Cannot listen to PostgreSQL.' };
     // Without Temporal the stored state is shown, so it does not count.

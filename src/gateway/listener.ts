@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { GONE, goOnListening, stopListening, type Until } from '../database/webhooks/listeners.ts';
+import { GONE, renewListening, stopListening, type Until } from '../database/webhooks/listeners.ts';
 import type { Notifications } from '../database/common/notifications.ts';
-import { giveBack, takeRequests } from '../database/webhooks/relays.ts';
+import { releaseRequests, claimRequests } from '../database/webhooks/relays.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
 import type { ListeningEnded, RelayRequest } from '../domain/channel/channel.ts';
-import { CHANNEL_PENDING_BYTES, LISTENING_SIGN_MS } from '../domain/common/limits.ts';
+import { CHANNEL_PENDING_BYTES, LISTENING_HEARTBEAT_MS } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
 import type { Client } from './handlers.ts';
 import { Message } from './message.ts';
@@ -86,7 +86,7 @@ export class Listener {
   }
 
   #signLater(): NodeJS.Timeout {
-    return setTimeout(() => void this.#sign(), this.#deps.signMs ?? LISTENING_SIGN_MS).unref();
+    return setTimeout(() => void this.#sign(), this.#deps.signMs ?? LISTENING_HEARTBEAT_MS).unref();
   }
 
   /** Goes on for as long as the token allows it and nobody else listens. */
@@ -96,7 +96,7 @@ export class Listener {
       if (this.#isOver) return;
       if (!holder || !mayListen(holder)) return this.#endAs('gone');
       const { webhookId } = this;
-      const signed = await goOnListening(this.#deps.database, { webhookId, until: this.#until });
+      const signed = await renewListening(this.#deps.database, { webhookId, until: this.#until });
       if (typeof signed === 'string') return this.#endAs(signed);
       this.#until = signed.until;
     } catch (error) {
@@ -125,9 +125,9 @@ export class Listener {
   async #takeSome(): Promise<boolean> {
     const { database, handOver } = this.#deps;
     try {
-      const requests = await takeRequests(database, this.webhookId, BATCH);
+      const requests = await claimRequests(database, this.webhookId, BATCH);
       if (!this.#isOver) for (const request of requests) handOver(request, this.connection);
-      else if (requests.length > 0) await giveBack(database, this.webhookId, requests);
+      else if (requests.length > 0) await releaseRequests(database, this.webhookId, requests);
       return requests.length === BATCH;
     } catch (error) {
       // They wait for the next sign.

@@ -1,21 +1,21 @@
-import type { Pushed } from '../domain/channel/channel.ts';
+import type { PushedMessages } from '../domain/channel/channel.ts';
 
 /**
  * A message on its way to many clients: each form is encoded once, whoever comes first. Socket.IO clients get an event
  * of that name, plain ones a JSON object with that `type`.
  */
 export class Message {
-  readonly #name: keyof Pushed;
-  readonly #body: Pushed[keyof Pushed];
+  readonly #name: keyof PushedMessages;
+  readonly #body: PushedMessages[keyof PushedMessages];
   #socketIo: string | null = null;
   #plain: Buffer | null = null;
 
-  private constructor(name: keyof Pushed, body: Pushed[keyof Pushed]) {
+  private constructor(name: keyof PushedMessages, body: PushedMessages[keyof PushedMessages]) {
     this.#name = name;
     this.#body = body;
   }
 
-  static of<Name extends keyof Pushed>(name: Name, body: Pushed[Name]): Message {
+  static of<Name extends keyof PushedMessages>(name: Name, body: PushedMessages[Name]): Message {
     return new Message(name, body);
   }
 

@@ -1,4 +1,4 @@
-import type { ChannelCode, ChannelNumbers } from '../domain/channel/channel.ts';
+import type { ChannelCode, ChannelMetrics } from '../domain/channel/channel.ts';
 
 /** Seconds over which rates are averaged. */
 const WINDOW_S = 10;
@@ -14,7 +14,7 @@ export type Numbers = {
   lagged(ms: number): void;
   dropped(code: ChannelCode): void;
   /** As they stand; `rooms` is how many rooms somebody is in. */
-  read(rooms: ChannelNumbers['rooms']): ChannelNumbers;
+  read(rooms: ChannelMetrics['rooms']): ChannelMetrics;
 };
 
 /** Counts from zero. `clock` is only for the seconds of rates. */

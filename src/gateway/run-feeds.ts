@@ -1,6 +1,11 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { eventsBehind, feedsAhead, type AgedEvent, type FeedPlace } from '../database/tasks/feed.ts';
+import {
+  eventsAfterPositions,
+  feedsAhead,
+  type AgedEvent,
+  type FeedPosition,
+} from '../database/tasks/feed.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import { CHANNEL_STALL_MS } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
@@ -44,10 +49,10 @@ type Followed = { room: RunRoom; isCurrent: boolean; unsubscribe: () => void };
 export function createRunFeeds(deps: Dependencies): RunFeeds {
   const { database, notifications, numbers, log, stallMs = CHANNEL_STALL_MS } = deps;
   const followed = new Map<string, Followed>();
-  const placesOf = (executionId: string, from: number, to: number): FeedPlace[] =>
+  const placesOf = (executionId: string, from: number, to: number): FeedPosition[] =>
     (followed.get(executionId)?.room.places ?? []).slice(from, to).map((after) => ({ executionId, after }));
   const common = {
-    read: (places: readonly FeedPlace[], limit: number) => eventsBehind(database, places, limit),
+    read: (places: readonly FeedPosition[], limit: number) => eventsAfterPositions(database, places, limit),
     onRead,
     onTrouble: (error: unknown) => log.warn({ err: error }, 'reading feeds failed'),
   };
@@ -59,7 +64,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
   });
   const sweep = setInterval(() => void lookAtAll(), SWEEP_MS).unref();
 
-  function onRead({ executionId, after }: FeedPlace, found: readonly AgedEvent[], isWhole: boolean): void {
+  function onRead({ executionId, after }: FeedPosition, found: readonly AgedEvent[], isWhole: boolean): void {
     const run = followed.get(executionId);
     if (!run) return;
     const { room, isCurrent } = run;

@@ -10,7 +10,7 @@ import { UNOBSERVED, type Telemetry } from '../runtime/telemetry.ts';
 import { answerHeaders } from '../security/answer-headers.ts';
 import { createTokens } from '../security/tokens.ts';
 import { tellOfChannel } from '../telemetry/readings.ts';
-import { temporalPlace } from '../temporal/connection.ts';
+import { loadTemporalConfig } from '../temporal/connection.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
 import { createChannel } from './channel.ts';
 import { createHealthAnswers } from './health.ts';
@@ -43,7 +43,7 @@ export async function startGateway(
   const { database, observation } = foundation;
   const notifications = await startNotifications(databaseUrl, log);
   opening.defer(() => notifications.close());
-  const { connectionOptions, namespace } = temporalPlace();
+  const { connectionOptions, namespace } = loadTemporalConfig();
   // Without Temporal, viewers see what is stored.
   const connection = Connection.lazy(connectionOptions);
   opening.defer(() => connection.close());

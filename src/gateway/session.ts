@@ -147,7 +147,7 @@ export class Session {
       if (!handler) return refused('invalid_message', null, `Unknown message type: ${quoted(type)}.`);
       if (!isObject(body)) return refused('invalid_message', null, `${type} requires an object.`);
       const handled = await handler.handle(this.#client, body);
-      if (handler.isAsked && handled.reply.ok) this.#pace.giveBack('');
+      if (handler.isAsked && handled.reply.ok) this.#pace.refund('');
       return { answeredAs: handler.answeredAs, ...handled };
     } catch (error) {
       this.#deps.log.warn({ err: error, type }, 'handling a channel message failed');

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { deliveriesNow, MUCH, newestDeliveries } from '../database/webhooks/watched-webhooks.ts';
+import { deliveriesNow, MANY_CHANGED, newestDeliveries } from '../database/webhooks/watched-webhooks.ts';
 import { findWebhook } from '../database/webhooks/webhooks.ts';
 import { presentListed } from '../domain/webhooks/delivery-view.ts';
 import { CHANNEL_STALL_MS, ROOM_DELIVERIES_AGAIN } from '../domain/common/limits.ts';
@@ -61,7 +61,10 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
 
   /** What is sent says how the webhook is; its newest deliveries are owed then. */
   async function lookWhereMuchChanged(batch: Batch): Promise<void> {
-    for (const [webhookId, owedTo] of Map.groupBy(batch.get(MUCH) ?? [], (viewer) => viewer.webhookId)) {
+    for (const [webhookId, owedTo] of Map.groupBy(
+      batch.get(MANY_CHANGED) ?? [],
+      (viewer) => viewer.webhookId,
+    )) {
       const workspaceId = owedTo[0]?.workspaceId ?? '';
       const [row, newest] = await Promise.all([
         findWebhook(database, { workspaceId, id: webhookId }),
@@ -75,7 +78,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
       }
       numbers.sent(owedTo.length);
     }
-    batch.delete(MUCH);
+    batch.delete(MANY_CHANGED);
   }
 
   async function tellOfDeliveries(batch: Batch): Promise<void> {

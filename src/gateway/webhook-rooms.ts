@@ -3,7 +3,12 @@ import type { Database } from '../database/database.ts';
 import { listDeliveries, wordsOfEvents } from '../database/webhooks/deliveries.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
-import { MUCH, newestDeliveries, WATCHED_MS, watchWebhooks } from '../database/webhooks/watched-webhooks.ts';
+import {
+  MANY_CHANGED,
+  newestDeliveries,
+  WATCHED_MS,
+  watchWebhooks,
+} from '../database/webhooks/watched-webhooks.ts';
 import { findWebhook, type WebhookRow } from '../database/webhooks/webhooks.ts';
 import { presentListed } from '../domain/webhooks/delivery-view.ts';
 import { ROOM_DELIVERIES, ROOM_DELIVERIES_AGAIN } from '../domain/common/limits.ts';
@@ -52,7 +57,8 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
       if (rooms.size > 0) await watchWebhooks(database, [...rooms.keys()]);
       watchedSince = now;
       // Whoever was not watched for a while was not told of anything.
-      if (now - before > WATCHED_MS) for (const { viewers: some } of rooms.values()) owe(some, [MUCH]);
+      if (now - before > WATCHED_MS)
+        for (const { viewers: some } of rooms.values()) owe(some, [MANY_CHANGED]);
     } catch (error) {
       log.warn({ err: error }, 'recording watched webhooks failed');
     }
@@ -68,7 +74,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
     if (known) return known;
     const inside = new Set<WebhookViewer>();
     const unsubscribe = notifications.subscribe('deliveries', webhookId, (_, rest) =>
-      owe(inside, rest === null ? [MUCH] : rest.split(',')),
+      owe(inside, rest === null ? [MANY_CHANGED] : rest.split(',')),
     );
     const settling = setTimeout(() => void lookAgain(webhookId), SETTLED_MS).unref();
     const leave = () => {
@@ -87,7 +93,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
       owe(rooms.get(webhookId)?.viewers ?? [], ids);
     } catch (error) {
       log.warn({ err: error, webhook_id: webhookId }, 'reading the newest deliveries failed');
-      owe(rooms.get(webhookId)?.viewers ?? [], [MUCH]);
+      owe(rooms.get(webhookId)?.viewers ?? [], [MANY_CHANGED]);
     }
   }
 

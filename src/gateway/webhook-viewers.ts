@@ -1,5 +1,5 @@
-import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../domain/common/limits.ts';
-import { MUCH } from '../database/webhooks/watched-webhooks.ts';
+import { CHANNEL_PENDING_BYTES, MAX_PENDING_DELIVERIES } from '../domain/common/limits.ts';
+import { MANY_CHANGED } from '../database/webhooks/watched-webhooks.ts';
 import type { Connection } from './connection.ts';
 import type { Message } from './message.ts';
 
@@ -43,9 +43,9 @@ export class WebhookViewer {
   owe(ids: Iterable<string>): void {
     if (this.#isGone) return;
     for (const id of ids) this.owed.add(id);
-    if (this.owed.size <= MAX_OWED_DELIVERIES) return;
+    if (this.owed.size <= MAX_PENDING_DELIVERIES) return;
     this.owed.clear();
-    this.owed.add(MUCH);
+    this.owed.add(MANY_CHANGED);
   }
 
   /**

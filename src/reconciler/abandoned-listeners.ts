@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { abandonedByListeners } from '../database/webhooks/listeners.ts';
-import { dropRequestsBefore } from '../database/webhooks/relays.ts';
+import { findAbandonedWebhooks } from '../database/webhooks/listeners.ts';
+import { deleteRequestsBefore } from '../database/webhooks/relays.ts';
 import { deleteWebhook } from '../database/webhooks/webhooks.ts';
-import { DELIVERY_TIMEOUT_MS, LISTENER_GONE_MS } from '../domain/common/limits.ts';
+import { DELIVERY_TIMEOUT_MS, LISTENER_EXPIRY_MS } from '../domain/common/limits.ts';
 
 type Dependencies = { database: Database; clock: () => Date; log: Logger };
 
@@ -12,8 +12,8 @@ const BATCH = 100;
 /** Deletes webhooks that were for a listener who has not been there for a minute, however it went. */
 export async function removeAbandoned({ database, clock, log }: Dependencies): Promise<void> {
   const now = clock();
-  const before = new Date(now.getTime() - LISTENER_GONE_MS);
-  for (const { id, workspaceId } of await abandonedByListeners(database, before, BATCH)) {
+  const before = new Date(now.getTime() - LISTENER_EXPIRY_MS);
+  for (const { id, workspaceId } of await findAbandonedWebhooks(database, before, BATCH)) {
     const which = { id, workspaceId, actor: 'system', now };
     const isDeleted = await deleteWebhook(database, which, ({ listening_until: until }) =>
       Boolean(until && until < before),
@@ -23,6 +23,6 @@ export async function removeAbandoned({ database, clock, log }: Dependencies): P
 }
 
 /** Drops requests whose sender died before it could. */
-export async function dropOldRequests({ database, clock }: Dependencies): Promise<void> {
-  await dropRequestsBefore(database, new Date(clock().getTime() - 4 * DELIVERY_TIMEOUT_MS));
+export async function deleteOldRequests({ database, clock }: Dependencies): Promise<void> {
+  await deleteRequestsBefore(database, new Date(clock().getTime() - 4 * DELIVERY_TIMEOUT_MS));
 }

@@ -1,7 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { GRPC, grpcCodeOf, withinDeadline } from '../temporal/deadlines.ts';
-import type { EngineEnd } from '../domain/tasks/engine-news.ts';
+import type { EngineEnd } from '../domain/tasks/engine-changes.ts';
 import {
   callbackWorkflowId,
   enginePausedSignal,
@@ -26,7 +26,7 @@ const CALL_LIMIT_MS = 5_000;
 const LOOK_BACK_MS = 120_000;
 
 export function createEngine({ client, taskQueue, log }: { client: Client; taskQueue: string; log: Logger }) {
-  let knowsPauses = true;
+  let supportsPauses = true;
   const within = <T>(call: () => Promise<T>) => withinDeadline(client, CALL_LIMIT_MS, call);
 
   async function ids(query: string): Promise<string[]> {
@@ -40,12 +40,12 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
   return {
     /** Ids of the runs that are paused in the Temporal Web UI. */
     async pausedRuns(): Promise<string[]> {
-      if (!knowsPauses) return [];
+      if (!supportsPauses) return [];
       try {
         return await ids(`WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus = 'Paused'`);
       } catch (error) {
         if (grpcCodeOf(error) !== GRPC.invalidArgument) throw error;
-        knowsPauses = false;
+        supportsPauses = false;
         log.warn('this Temporal service does not support workflow pause: pauses in its Web UI are ignored');
         return [];
       }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { backlogsForgotten, noteRetriesStarted, retriesNeverStarted } from '../database/webhooks/dispatch.ts';
-import { groupsNeverStarted, noteGroupStarted } from '../database/webhooks/events.ts';
+import { backlogsForgotten, markRetriesStarted, retriesNeverStarted } from '../database/webhooks/dispatch.ts';
+import { groupsNeverStarted, markGroupStarted } from '../database/webhooks/events.ts';
 import { occasionsUnmailed } from '../database/people/notices.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { ReconcilerAction } from './reconcile.ts';
@@ -16,7 +16,7 @@ export type DeliveryDependencies = {
 };
 
 /** Whoever is still at it is left alone for so long, in milliseconds. */
-const AT_WORK_MS = 3_000;
+const IN_PROGRESS_MS = 3_000;
 /** A backlog is drained within this time, or has a workflow that is at it. */
 const BACKLOG_MS = 15_000;
 /** How far back notices are looked for that nobody was told to mail. */
@@ -31,9 +31,9 @@ export async function dispatchForgotten({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const id of await groupsNeverStarted(database, before(clock, AT_WORK_MS), BATCH)) {
+  for (const id of await groupsNeverStarted(database, before(clock, IN_PROGRESS_MS), BATCH)) {
     await deliveryControl.dispatch(id);
-    await noteGroupStarted(database, [id]);
+    await markGroupStarted(database, [id]);
     onAction?.('group_started');
     log.warn({ group_id: id }, 'started a group of events after its request was interrupted');
   }
@@ -49,11 +49,11 @@ export async function retryForgotten({
 }: DeliveryDependencies): Promise<void> {
   for (const { id, generation, due } of await retriesNeverStarted(
     database,
-    before(clock, AT_WORK_MS),
+    before(clock, IN_PROGRESS_MS),
     BATCH,
   )) {
     await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
-    await noteRetriesStarted(database, [id]);
+    await markRetriesStarted(database, [id]);
     onAction?.('retry_started');
     log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
   }
@@ -81,7 +81,7 @@ export async function notifyForgotten({
   deliveryControl,
   clock,
 }: DeliveryDependencies): Promise<void> {
-  const span = { after: before(clock, NOTICE_MS), before: before(clock, AT_WORK_MS) };
+  const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS) };
   // Those that are being mailed, or are not to be, are started already: then this does nothing.
   for (const { kind, id, at } of await occasionsUnmailed(database, span)) {
     if (kind === 'webhook.disabled') await deliveryControl.notify(id, at);

@@ -3,20 +3,25 @@ import type { Database } from '../database/database.ts';
 import { recordChange } from '../database/tasks/feed.ts';
 import {
   findRun,
-  noteEnginePause,
-  noteEnginePauseTold,
+  recordEnginePause,
+  markEnginePauseSignalled,
   removeOldRuns,
   runsAwaitingCallback,
   runsNeverStarted,
   runsUnderWay,
-  runsWithUntoldPause,
+  runsWithUnsignalledPause,
   viewOfRow,
   type TaskRunRow,
 } from '../database/tasks/task-runs.ts';
 import { storedPlan } from '../database/tasks/reruns.ts';
-import { endedAsItSays, endedByEngine, pausedByEngine, type News } from '../domain/tasks/engine-news.ts';
+import {
+  applyWorkflowEnd,
+  applyEngineEnd,
+  applyEnginePause,
+  type UnrecordedChange,
+} from '../domain/tasks/engine-changes.ts';
 import { rehearsalSchema } from '../domain/tasks/rehearsal.ts';
-import { isTerminal, isToldByCallback } from '../domain/tasks/task-states.ts';
+import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts';
 import type { TaskControl } from '../temporal/task-control.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { Engine, EngineState } from './engine.ts';
@@ -55,31 +60,32 @@ const SUBMISSION_MS = 3_000;
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
 /** How often a closed workflow is asked how it ended; each takes a second at most. */
-const OWN_END_QUESTIONS = 5;
+const OWN_END_QUERIES = 5;
 
 /**
  * What a workflow can not say of itself, since it runs no code then: paused, terminated or timed out in the
  * Temporal Web UI. Writes projection and feed, and tells the workflow of its pause.
  */
-export async function followEngine(needs: Dependencies): Promise<void> {
-  const { engine, database, clock } = needs;
-  for (const id of await engine.pausedRuns()) await notePause(needs, id);
-  for (const row of await runsWithUntoldPause(database)) await tellOfPause(needs, row);
+export async function syncWithEngine(dependencies: Dependencies): Promise<void> {
+  const { engine, database, clock } = dependencies;
+  for (const id of await engine.pausedRuns()) await recordPause(dependencies, id);
+  for (const row of await runsWithUnsignalledPause(database)) await signalPause(dependencies, row);
   for (const id of await engine.runsClosedFromOutside(clock())) {
     const row = await findRun(database, id);
-    if (row && !isTerminal(row.state)) await settle(needs, row);
+    if (row && !isTerminal(row.state)) await reconcileRun(dependencies, row);
   }
 }
 
 /** Starts runs that were stored but never started: their process died between the two. */
-export async function startForgotten(needs: Dependencies): Promise<void> {
-  const before = new Date(needs.clock().getTime() - SUBMISSION_MS);
-  for (const row of await runsNeverStarted(needs.database, before, BATCH)) await settle(needs, row);
+export async function startForgotten(dependencies: Dependencies): Promise<void> {
+  const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
+  for (const row of await runsNeverStarted(dependencies.database, before, BATCH))
+    await reconcileRun(dependencies, row);
 }
 
 /** Holds every run that has not ended against the engine, and every callback that nobody sends. */
-export async function sweep(needs: Dependencies): Promise<void> {
-  const { database, engine, clock } = needs;
+export async function sweep(dependencies: Dependencies): Promise<void> {
+  const { database, engine, clock } = dependencies;
   const now = clock().getTime();
   let after: string | null = null;
   do {
@@ -87,32 +93,33 @@ export async function sweep(needs: Dependencies): Promise<void> {
       after,
       limit: BATCH,
     });
-    for (const row of rows) await settle(needs, row);
+    for (const row of rows) await reconcileRun(dependencies, row);
     after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
   } while (after !== null);
   for (const id of await runsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
     const { kind } = await engine.stateOf(id);
     if (kind !== 'closed' && kind !== 'absent') continue;
     await engine.startCallback(id);
-    needs.onAction?.('callback_started');
+    dependencies.onAction?.('callback_started');
   }
 }
 
 /** Removes what is kept no longer, in batches that hold nobody up. */
-export async function removeExpired(needs: Dependencies): Promise<void> {
-  const before = new Date(needs.clock().getTime() - needs.runsKeptDays * DAY_MS);
-  while ((await removeOldRuns(needs.database, before, BATCH)) === BATCH);
+export async function removeExpired(dependencies: Dependencies): Promise<void> {
+  const before = new Date(dependencies.clock().getTime() - dependencies.runsKeptDays * DAY_MS);
+  while ((await removeOldRuns(dependencies.database, before, BATCH)) === BATCH);
 }
 
-async function settle(needs: Dependencies, row: TaskRunRow): Promise<void> {
-  const state = await needs.engine.stateOf(row.id);
-  if (state.kind === 'absent') await (row.last_seq === 0 ? startAgain(needs, row) : noteDeletion(needs, row));
-  if (state.kind === 'paused') await notePause(needs, row.id, state);
-  if (state.kind === 'closed') await noteEnd(needs, row.id, state);
+async function reconcileRun(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
+  const state = await dependencies.engine.stateOf(row.id);
+  if (state.kind === 'absent')
+    await (row.last_seq === 0 ? restartRun(dependencies, row) : recordDeletion(dependencies, row));
+  if (state.kind === 'paused') await recordPause(dependencies, row.id, state);
+  if (state.kind === 'closed') await recordEnd(dependencies, row.id, state);
 }
 
-async function startAgain(needs: Dependencies, row: TaskRunRow): Promise<void> {
-  const { database, control, log } = needs;
+async function restartRun(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
+  const { database, control, log } = dependencies;
   const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
   await control.start({
     id: row.id,
@@ -125,58 +132,58 @@ async function startAgain(needs: Dependencies, row: TaskRunRow): Promise<void> {
     hasPlan: (await storedPlan(database, row.id)) !== null,
     createdAt: row.created_at,
   });
-  needs.onAction?.('run_started');
+  dependencies.onAction?.('run_started');
   log.warn({ execution_id: row.id }, 'started a run after its submission was interrupted');
 }
 
 /** A run that has recorded anything was started once: that its execution is gone is an operator's deletion. */
-async function noteDeletion(needs: Dependencies, row: TaskRunRow): Promise<void> {
-  await noteEnd(needs, row.id, {
+async function recordDeletion(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
+  await recordEnd(dependencies, row.id, {
     kind: 'closed',
     end: { state: 'cancelled' },
-    closedAt: needs.clock(),
+    closedAt: dependencies.clock(),
     byItself: false,
   });
 }
 
-async function notePause(needs: Dependencies, id: string, known?: EngineState): Promise<void> {
-  const { database, engine, log } = needs;
+async function recordPause(dependencies: Dependencies, id: string, known?: EngineState): Promise<void> {
+  const { database, engine, log } = dependencies;
   const row = await findRun(database, id);
   if (!row || isTerminal(row.state) || (row.engine_paused_at && row.state === 'paused')) return;
   const state = known ?? (await engine.stateOf(id));
   if (state.kind !== 'paused') return;
   if (row.engine_paused_at?.getTime() !== state.pausedAt.getTime()) {
-    await noteEnginePause(database, id, state.pausedAt);
+    await recordEnginePause(database, id, state.pausedAt);
   }
-  const news = pausedByEngine(viewOfRow(row), state.by, state.pausedAt, state.reason);
-  if (news) await write(needs, { executionId: id, ...news });
-  needs.onAction?.('pause_noted');
+  const change = applyEnginePause(viewOfRow(row), state.by, state.pausedAt, state.reason);
+  if (change) await write(dependencies, { executionId: id, ...change });
+  dependencies.onAction?.('pause_noted');
   log.info({ execution_id: id, by: state.by }, 'run paused in the Temporal Web UI');
 }
 
-async function tellOfPause({ engine, database }: Dependencies, row: TaskRunRow): Promise<void> {
+async function signalPause({ engine, database }: Dependencies, row: TaskRunRow): Promise<void> {
   if (!row.engine_paused_at) return;
   const pausedAt = row.engine_paused_at;
   await engine.tellOfPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
-  await noteEnginePauseTold(database, row.id, pausedAt);
+  await markEnginePauseSignalled(database, row.id, pausedAt);
 }
 
-async function noteEnd(
-  needs: Dependencies,
+async function recordEnd(
+  dependencies: Dependencies,
   id: string,
   closed: EngineState & { kind: 'closed' },
 ): Promise<void> {
-  const { database, engine, log } = needs;
+  const { database, engine, log } = dependencies;
   const row = await findRun(database, id);
   if (!row || isTerminal(row.state)) return;
-  const news =
-    (closed.byItself ? await ownEnd(needs, row) : null) ??
-    endedByEngine(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
-  const { state } = news.view;
-  const outcome = await write(needs, { executionId: id, ...news });
-  needs.onAction?.('end_noted');
+  const change =
+    (closed.byItself ? await readOwnEnd(dependencies, row) : null) ??
+    applyEngineEnd(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
+  const { state } = change.view;
+  const outcome = await write(dependencies, { executionId: id, ...change });
+  dependencies.onAction?.('end_noted');
   log.info({ execution_id: id, state, outcome }, 'run ended in Temporal');
-  if (outcome === 'recorded' && row.callback_url && isToldByCallback(state)) {
+  if (outcome === 'recorded' && row.callback_url && isReportedByCallback(state)) {
     await engine.startCallback(id);
   }
 }
@@ -194,10 +201,10 @@ async function write(
  * The end of a run that came to it by itself, which a database restored to an earlier time knows nothing of: the closed
  * workflow is asked. Null where it doesn't answer, or had not ended as a run does.
  */
-async function ownEnd({ control }: Dependencies, row: TaskRunRow): Promise<News | null> {
-  for (let asked = 0; asked < OWN_END_QUESTIONS; asked += 1) {
+async function readOwnEnd({ control }: Dependencies, row: TaskRunRow): Promise<UnrecordedChange | null> {
+  for (let asked = 0; asked < OWN_END_QUERIES; asked += 1) {
     const said = await control.view(row.id);
-    if (said !== null) return isTerminal(said.state) ? endedAsItSays(viewOfRow(row), said) : null;
+    if (said !== null) return isTerminal(said.state) ? applyWorkflowEnd(viewOfRow(row), said) : null;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client as PostgresClient } from 'pg';
-import { dropOldRequests, removeAbandoned } from './abandoned-listeners.ts';
+import { deleteOldRequests, removeAbandoned } from './abandoned-listeners.ts';
 import {
   dispatchForgotten,
   drainForgotten,
@@ -8,7 +8,7 @@ import {
   retryForgotten,
   type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
-import { followEngine, removeExpired, startForgotten, sweep, type Dependencies } from './reconcile.ts';
+import { syncWithEngine, removeExpired, startForgotten, sweep, type Dependencies } from './reconcile.ts';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
@@ -28,8 +28,8 @@ export type Reconciler = { stop(): Promise<void> };
  * Reconciles every second, in one process at a time: whoever holds the advisory lock of the database. Trouble is
  * logged and tried again with the next turn; a lost connection gives the lock to another process.
  */
-export function startReconciler(needs: ReconcilerDependencies): Reconciler {
-  const { log, databaseUrl } = needs;
+export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
+  const { log, databaseUrl } = dependencies;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -37,20 +37,20 @@ export function startReconciler(needs: ReconcilerDependencies): Reconciler {
   async function turn(): Promise<void> {
     lock ??= await takeLock();
     if (lock === null) return;
-    await followEngine(needs);
-    await startForgotten(needs);
-    await dispatchForgotten(needs);
-    await retryForgotten(needs);
-    await removeAbandoned(needs);
+    await syncWithEngine(dependencies);
+    await startForgotten(dependencies);
+    await dispatchForgotten(dependencies);
+    await retryForgotten(dependencies);
+    await removeAbandoned(dependencies);
     if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
-      await sweep(needs);
-      await drainForgotten(needs);
-      await notifyForgotten(needs);
-      await removeExpired(needs);
-      await dropOldRequests(needs);
+      await sweep(dependencies);
+      await drainForgotten(dependencies);
+      await notifyForgotten(dependencies);
+      await removeExpired(dependencies);
+      await deleteOldRequests(dependencies);
       sweptAt = performance.now();
     }
-    needs.onTurn?.('done');
+    dependencies.onTurn?.('done');
   }
 
   async function takeLock(): Promise<PostgresClient | null> {
@@ -72,7 +72,7 @@ export function startReconciler(needs: ReconcilerDependencies): Reconciler {
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
       await turn().catch((error: unknown) => {
-        needs.onTurn?.('failed');
+        dependencies.onTurn?.('failed');
         log.warn({ err: error }, 'reconciler turn failed');
       });
       await pause(EVERY_MS, stopping.signal);

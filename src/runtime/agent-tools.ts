@@ -26,7 +26,7 @@ export function createAgentTools(
     servers: catalogue.servers,
     environment: process.env,
     fetch,
-    onComplaint: (server, line) => log.debug({ server }, line),
+    onDiagnostic: (server, line) => log.debug({ server }, line),
   });
   return {
     activities: createToolActivities({
@@ -49,7 +49,7 @@ export function createRemoteAgents({ database, configuration, log }: Foundation,
   const { fetch, close } = guardedFetchOf(configuration);
   const clock = () => new Date();
   const { leaveResult } = createStepActivities({ database, catalogue, historyEvents: 0, clock });
-  const onComplaint = (agent: string, line: string) => log.debug({ agent }, line);
+  const onDiagnostic = (agent: string, line: string) => log.debug({ agent }, line);
   return {
     activities: createRemoteAgentActivities({
       database,
@@ -57,7 +57,7 @@ export function createRemoteAgents({ database, configuration, log }: Foundation,
       environment: process.env,
       fetch,
       clock,
-      onComplaint,
+      onDiagnostic,
       leaveResult,
     }),
     close,

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createCallbackAttempt, type CallbackAttempt } from '../activities/callback-attempt.ts';
-import { createCallbacksAtOnce, type CallbacksAtOnce } from '../activities/callbacks-at-once.ts';
+import { createImmediateCallbacks, type ImmediateCallbacks } from '../activities/immediate-callbacks.ts';
 import { callbackSecretPlace, type Sealing } from '../security/sealing.ts';
 import { measureCallbacks } from '../telemetry/measures.ts';
 import { senderOf } from './outgoing.ts';
@@ -8,7 +8,7 @@ import type { Foundation } from './foundation.ts';
 import { outgoingTraces } from './tracing.ts';
 
 /** Sends the callbacks of runs that ended in this process. */
-export type Callbacks = { attempt: CallbackAttempt; callBack: CallbacksAtOnce['callBack'] };
+export type Callbacks = { attempt: CallbackAttempt; callBack: ImmediateCallbacks['attemptNow'] };
 
 /**
  * Opens the sending of callbacks. Closing lets attempts under way end, or breaks them off after a moment.
@@ -39,7 +39,7 @@ export function openCallbacks(
       );
     },
   });
-  const atOnce = createCallbacksAtOnce({ database, attempt });
+  const atOnce = createImmediateCallbacks({ database, attempt });
   closing.defer(() => atOnce.close());
-  return { attempt, callBack: atOnce.callBack };
+  return { attempt, callBack: atOnce.attemptNow };
 }

@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import {
-  ATTEMPTS_AT_ONCE,
+  CONCURRENT_ATTEMPTS,
   MAX_CONNECTIONS,
   MAX_CONNECTIONS_PER_TOKEN,
   MAX_WEBHOOKS,
 } from '../domain/common/limits.ts';
-import { MAX_EVENTS_PER_REQUEST, SIGN_INS_A_MINUTE } from '../domain/common/limits.ts';
+import { MAX_EVENTS_PER_REQUEST, SIGN_INS_PER_MINUTE } from '../domain/common/limits.ts';
 import { modelName } from '../agents/agent-settings.ts';
 import { parseKeyRing, type KeyRing } from '../security/key-ring.ts';
 
@@ -190,12 +190,12 @@ export const environmentSchema = z.object({
   SKIPPED_KEPT_DAYS: wholeNumber(1, 36_500).default(7),
   NOTIFICATIONS_KEPT_DAYS: wholeNumber(1, 36_500).default(90),
   WEBHOOKS_PER_WORKSPACE: wholeNumber(1, 100_000).default(MAX_WEBHOOKS),
-  ATTEMPTS_AT_ONCE_PER_WEBHOOK: wholeNumber(1, 1_000).default(ATTEMPTS_AT_ONCE),
+  ATTEMPTS_AT_ONCE_PER_WEBHOOK: wholeNumber(1, 1_000).default(CONCURRENT_ATTEMPTS),
   ATTEMPTS_AT_ONCE: wholeNumber(1, 10_000).default(1_000),
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
-  SIGN_INS_PER_MINUTE: wholeNumber(1, 1_000_000).default(SIGN_INS_A_MINUTE),
+  SIGN_INS_PER_MINUTE: wholeNumber(1, 1_000_000).default(SIGN_INS_PER_MINUTE),
   CHANNEL_IN_API: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   CHANNEL_CONNECTIONS_PER_TOKEN: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS_PER_TOKEN),
   CHANNEL_CONNECTIONS: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS),

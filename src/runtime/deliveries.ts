@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { createAttempts, type EngineTime } from '../activities/deliveries/attempts.ts';
 import { createDispatchActivities } from '../activities/deliveries/dispatch.ts';
-import { createEndpointBook } from '../activities/deliveries/endpoint-book.ts';
-import { createGate } from '../activities/deliveries/gate.ts';
-import { createLedger } from '../activities/deliveries/ledger.ts';
+import { createEndpointCache } from '../activities/deliveries/endpoint-cache.ts';
+import { createAttemptLimiter } from '../activities/deliveries/attempt-limiter.ts';
+import { createResultRecorder } from '../activities/deliveries/result-recorder.ts';
 import { createRelay } from '../activities/deliveries/relay.ts';
 import { createRetryActivities } from '../activities/deliveries/retries.ts';
 import { startNotifications } from '../database/common/notifications.ts';
@@ -33,8 +33,8 @@ export async function openDeliveries(
   const sender = senderOf(configuration);
   closing.defer(() => sender.close());
   const control = createDeliveryControl({ client, taskQueue: configuration.taskQueue });
-  const book = createEndpointBook(database);
-  const ledger = createLedger(database, ({ webhookId, at }) => {
+  const endpointCache = createEndpointCache(database);
+  const recorder = createResultRecorder(database, ({ webhookId, at }) => {
     measures?.onDisabled();
     log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
     // One that can't be started now is found by the reconciler.
@@ -45,18 +45,18 @@ export async function openDeliveries(
   const relay = createRelay({
     database,
     notifications,
-    onTrouble: (error) => log.warn({ err: error }, 'deleting a relayed request failed; will retry later'),
+    onError: (error) => log.warn({ err: error }, 'deleting a relayed request failed; will retry later'),
   });
   const attempt = createAttempts({
     database,
-    book,
-    gate: createGate(limitsOf(configuration)),
-    ledger,
+    endpointCache,
+    limiter: createAttemptLimiter(limitsOf(configuration)),
+    recorder,
     sender,
     relay,
     openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
     control,
-    onTrouble: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
+    onError: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
     traces: outgoingTraces(telemetry.tracing),
     onAttempt(made) {
       measures?.onDeliveryAttempt(made);
@@ -69,7 +69,7 @@ export async function openDeliveries(
     },
   });
   return {
-    ...createDispatchActivities({ database, book, attempt, control, engineTime }),
+    ...createDispatchActivities({ database, endpointCache, attempt, control, engineTime }),
     ...createRetryActivities({ database, attempt, engineTime }),
   };
 }

@@ -3,7 +3,7 @@ import type { Scope } from '../domain/people/access.ts';
 import { projectKeyFrom } from '../domain/common/text.ts';
 import { keyOf, newApiKey, type NewKey } from '../security/keys.ts';
 import { hashPassword, newPassword } from '../security/passwords.ts';
-import { noteAudit, type EntityManager } from '../database/people/audit.ts';
+import { recordAudit, type EntityManager } from '../database/people/audit.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { ApiKey, Member, Project, User, Workspace } from '../database/people/entities.ts';
 
@@ -110,6 +110,6 @@ async function insertAll(
     created_at: now,
   });
   const subject = `workspace:${workspaceId}`;
-  await noteAudit(em, { workspaceId, actor: 'system', action: 'installation.created', subject, at: now });
+  await recordAudit(em, { workspaceId, actor: 'system', action: 'installation.created', subject, at: now });
   return { workspace_id: workspaceId, project_id: projectId };
 }

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { Configuration } from './configuration.ts';
 import { listenAt } from './http-server.ts';
-import { poolFigures } from '../database/common/metrics.ts';
+import { readPoolCounts } from '../database/common/metrics.ts';
 import type { Database } from '../database/database.ts';
 import { readinessOf, type Check } from '../database/common/readiness.ts';
 import { tellOfPool } from '../telemetry/readings.ts';
@@ -78,7 +78,7 @@ export async function readinessOfWorkers(
 
 /** What every process with a database tells of it. */
 export function observeDatabase({ registry }: Telemetry, database: Database): void {
-  if (registry) tellOfPool(registry, () => poolFigures(database));
+  if (registry) tellOfPool(registry, () => readPoolCounts(database));
 }
 
 function sendReadiness(response: ServerResponse, readiness: Readiness): void {

@@ -1,4 +1,4 @@
-import { storedFigures } from '../database/common/metrics.ts';
+import { readStoredCounts } from '../database/common/metrics.ts';
 import { createEngine } from '../reconciler/engine.ts';
 import { RECONCILER_ACTIONS } from '../reconciler/reconcile.ts';
 import { startReconciler } from '../reconciler/run.ts';
@@ -42,7 +42,7 @@ function metricsOf({ telemetry, database, log }: Foundation) {
   if (registry === null) return null;
   tellOfStored(
     registry,
-    () => storedFigures(database),
+    () => readStoredCounts(database),
     (error) => log.warn({ err: error }, 'reading database statistics failed'),
   );
   return { ...measureReconciler(registry, RECONCILER_ACTIONS), ...runMeasuresOf(telemetry) };

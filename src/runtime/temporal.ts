@@ -4,7 +4,7 @@ import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } f
 import type { Logger } from 'pino';
 import type { KeyRing } from '../security/key-ring.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
-import { temporalPlace } from '../temporal/connection.ts';
+import { loadTemporalConfig } from '../temporal/connection.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/task-messages.ts';
 import { dataConverterOf } from './data-converter.ts';
 import { UNOBSERVED, type Telemetry } from './telemetry.ts';
@@ -28,7 +28,7 @@ export async function connectTemporal(
   payloadKeys: KeyRing | null = null,
   tracing: Tracing | null = null,
 ): Promise<Required<Engine>> {
-  const { connectionOptions, namespace } = temporalPlace();
+  const { connectionOptions, namespace } = loadTemporalConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const dataConverter = dataConverterOf(payloadKeys);
   const interceptors = { workflow: clientInterceptors(tracing) };

@@ -2,7 +2,7 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { ActivityInterceptors, InjectedSinks, WorkerOptions } from '@temporalio/worker';
 import type { Context } from '@temporalio/activity';
-import { CALL_NOTE } from '../domain/agents/agent-work.ts';
+import { CALL_CONTEXT_OPTION } from '../domain/agents/agent-work.ts';
 import { UNTRACED, type Traces } from '../outbound/traces.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { TRACE_HEADER, type TraceSinks } from '../workflows/trace-interceptors.ts';
@@ -98,7 +98,7 @@ function partsOf(input: unknown): Record<string, unknown>[] {
   const { options, place, step } = input as {
     options?: { providerOptions?: Record<string, unknown> };
   } & Record<string, unknown>;
-  return [input, place, step, ...partsOf(options?.providerOptions?.[CALL_NOTE])].filter(isObject);
+  return [input, place, step, ...partsOf(options?.providerOptions?.[CALL_CONTEXT_OPTION])].filter(isObject);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -73,7 +73,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
      * Finds out whether an uncertain start of a group took place.
      * @throws EngineUnavailable when Temporal does not answer that either
      */
-    async settleDispatch(groupId: string): Promise<'started' | 'absent'> {
+    async confirmDispatch(groupId: string): Promise<'started' | 'absent'> {
       try {
         await within(CALL_LIMIT_MS, () => client.workflow.getHandle(dispatchWorkflowId(groupId)).describe());
         return 'started';

@@ -29,7 +29,7 @@ export async function ensureRetentionSchedule(client: Client, taskQueue: string)
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
       const handle = client.schedule.getHandle(scheduleId);
       // Temporal can lose a pause that comes at the same moment as an update, so nothing is written without a reason.
-      if (isAsWanted(await handle.describe(), { spec, action, policies })) return;
+      if (isUpToDate(await handle.describe(), { spec, action, policies })) return;
       // An operator's pause and its note stay.
       await handle.update((previous) => ({ spec, action, policies, state: previous.state }));
     }
@@ -54,7 +54,7 @@ function scheduleOf(scheduleId: string, taskQueue: string) {
 
 type Wanted = ReturnType<typeof scheduleOf>;
 
-function isAsWanted({ spec, action, policies }: ScheduleDescription, wanted: Wanted): boolean {
+function isUpToDate({ spec, action, policies }: ScheduleDescription, wanted: Wanted): boolean {
   return isDeepStrictEqual(
     {
       spec: { intervals: spec.intervals?.map(({ every }) => ({ every })) },

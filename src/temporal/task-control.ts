@@ -6,7 +6,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
-import type { Wish } from '../domain/tasks/run-state.ts';
+import type { ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView, TaskType } from '../domain/tasks/task-run.ts';
 import { GRPC, grpcCodeOf, withinDeadline } from './deadlines.ts';
 import {
@@ -136,7 +136,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      * Finds out, under the same id, whether an uncertain start took place.
      * @throws EngineUnavailable when Temporal does not answer that either
      */
-    async settleStart(id: string): Promise<'started' | 'absent'> {
+    async confirmStart(id: string): Promise<'started' | 'absent'> {
       try {
         await within(CALL_LIMIT_MS, () => handleOf(id).describe());
         return 'started';
@@ -156,21 +156,21 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
 
     /** @throws EngineUnavailable */
-    async pause(id: string, wish: Wish): Promise<'accepted' | 'ended'> {
-      return await signal(id, (handle) => handle.signal(pauseSignal, wish));
+    async pause(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
+      return await signal(id, (handle) => handle.signal(pauseSignal, request));
     },
 
     /** Continues the run and lifts a pause of the Web UI. @throws EngineUnavailable */
-    async continue(id: string, wish: Wish): Promise<'accepted' | 'ended'> {
-      const answer = await signal(id, (handle) => handle.signal(continueSignal, wish));
-      if (answer === 'accepted') await lift(id, wish);
+    async continue(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
+      const answer = await signal(id, (handle) => handle.signal(continueSignal, request));
+      if (answer === 'accepted') await lift(id, request);
       return answer;
     },
 
     /** Cancels the run; a pause of the Web UI is lifted, since it would hold the end back. @throws EngineUnavailable */
-    async cancel(id: string, wish: Wish): Promise<'accepted' | 'ended'> {
-      const answer = await signal(id, (handle) => handle.signal(cancelSignal, wish));
-      if (answer === 'accepted') await lift(id, wish);
+    async cancel(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
+      const answer = await signal(id, (handle) => handle.signal(cancelSignal, request));
+      if (answer === 'accepted') await lift(id, request);
       return answer;
     },
 
@@ -219,9 +219,9 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     }
   }
 
-  async function lift(id: string, wish: Wish): Promise<void> {
+  async function lift(id: string, request: ControlRequest): Promise<void> {
     try {
-      await liftEnginePause(id, wish.by);
+      await liftEnginePause(id, request.by);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return;
       throw new EngineUnavailable('Temporal did not resume the run', { cause: error });

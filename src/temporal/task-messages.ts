@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
-import type { Answer, Wish } from '../domain/tasks/run-state.ts';
+import type { Answer, ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView, TaskType } from '../domain/tasks/task-run.ts';
 import type { TaskState } from '../domain/tasks/task-states.ts';
 
@@ -29,9 +29,9 @@ export type TaskRunInput = {
 /** A pause made in the Temporal Web UI, as its workflow is told of it: it can act only once the pause is over. */
 export type EnginePause = { pausedAt: string; by: string };
 
-export const pauseSignal = defineSignal<[Wish]>('pause');
-export const continueSignal = defineSignal<[Wish]>('continue');
-export const cancelSignal = defineSignal<[Wish]>('cancel');
+export const pauseSignal = defineSignal<[ControlRequest]>('pause');
+export const continueSignal = defineSignal<[ControlRequest]>('continue');
+export const cancelSignal = defineSignal<[ControlRequest]>('cancel');
 export const enginePausedSignal = defineSignal<[EnginePause]>('engine-paused');
 
 /** What an agent asks a person, sent to its run by the workflow of its step: attempt, and which call it was. */
@@ -79,6 +79,6 @@ export function taskQueues(prefix: string) {
 }
 
 /** The queues that belong to the one a workflow runs on. */
-export function queuesBeside(runsQueue: string) {
+export function siblingQueues(runsQueue: string) {
   return taskQueues(runsQueue.replace(/-runs$/, ''));
 }

@@ -17,9 +17,9 @@ export type VersionView = {
 export type VersionControl = ReturnType<typeof createVersionControl>;
 
 const CALL_LIMIT_MS = 30_000;
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 /** The version or one of its queues is not known yet, or Temporal was too slow to say that it is done. */
-const AGAIN = new Set<number>([GRPC.notFound, GRPC.failedPrecondition, GRPC.deadlineExceeded]);
+const RETRYABLE_CODES = new Set<number>([GRPC.notFound, GRPC.failedPrecondition, GRPC.deadlineExceeded]);
 
 /** `deployment` is the name that the workers were given. */
 export function createVersionControl(client: Client, deployment: string) {
@@ -84,14 +84,14 @@ export function createVersionControl(client: Client, deployment: string) {
         } catch (error) {
           const code = grpcCodeOf(error);
           // To choose a version again that is chosen changes nothing.
-          const mayCome = AGAIN.has(code ?? Number.NaN);
-          if (!mayCome || Date.now() > until) throw error;
-          await wait(LOOK_EVERY_MS);
+          const isRetryable = RETRYABLE_CODES.has(code ?? Number.NaN);
+          if (!isRetryable || Date.now() > until) throw error;
+          await wait(POLL_MS);
         }
       }
       while (await isSpreading()) {
         if (Date.now() > until) return false;
-        await wait(LOOK_EVERY_MS);
+        await wait(POLL_MS);
       }
       return true;
     },

@@ -6,16 +6,16 @@ import {
   type ChildWorkflowHandle,
   type Workflow,
 } from '@temporalio/workflow';
-import { continueSignal, pauseSignal, queuesBeside } from '../temporal/task-messages.ts';
+import { continueSignal, pauseSignal, siblingQueues } from '../temporal/task-messages.ts';
 import { until } from './until.ts';
 
-/** What runs beside a run: its name, its id, its input, and what the Web UI calls it. */
+/** A child workflow of a run. `summary` is its title in the Web UI. */
 type Child = { workflow: string; workflowId: string; input: unknown; summary: string };
 
 /**
- * Lets a workflow of the agents' do a part of a run, and tells it of the run's pauses. Its history is its own, so that
- * of the run stays short.
- * @throws ChildWorkflowFailure where it ended otherwise than with an answer
+ * Runs a child workflow of the agents and forwards the run's pauses to it. The child has its own history, so that the
+ * history of the run stays short.
+ * @throws ChildWorkflowFailure if the child did not return a result
  */
 export async function runAgentChild<Result>(
   { workflow, workflowId, input, summary }: Child,
@@ -23,10 +23,10 @@ export async function runAgentChild<Result>(
 ): Promise<Result> {
   const child = await startChild<(input: unknown) => Promise<Result>>(workflow, {
     workflowId,
-    taskQueue: queuesBeside(workflowInfo().taskQueue).agents,
+    taskQueue: siblingQueues(workflowInfo().taskQueue).agents,
     args: [input],
     staticSummary: summary,
-    // A run that ends lets its agents end what they are at, instead of losing them.
+    // When a run ends, its agents are asked to cancel, so that they can finish cleanly.
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
   });
   const forwarding = new CancellationScope();
@@ -38,10 +38,10 @@ export async function runAgentChild<Result>(
   }
 }
 
-/** Tells the child of each pause of its run, and of the end of it. */
+/** Signals each pause of the run and its end to the child. */
 async function forwardPauses(child: ChildWorkflowHandle<Workflow>, isPaused: () => boolean): Promise<void> {
-  for (let told = false; ; told = !told) {
-    await until(() => isPaused() !== told);
-    await child.signal(told ? continueSignal : pauseSignal, { by: 'run' });
+  for (let isChildPaused = false; ; isChildPaused = !isChildPaused) {
+    await until(() => isPaused() !== isChildPaused);
+    await child.signal(isChildPaused ? continueSignal : pauseSignal, { by: 'run' });
   }
 }

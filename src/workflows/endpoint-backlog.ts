@@ -8,9 +8,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RetryActivities } from '../activities/deliveries/retries.ts';
-import { ATTEMPTS_AT_ONCE } from '../domain/common/limits.ts';
+import { CONCURRENT_ATTEMPTS } from '../domain/common/limits.ts';
 import { BACKLOG_SIGNAL, type BacklogInput } from '../temporal/delivery-messages.ts';
-import { moveOn } from './move-on.ts';
+import { autoUpgrade } from './auto-upgrade.ts';
 
 const { drainBacklog } = proxyActivities<RetryActivities>({
   heartbeatTimeout: '8 s',
@@ -19,25 +19,25 @@ const { drainBacklog } = proxyActivities<RetryActivities>({
 });
 
 const moreSignal = defineSignal(BACKLOG_SIGNAL);
-/** A backlog that is empty stays for a moment, in case more comes. */
+/** Time that the workflow of an empty backlog waits for more deliveries, in milliseconds. */
 const LINGER_MS = 2_000;
 
 /**
- * Sends what one webhook could not take at once, and what was recovered: gently at first, twice as many at once
- * after each good round.
+ * Sends the deliveries that one webhook had no room for, and recovered ones. Starts with one concurrent attempt and
+ * doubles the number after each successful round.
  */
 export async function endpointBacklog({ webhookId }: BacklogInput): Promise<void> {
-  let isTold = true;
-  setHandler(moreSignal, () => void (isTold = true), { description: 'There is more in the backlog' });
+  let isSignalled = true;
+  setHandler(moreSignal, () => void (isSignalled = true), { description: 'There is more in the backlog' });
   let width = 1;
-  while (isTold) {
-    isTold = false;
+  while (isSignalled) {
+    isSignalled = false;
     const { isMore, isWell } = await drainBacklog({ webhookId, width });
-    width = isWell ? Math.min(ATTEMPTS_AT_ONCE, width * 2) : 1;
-    if (isMore) isTold = true;
-    else if (!isTold) await condition(() => isTold, LINGER_MS);
-    if (isTold && workflowInfo().continueAsNewSuggested) await continueAsNew({ webhookId });
+    width = isWell ? Math.min(CONCURRENT_ATTEMPTS, width * 2) : 1;
+    if (isMore) isSignalled = true;
+    else if (!isSignalled) await condition(() => isSignalled, LINGER_MS);
+    if (isSignalled && workflowInfo().continueAsNewSuggested) await continueAsNew({ webhookId });
   }
 }
 
-setWorkflowOptions(moveOn, endpointBacklog);
+setWorkflowOptions(autoUpgrade, endpointBacklog);

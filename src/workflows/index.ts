@@ -1,4 +1,4 @@
-/** Everything a worker that runs workflows must know; the entry of the workflow bundle. */
+/** Entry of the workflow bundle of the service. */
 export { dispatchEvents } from './dispatch-events.ts';
 export { endpointBacklog } from './endpoint-backlog.ts';
 export { maintenance } from './maintenance.ts';

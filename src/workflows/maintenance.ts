@@ -2,7 +2,7 @@ import { proxyActivities, sleep } from '@temporalio/workflow';
 import type { RetentionActivities } from '../activities/retention.ts';
 import type { MaintenanceInput } from '../temporal/delivery-messages.ts';
 
-// Each is done in batches that can be repeated and cut off anywhere; what is left is the next hour's.
+// Each removal works in batches that can be repeated and interrupted anywhere. The next hour continues with the rest.
 const retention = proxyActivities<RetentionActivities>({
   heartbeatTimeout: '1 min',
   startToCloseTimeout: '6 h',
@@ -10,10 +10,13 @@ const retention = proxyActivities<RetentionActivities>({
   retry: { initialInterval: '5 s', maximumInterval: '5 min' },
 });
 
-/** Removes what is kept no longer (docs/operations.md); answers how many rows of each. Every hour, by a Schedule. */
+/**
+ * Removes rows past their retention (docs/operations.md) and returns the number of rows for each table. A Schedule
+ * starts it every hour.
+ */
 export async function maintenance({ settleSeconds }: MaintenanceInput) {
   const payloads = await retention.eraseEventPayloads();
-  // Without its payload nothing is sent; what was under way is over and recorded by then.
+  // Without its payload, nothing is sent. By then, the attempts in flight have ended and are recorded.
   await sleep(settleSeconds * 1_000);
   const answers = await retention.eraseAnswers();
   const skipped = await retention.removeSkipped();

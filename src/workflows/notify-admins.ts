@@ -1,19 +1,19 @@
 import { proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { NotifyActivities } from '../activities/notify-admins.ts';
 import type { NotifyInput } from '../temporal/delivery-messages.ts';
-import { moveOn } from './move-on.ts';
+import { autoUpgrade } from './auto-upgrade.ts';
 
 const { mailNotices } = proxyActivities<NotifyActivities>({
   heartbeatTimeout: '8 s',
   startToCloseTimeout: '30 min',
-  // A mail server may be away for some time; after a day the notice in the screens has to do.
+  // A mail server may be down for some time. After a day, only the notice in the screens remains.
   scheduleToCloseTimeout: '24 h',
   retry: { initialInterval: '10 s', backoffCoefficient: 2, maximumInterval: '30 min' },
 });
 
-/** Mails people what has happened: admins that a webhook was disabled, others that a run asks for a human. */
+/** Sends mails: to admins about a disabled webhook, to members about an escalated run. */
 export async function notifyAdmins(input: NotifyInput): Promise<{ mailed: number }> {
   return await mailNotices(input);
 }
 
-setWorkflowOptions(moveOn, notifyAdmins);
+setWorkflowOptions(autoUpgrade, notifyAdmins);

@@ -20,18 +20,17 @@ import {
 
 const records = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '10 s',
-  // The database may be away for long; the run waits for it, since it never acts on what is not recorded.
+  // The database may be down for long. The run waits for it, since it never acts on unrecorded changes.
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
 
 /**
- * Writes what happens to a run, and shows only what has been written: {@link Recorder.shown} is the last view
- * that is in the database, with the `seq` it has there. News that come up while a write is under way go out
- * together with the next one.
+ * Records the changes of a run and shows only what is recorded: {@link Recorder.shown} is the last view in the
+ * database, with its `seq` there. Changes made during a write are recorded with the next one.
  */
 export class Recorder {
   shown: RunView = initialView();
-  /** Set when the run is not ours to write any more: erased, or ended by somebody else. */
+  /** Whether this workflow must not write the run any more: it was erased, or something else ended it. */
   isGone = false;
 
   readonly #executionId: string;
@@ -49,56 +48,55 @@ export class Recorder {
     this.#onGone = onGone;
   }
 
-  /** Notes that a pause of the Web UI is over; written with the next flush. */
-  noteEnginePauseOver(): void {
+  /** Records with the next flush that a pause made in the Web UI is over. */
+  recordEnginePauseEnd(): void {
     this.#enginePauseOver = true;
   }
 
-  /** Resolves when all news so far are written, and the Web UI can find the run by its state. */
+  /** Resolves when all changes so far are recorded and the search attributes contain the state. */
   async flush(): Promise<void> {
-    await this.#inTurn(async () => {
-      const news = this.#takeNews();
-      if (news) this.#noteWritten(news, await records.recordRun(news));
-      this.#makeFindable();
+    await this.#oneAtATime(async () => {
+      const change = this.#takeChange();
+      if (change) this.#applyOutcome(change, await records.recordRun(change));
+      this.#updateSearchAttributes();
     });
   }
 
   /**
-   * Lets a local activity that has work of its own write the news first: one way into the database instead of
-   * two. Answers what the activity answered, or null when the run is gone. Whoever waits for longer afterwards
-   * flushes first: states that pass within a moment are not worth an event in the history and a write of the
-   * server's search index each.
+   * Lets a local activity record the pending change before its own work, so that one database call does both. Returns
+   * the activity's result, or null if the run is gone. A caller that waits for longer afterwards must flush first.
+   * States that pass within a moment are not worth a history event and an update of the server's search index each.
    */
-  async carryNews<Result extends { recorded: RecordOutcome }>(
-    carry: (news: RunChange) => Promise<Result>,
+  async recordWith<Result extends { recorded: RecordOutcome }>(
+    work: (change: RunChange) => Promise<Result>,
   ): Promise<Result | null> {
-    return await this.#inTurn(async () => {
+    return await this.#oneAtATime(async () => {
       if (this.isGone) return null;
-      return await this.#carry(this.#takeNews() ?? this.#nothingNew(), carry);
+      return await this.#recordWith(this.#takeChange() ?? this.#emptyChange(), work);
     });
   }
 
-  /** As {@link carryNews}, for the news that the run has ended. Null also where the end is written already. */
-  async carryEnd<Result extends { recorded: RecordOutcome }>(
-    carry: (news: RunChange) => Promise<Result>,
+  /** Does the same for the change that ends the run. Also returns null if the end is recorded already. */
+  async recordEndWith<Result extends { recorded: RecordOutcome }>(
+    work: (change: RunChange) => Promise<Result>,
   ): Promise<Result | null> {
-    return await this.#inTurn(async () => {
-      const news = this.#takeNews();
-      return news && (await this.#carry(news, carry));
+    return await this.#oneAtATime(async () => {
+      const change = this.#takeChange();
+      return change && (await this.#recordWith(change, work));
     });
   }
 
-  async #carry<Result extends { recorded: RecordOutcome }>(
-    news: RunChange,
-    carry: (news: RunChange) => Promise<Result>,
+  async #recordWith<Result extends { recorded: RecordOutcome }>(
+    change: RunChange,
+    work: (change: RunChange) => Promise<Result>,
   ): Promise<Result | null> {
-    const result = await carry(news);
-    this.#noteWritten(news, result.recorded);
+    const result = await work(change);
+    this.#applyOutcome(change, result.recorded);
     return this.isGone ? null : result;
   }
 
-  /** One write at a time: whoever comes while one is under way waits, and then takes all the news there are. */
-  async #inTurn<Result>(write: () => Promise<Result>): Promise<Result> {
+  /** Runs one write at a time. A write that waits takes all changes made until its turn. */
+  async #oneAtATime<Result>(write: () => Promise<Result>): Promise<Result> {
     while (this.#writing) await this.#writing;
     const writing = CancellationScope.nonCancellable(write);
     this.#writing = writing;
@@ -109,29 +107,29 @@ export class Recorder {
     }
   }
 
-  #takeNews(): RunChange | null {
-    const news = this.#state.takeNews();
+  #takeChange(): RunChange | null {
+    const change = this.#state.takeChange();
     const enginePauseOver = this.#enginePauseOver;
-    if (this.isGone || (news === null && !enginePauseOver)) return null;
+    if (this.isGone || (change === null && !enginePauseOver)) return null;
     this.#enginePauseOver = false;
-    return { ...this.#nothingNew(), ...news, enginePauseOver };
+    return { ...this.#emptyChange(), ...change, enginePauseOver };
   }
 
-  #nothingNew(): RunChange {
+  #emptyChange(): RunChange {
     return { executionId: this.#executionId, view: null, entries: [], enginePauseOver: false };
   }
 
-  #noteWritten({ view }: RunChange, result: RecordOutcome): void {
+  #applyOutcome({ view }: RunChange, result: RecordOutcome): void {
     if (result.outcome !== 'recorded') {
       this.isGone = true;
       this.#onGone();
     } else if (view) {
       this.shown = { ...view, last_seq: result.lastSeq };
-      this.#tellTheWebUi();
+      this.#updateDetails();
     }
   }
 
-  #makeFindable(): void {
+  #updateSearchAttributes(): void {
     const { state } = this.shown;
     if (!this.#identity || this.isGone || state === this.#stateInAttribute) return;
     const isFirst = this.#stateInAttribute === null;
@@ -139,7 +137,7 @@ export class Recorder {
     this.#stateInAttribute = state;
   }
 
-  #tellTheWebUi(): void {
+  #updateDetails(): void {
     const { state, progress, paused_by } = this.shown;
     const steps = `${progress.steps_completed} of ${progress.steps_total} steps`;
     const step = progress.current_step === null ? '' : `, now **${progress.current_step}**`;
@@ -148,7 +146,7 @@ export class Recorder {
   }
 }
 
-/** What of a run never changes and is searched by. */
+/** Returns the search attributes that never change during a run. */
 function identityOf(
   { workspaceId, projectId }: NonNullable<TaskRunInput['findBy']>,
   taskType: TaskRunInput['taskType'],

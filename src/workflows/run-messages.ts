@@ -1,5 +1,5 @@
 import { CancellationScope, getExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
-import { RunState, type Wish } from '../domain/tasks/run-state.ts';
+import { RunState, type ControlRequest } from '../domain/tasks/run-state.ts';
 import {
   approvalAnsweredSignal,
   approvalAskedSignal,
@@ -23,7 +23,7 @@ export type Run = {
   /** Everything that a cancel stops. */
   work: CancellationScope;
   /** The request to cancel it, if there is one. */
-  cancel: Wish | null;
+  cancel: ControlRequest | null;
   /** Why its time is over; null while it is not. */
   timeOver: string | null;
   /** Whether the process that writes the end makes the first attempt of the callback. */
@@ -53,16 +53,16 @@ function handleControl(run: Run): void {
   const { state, recorder, questions } = run;
   setHandler(
     pauseSignal,
-    async (wish) => {
-      state.pause(wishOf(wish), Date.now());
+    async (request) => {
+      state.pause(controlRequestOf(request), Date.now());
       await recorder.flush();
     },
     { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
   );
   setHandler(
     continueSignal,
-    async (wish) => {
-      const answer = questions.continue(wishOf(wish));
+    async (request) => {
+      const answer = questions.continue(controlRequestOf(request));
       await recorder.flush();
       await answer();
     },
@@ -70,8 +70,8 @@ function handleControl(run: Run): void {
   );
   setHandler(
     cancelSignal,
-    (wish) => {
-      run.cancel ??= wishOf(wish);
+    (request) => {
+      run.cancel ??= controlRequestOf(request);
       run.work.cancel();
     },
     { description: 'Stop the run: it ends as cancelled, without a callback' },
@@ -79,10 +79,10 @@ function handleControl(run: Run): void {
   setHandler(
     enginePausedSignal,
     async (pause) => {
-      // Only the service sends this one; by anybody else's hand, without its input, it means nothing.
+      // Only the service sends this signal. One that somebody else sent without its input is ignored.
       if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
-      state.enginePauseEnded(pause.pausedAt, wishOf(pause).by, Date.now());
-      recorder.noteEnginePauseOver();
+      state.enginePauseEnded(pause.pausedAt, controlRequestOf(pause).by, Date.now());
+      recorder.recordEnginePauseEnd();
       await recorder.flush();
     },
     { description: 'Sent by the service after it saw a pause made in the Temporal Web UI' },
@@ -102,11 +102,11 @@ function handleQuestions({ input: { executionId }, recorder, questions }: Run): 
     approvalAskedSignal,
     async (asked) => {
       const { stepId, attempt, call, text } = asked ?? {};
-      // By anybody else's hand it may come without its input, or of a step that there is not.
+      // If something else sends the signal, the input may be missing or name an unknown step.
       if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
       const asking = getExternalWorkflowHandle(`${executionId}:${stepId}:${attempt}`);
       questions.ask(stepId, text, async (answer) => {
-        // Whoever asked may be gone by now: then nobody waits for the answer.
+        // The workflow that asked may have ended. Then nothing waits for the answer.
         await asking.signal(approvalAnsweredSignal, { ...answer, call }).catch(() => {});
       });
       await recorder.flush();
@@ -116,7 +116,7 @@ function handleQuestions({ input: { executionId }, recorder, questions }: Run): 
 }
 
 /** Returns the request of a signal. The Web UI and Temporal's command line may send one without input, or with any. */
-function wishOf(given: unknown): Wish {
+function controlRequestOf(given: unknown): ControlRequest {
   const { by, reason } = (typeof given === 'object' && given !== null ? given : {}) as Record<
     string,
     unknown

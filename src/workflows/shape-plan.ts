@@ -9,8 +9,8 @@ import {
 } from '../temporal/agent-messages.ts';
 
 /**
- * Lets the planner write the steps of a run. Where it comes to no plan that can be carried out, the one that is given
- * stays: the team's own steps.
+ * Has the planner write the steps of a run. If it produces no valid plan, the given plan with the team's own steps
+ * stays.
  */
 export async function shapePlan(
   run: { executionId: string; taskType: TaskType },

@@ -22,49 +22,49 @@ type StepsOfRun = {
   questions: Questions;
 };
 
-/** A step as the loop below sees it. `attempt` is the last one begun, 0 before the first. */
-type Place = {
+/** State of a step in the loop below. `attempt` is the last attempt that started, 0 before the first. */
+type StepSlot = {
   step: PlannedStep;
   number: number;
   attempt: number;
   phase: 'waiting' | 'working' | 'resting' | 'done';
 };
 
-/** What the loop over the steps keeps. `broken` holds what was thrown: a cancellation, or a fault of our own. */
+/** State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. */
 type Loop = {
   run: StepsOfRun;
-  places: Place[];
-  outcomes: { place: Place; outcome: StepOutcome }[];
-  broken: unknown[];
+  slots: StepSlot[];
+  outcomes: { slot: StepSlot; outcome: StepOutcome }[];
+  errors: unknown[];
   scope: CancellationScope;
 };
 
 /**
- * Runs the steps of a plan: each as soon as those it comes after are completed, side by side where the plan
- * allows it, none begun while the run is paused. The first one that can't be recovered, or that asks for a human,
- * stops the others.
- * @throws CancelledFailure when the scope around it is cancelled
+ * Runs the steps of a plan. Each step starts as soon as the steps before it are completed, concurrently where the plan
+ * allows it. No step starts while the run is paused. The first step that cannot recover, or that escalates, stops the
+ * others.
+ * @throws CancelledFailure if the surrounding scope is cancelled
  */
 export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
   const loop: Loop = {
     run,
-    places: run.plan.steps.map((step, index) => {
+    slots: run.plan.steps.map((step, index) => {
       const isKept = run.plan.kept?.some(({ id }) => id === step.id) === true;
       return { step, number: index + 1, attempt: 0, phase: isKept ? 'done' : 'waiting' };
     }),
     outcomes: [],
-    broken: [],
+    errors: [],
     scope: new CancellationScope(),
   };
-  const { places, outcomes, broken, scope } = loop;
-  const isReady = () => !run.state.isPaused && readyPlaces(places).length > 0;
-  while (places.some((place) => place.phase !== 'done')) {
-    await begin(loop, isReady() ? readyPlaces(places) : []);
-    await until(() => outcomes.length > 0 || broken.length > 0 || isReady());
-    if (broken.length > 0) throw broken[0];
+  const { slots, outcomes, errors, scope } = loop;
+  const isReady = () => !run.state.isPaused && readySlots(slots).length > 0;
+  while (slots.some((slot) => slot.phase !== 'done')) {
+    await startSteps(loop, isReady() ? readySlots(slots) : []);
+    await until(() => outcomes.length > 0 || errors.length > 0 || isReady());
+    if (errors.length > 0) throw errors[0];
     const over = outcomes
       .splice(0)
-      .map(({ place, outcome }) => conclude(loop, place, outcome))
+      .map(({ slot, outcome }) => recordOutcome(loop, slot, outcome))
       .find((end) => end !== null);
     if (over) {
       scope.cancel();
@@ -74,56 +74,54 @@ export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
   return 'completed';
 }
 
-/** Tells of the steps that begin, and of all that ended before, in one write; then lets them work. */
-async function begin(loop: Loop, begun: readonly Place[]): Promise<void> {
-  const { run, places, outcomes } = loop;
-  for (const place of begun) {
-    place.phase = 'working';
-    place.attempt += 1;
-    run.state.stepStarted(place.step.id, place.attempt, Date.now());
+/** Records the steps that start, together with earlier changes, in one write. Then runs them. */
+async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<void> {
+  const { run, slots, outcomes } = loop;
+  for (const slot of started) {
+    slot.phase = 'working';
+    slot.attempt += 1;
+    run.state.stepStarted(slot.step.id, slot.attempt, Date.now());
   }
-  const [first] = begun;
-  const isAlone = begun.length === 1 && places.filter((place) => place.phase === 'working').length === 1;
+  const [first] = started;
+  const isAlone = started.length === 1 && slots.filter((slot) => slot.phase === 'working').length === 1;
   const brief = first && isAlone ? backendAt(run, first).brief : undefined;
   if (first && brief?.fits(workOf(run, first))) {
-    const done = await run.recorder.carryNews((news) => brief.work(news, workOf(run, first)));
-    if (done?.outcome) outcomes.push({ place: first, outcome: done.outcome });
+    const done = await run.recorder.recordWith((news) => brief.work(news, workOf(run, first)));
+    if (done?.outcome) outcomes.push({ slot: first, outcome: done.outcome });
     return;
   }
   await run.recorder.flush();
-  for (const place of begun) {
+  for (const slot of started) {
     inScope(loop, async () => {
-      const outcome = await backendAt(run, place).work(workOf(run, place), surroundingsOf(run, place));
-      outcomes.push({ place, outcome });
+      const outcome = await backendAt(run, slot).work(workOf(run, slot), dependenciesOf(run, slot));
+      outcomes.push({ slot, outcome });
     });
   }
 }
 
-function inScope({ scope, broken }: Loop, work: () => Promise<void>): void {
-  scope.run(work).catch((error: unknown) => broken.push(error));
+function inScope({ scope, errors }: Loop, work: () => Promise<void>): void {
+  scope.run(work).catch((error: unknown) => errors.push(error));
 }
 
-function readyPlaces(places: readonly Place[]): Place[] {
-  const done = new Set(places.filter((place) => place.phase === 'done').map((place) => place.step.name));
-  return places.filter(
-    ({ phase, step }) => phase === 'waiting' && step.after.every((name) => done.has(name)),
-  );
+function readySlots(slots: readonly StepSlot[]): StepSlot[] {
+  const done = new Set(slots.filter((slot) => slot.phase === 'done').map((slot) => slot.step.name));
+  return slots.filter(({ phase, step }) => phase === 'waiting' && step.after.every((name) => done.has(name)));
 }
 
-function workOf({ executionId, rehearsal }: StepsOfRun, place: Place): StepWork {
-  const { step, number, attempt } = place;
+function workOf({ executionId, rehearsal }: StepsOfRun, slot: StepSlot): StepWork {
+  const { step, number, attempt } = slot;
   return { executionId, step, number, attempt, rehearsal };
 }
 
 /** @throws RangeError for a plan of a later version, which names what this one does not have */
-function backendAt({ plan }: StepsOfRun, { step }: Place): StepBackend {
+function backendAt({ plan }: StepsOfRun, { step }: StepSlot): StepBackend {
   const name = backendOf(plan, step);
   const backend = stepBackends[name];
   if (!backend) throw new RangeError(`nothing here does the work of ${name}`);
   return backend;
 }
 
-function surroundingsOf(run: StepsOfRun, { step, number, attempt }: Place): Dependencies {
+function dependenciesOf(run: StepsOfRun, { step, number, attempt }: StepSlot): Dependencies {
   const { executionId, plan, state } = run;
   return {
     isPaused: () => state.isPaused,
@@ -139,7 +137,7 @@ async function ask({ questions, recorder }: StepsOfRun, stepId: string, text: st
   return await answered;
 }
 
-/** Names of the steps that come before one, directly or through others, in the order of the plan. */
+/** Returns the names of the steps before a step, direct and indirect, in the order of the plan. */
 function stepsBefore(steps: readonly PlannedStep[], step: PlannedStep): string[] {
   const before = new Set(step.after);
   for (const { name, after } of steps.toReversed()) {
@@ -148,16 +146,16 @@ function stepsBefore(steps: readonly PlannedStep[], step: PlannedStep): string[]
   return steps.map(({ name }) => name).filter((name) => before.has(name));
 }
 
-/** Notes how an attempt ended. Answers how the steps ended, or null when they go on. */
-function conclude(loop: Loop, place: Place, outcome: StepOutcome): StepsOutcome | null {
+/** Records how an attempt ended. Returns how the steps ended as a whole, or null if they continue. */
+function recordOutcome(loop: Loop, slot: StepSlot, outcome: StepOutcome): StepsOutcome | null {
   const { state } = loop.run;
-  const { step, attempt } = place;
+  const { step, attempt } = slot;
   const now = Date.now();
   if (outcome.usage) state.stepUsed(step.id, outcome.usage);
   if (outcome.artifacts) state.artifactsSaved(step.id, outcome.artifacts);
   switch (outcome.kind) {
     case 'completed':
-      place.phase = 'done';
+      slot.phase = 'done';
       state.stepCompleted(step.id, outcome.result, now);
       return null;
     case 'escalated':
@@ -176,17 +174,17 @@ function conclude(loop: Loop, place: Place, outcome: StepOutcome): StepsOutcome 
         now,
       );
       if (waitMs === null) return 'unrecoverable';
-      rest(loop, place, waitMs);
+      backOff(loop, slot, waitMs);
       return null;
     }
   }
 }
 
-/** Leaves a step alone for a while; then it may begin again. */
-function rest(loop: Loop, place: Place, forMs: number): void {
-  place.phase = 'resting';
+/** Makes a step ready again after a wait. */
+function backOff(loop: Loop, slot: StepSlot, forMs: number): void {
+  slot.phase = 'resting';
   inScope(loop, async () => {
     await sleep(forMs);
-    place.phase = 'waiting';
+    slot.phase = 'waiting';
   });
 }

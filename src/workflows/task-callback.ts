@@ -7,8 +7,8 @@ import {
 } from '@temporalio/workflow';
 import type { CallbackActivities } from '../activities/send-callback.ts';
 import type { RunRecords } from '../activities/run-records.ts';
-import { queuesBeside } from '../temporal/task-messages.ts';
-import { moveOn } from './move-on.ts';
+import { siblingQueues } from '../temporal/task-messages.ts';
+import { autoUpgrade } from './auto-upgrade.ts';
 
 const { giveUpCallback } = proxyLocalActivities<RunRecords>({
   startToCloseTimeout: '10 s',
@@ -16,17 +16,17 @@ const { giveUpCallback } = proxyLocalActivities<RunRecords>({
 });
 
 /**
- * Sends the callback of a run that has ended: 3 attempts in all, 1 s and 4 s apart (docs/callbacks.md). Its
- * outcome is in the audit log and in the run's row; it never throws for a receiver that does not answer.
+ * Sends the callback of an ended run: 3 attempts in all, 1 s and 4 s apart (docs/callbacks.md). The audit log and the
+ * run's row contain the outcome. Never throws because of a receiver that does not respond.
  */
 export async function sendCallbackOf(executionId: string): Promise<void> {
   const { sendCallback } = proxyActivities<CallbackActivities>({
-    taskQueue: queuesBeside(workflowInfo().taskQueue).callbacks,
-    // An attempt is limited by its sender; these notice a sender that has died.
+    taskQueue: siblingQueues(workflowInfo().taskQueue).callbacks,
+    // The HTTP client limits an attempt. These timeouts detect a worker that died.
     startToCloseTimeout: '30 s',
     heartbeatTimeout: '5 s',
-    // Not counted here: an outage of the database or a crashed worker uses up calls without an attempt. The
-    // activity counts by the audit log, ends itself after the last one, and says when the next one is due.
+    // Attempts are not counted here, since a database outage or a crashed worker uses up activity attempts without
+    // sending. The activity counts by the audit log, stops after the last attempt, and says when the next one is due.
     retry: { initialInterval: '1 s', maximumInterval: '5 s' },
     scheduleToCloseTimeout: '24 h',
   });
@@ -38,9 +38,9 @@ export async function sendCallbackOf(executionId: string): Promise<void> {
   }
 }
 
-/** Sends the callback of a run whose own workflow was ended from outside (timed out in the engine). */
+/** Sends the callback of a run whose workflow timed out in Temporal. */
 export async function taskCallback(input: { executionId: string }): Promise<void> {
   await sendCallbackOf(input.executionId);
 }
 
-setWorkflowOptions(moveOn, taskCallback);
+setWorkflowOptions(autoUpgrade, taskCallback);

@@ -11,7 +11,7 @@ import {
 } from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { Plan } from '../domain/tasks/plan.ts';
-import { isToldByCallback, type TaskState } from '../domain/tasks/task-states.ts';
+import { isReportedByCallback, type TaskState } from '../domain/tasks/task-states.ts';
 import type { TaskRunInput } from '../temporal/task-messages.ts';
 import { createRun, handleMessages, type Run } from './run-messages.ts';
 import { shapePlan } from './shape-plan.ts';
@@ -25,9 +25,9 @@ const { planRun, endRun } = proxyLocalActivities<RunRecords>({
 });
 
 /**
- * One submitted task from `initializing` to its end; the workflow id is the execution id. In Temporal a `failed`
- * run ends as Failed and one that was cancelled in the Web UI as Canceled; all others end as Completed, with the
- * state as their result.
+ * Runs one submitted task from `initializing` to its end. The workflow id is the execution id. In Temporal, a `failed`
+ * run ends as Failed and one that was cancelled in the Web UI as Canceled. All others end as Completed, with the state
+ * as their result.
  */
 export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }> {
   const root = CancellationScope.current();
@@ -42,12 +42,12 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
   });
 
   if (recorder.isGone) return { state: recorder.shown.state };
-  if (isToldByCallback(recorder.shown.state) && input.hasCallback && !run.calledBack) {
+  if (isReportedByCallback(recorder.shown.state) && input.hasCallback && !run.calledBack) {
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
   }
   await CancellationScope.nonCancellable(() => until(allHandlersFinished));
   if (ending.kind === 'failed') throw ApplicationFailure.nonRetryable(ending.message, 'RunFailed');
-  // The server takes a workflow as Canceled only where it was itself asked to cancel it.
+  // The server accepts Canceled only if it was itself asked to cancel the workflow.
   if (ending.kind === 'cancelled' && root.consideredCancelled)
     throw new CancelledFailure('the run was cancelled');
   return { state: recorder.shown.state };
@@ -55,7 +55,7 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
 
 type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
 
-/** Runs the task inside `work` and moves the state to its end, whatever ended it. */
+/** Runs the task in the scope `work` and moves the state to its end state, whatever ended it. */
 async function runUntilEnd(run: Run): Promise<Ending> {
   const { input, state, recorder, work } = run;
   try {
@@ -71,7 +71,7 @@ async function runUntilEnd(run: Run): Promise<Ending> {
     state.end('failed', null, Date.now());
   }
   if (run.callsBackAtOnce && input.hasCallback) {
-    const ended = await recorder.carryEnd((news) => endRun(news));
+    const ended = await recorder.recordEndWith((news) => endRun(news));
     run.calledBack = ended?.calledBack === true;
   }
   await recorder.flush();
@@ -81,7 +81,10 @@ async function runUntilEnd(run: Run): Promise<Ending> {
     : { kind: 'done' };
 }
 
-/** initializing → planning → executing → completed, failed or escalated. Waits wherever the run is paused. */
+/**
+ * Runs the task: initializing → planning → executing → completed, failed or escalated. Waits wherever the run is
+ * paused.
+ */
 async function runTask(run: Run): Promise<void> {
   const { input, state, recorder, questions } = run;
   const { executionId, rehearsal } = input;
@@ -93,12 +96,12 @@ async function runTask(run: Run): Promise<void> {
   }
   const hasWaited = Boolean(rehearsal?.start_ms) || state.isPaused;
   await unpaused();
-  // A first task that is repeated after a crash has a later clock; the time of the start stays.
+  // A first workflow task that is repeated after a crash has a later clock. The start time stays.
   state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
-  const begun = await recorder.carryNews((news) => planRun(news, planningOf(input)));
-  if (begun === null) return;
-  run.callsBackAtOnce = begun.callsBackAtOnce === true;
-  let { planned } = begun;
+  const planning = await recorder.recordWith((news) => planRun(news, planningOf(input)));
+  if (planning === null) return;
+  run.callsBackAtOnce = planning.callsBackAtOnce === true;
+  let { planned } = planning;
   if (rehearsal?.plan_ms) {
     await recorder.flush();
     await sleep(rehearsal.plan_ms);
@@ -130,7 +133,7 @@ async function runTask(run: Run): Promise<void> {
   }
 }
 
-/** Ends the work when the run has been active, pauses not counted, for as long as its plan allows. */
+/** Cancels the work when the active time of the run, without pauses, reaches the limit of its plan. */
 async function watchTimeLimit(run: Run, { run_time_limit_ms: limitMs }: Plan): Promise<void> {
   const { state, work } = run;
   for (;;) {

@@ -9,15 +9,15 @@ import {
 } from '@temporalio/workflow';
 
 /*
- * Carries traces through workflows, in the bundle of those who keep traces. It must never change what workflow code does
- * when: histories that were begun without it are replayed with it, and the other way round. So every call goes on in the
- * same breath, without an await of its own, nothing is drawn at random, and nothing but headers is added to commands.
+ * Carries traces through workflows, in the bundle of installations that collect traces. It must never change what
+ * workflow code does when: histories recorded without it are replayed with it, and the other way round. So every call
+ * continues synchronously without its own await, uses no random numbers, and adds only headers to commands.
  */
 
-/** The header of Temporal under which a `traceparent` travels. */
+/** Name of the Temporal header that contains a `traceparent`. */
 export const TRACE_HEADER = 'traceparent';
 
-/** What a workflow tells of itself when it has ended. Times in milliseconds since 1970. */
+/** A span of a workflow that has ended. Times in milliseconds since 1970. */
 export type WorkflowSpan = {
   parent: string;
   traceparent: string;
@@ -33,7 +33,7 @@ export interface TraceSinks extends Sinks {
 /** Trace, span and flags of version 00. */
 const FORM = /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/;
 
-/** Made anew for each workflow. */
+/** Creates the interceptors of one workflow. */
 export function interceptors(): WorkflowInterceptors {
   const { traces } = proxySinks<TraceSinks>();
   let own: Payload | null = null;
@@ -52,7 +52,7 @@ export function interceptors(): WorkflowInterceptors {
           const { runId, runStartTime } = workflowInfo();
           const traceparent = `00-${traceId}-${spanIdOf(runId)}-${flags}`;
           own = defaultPayloadConverter.toPayload(traceparent) ?? null;
-          const tell = (outcome: WorkflowSpan['outcome']) =>
+          const report = (outcome: WorkflowSpan['outcome']) =>
             traces.ended({
               parent,
               traceparent,
@@ -62,8 +62,8 @@ export function interceptors(): WorkflowInterceptors {
             });
           const done = next(input);
           done.then(
-            () => tell('completed'),
-            (error: unknown) => tell(isCancellation(error) ? 'cancelled' : 'failed'),
+            () => report('completed'),
+            (error: unknown) => report(isCancellation(error) ? 'cancelled' : 'failed'),
           );
           return done;
         },
@@ -84,7 +84,7 @@ function textOf(payload: Payload | undefined): string {
   return payload ? String(defaultPayloadConverter.fromPayload(payload)) : '';
 }
 
-/** A run's id is a UUID; the half of it that is random, whichever version, is the id of its span. */
+/** Returns the span id for a run id: the second half of the UUID, which is random in every version. */
 function spanIdOf(runId: string): string {
   return runId.replaceAll('-', '').slice(16);
 }

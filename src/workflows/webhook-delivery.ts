@@ -6,17 +6,17 @@ import {
 } from '@temporalio/workflow';
 import type { RetryActivities } from '../activities/deliveries/retries.ts';
 import type { AttemptInput, DeliveryInput } from '../temporal/delivery-messages.ts';
-import { moveOn } from './move-on.ts';
+import { autoUpgrade } from './auto-upgrade.ts';
 
-// The schedule travels with each failure as its `nextRetryDelay`; this policy serves what is not the receiver's
-// doing: a database that is away, a worker that died. Failures are counted by their records.
+// Each failure carries the schedule as its `nextRetryDelay`. This policy covers failures that the receiver did not
+// cause: a database outage, a crashed worker. The stored records count the failures.
 const { attemptDelivery, attemptOnce } = proxyActivities<RetryActivities>({
   heartbeatTimeout: '8 s',
   startToCloseTimeout: '5 min',
   retry: { initialInterval: '1 s', maximumInterval: '30 s' },
 });
 
-/** The retries of one delivery that failed: 1 min, 5 min, 30 min, 2 h and 12 h after each failure. */
+/** Retries one failed delivery: 1 min, 5 min, 30 min, 2 h and 12 h after each failure. */
 export async function webhookDelivery(delivery: DeliveryInput): Promise<{ outcome: 'done' | 'failed' }> {
   try {
     await attemptDelivery.executeWithOptions({ summary: `delivery ${delivery.deliveryId}` }, [delivery]);
@@ -28,9 +28,9 @@ export async function webhookDelivery(delivery: DeliveryInput): Promise<{ outcom
   }
 }
 
-setWorkflowOptions(moveOn, webhookDelivery);
+setWorkflowOptions(autoUpgrade, webhookDelivery);
 
-/** One attempt beside the schedule: by hand, or a test. */
+/** Makes one attempt outside the schedule: a manual attempt or a test. */
 export async function webhookAttempt(input: AttemptInput): Promise<void> {
   await attemptOnce(input);
 }

@@ -20,7 +20,7 @@ const misbehaving = { command: process.execPath, args: [MISBEHAVING] };
 
 describe('MCP servers of the catalogue', () => {
   const open: (() => unknown)[] = [];
-  let complaints: string[] = [];
+  let diagnostics: string[] = [];
 
   afterEach(async () => {
     for (const close of open.splice(0).toReversed()) await close();
@@ -32,7 +32,7 @@ describe('MCP servers of the catalogue', () => {
     environment: Record<string, string> = {},
     allow: string[] = ['127.0.0.0/8'],
   ): ToolServers {
-    complaints = [];
+    diagnostics = [];
     const guarded = createGuardedFetch({ guard: createAddressGuard(allow) });
     const servers = createToolServers({
       servers: new Map(
@@ -40,7 +40,7 @@ describe('MCP servers of the catalogue', () => {
       ),
       environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
       fetch: guarded.fetch,
-      onComplaint: (_server, line) => complaints.push(line),
+      onDiagnostic: (_server, line) => diagnostics.push(line),
     });
     open.push(() => guarded.close());
     open.push(() => servers.close());
@@ -122,7 +122,7 @@ describe('MCP servers of the catalogue', () => {
       assert.match(await call(servers, 'bad', 'chatter'), /done/);
       // What it writes elsewhere may come after its answer.
       for (const nonsense of ['this is no message', 'on standard error']) {
-        await eventually(nonsense, () => complaints.some((line) => line.includes(nonsense)));
+        await eventually(nonsense, () => diagnostics.some((line) => line.includes(nonsense)));
       }
     });
 
@@ -131,7 +131,7 @@ describe('MCP servers of the catalogue', () => {
       const servers = serversOf({ bad: { ...misbehaving, env: ['SERVICE_TOKEN'] } }, environment);
       const said = await call(servers, 'bad', 'tell_token');
       assert.equal(servers.withoutSecrets('bad', said), 'the token is [SERVICE_TOKEN]');
-      assert.ok(complaints.every((line) => !line.includes('tok-1234567890')));
+      assert.ok(diagnostics.every((line) => !line.includes('tok-1234567890')));
     });
 
     it('end with the worker, and all they have started with them', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
-import { takeUpPlan } from '../../src/agents/plan.ts';
+import { adoptPlan } from '../../src/agents/plan.ts';
 import type { StoredPlan } from '../../src/domain/tasks/rerun.ts';
 import type { Step } from '../../src/domain/tasks/task-run.ts';
 import { startWorld, type World } from '../support/world.ts';
@@ -95,7 +95,7 @@ describe('a plan that is taken up', () => {
   const task = { taskType: 'feature', rehearsal: null } as const;
 
   it('has its work done by what the catalogue says today, and tells of kept steps who did them then', () => {
-    const taken = takeUpPlan(
+    const taken = adoptPlan(
       catalogue('openai/gpt-x'),
       task,
       stored(step('design', 'ada'), step('build', 'bob')),
@@ -112,7 +112,7 @@ describe('a plan that is taken up', () => {
   });
 
   it('is none where an agent is gone that there is work for', () => {
-    const gone = takeUpPlan(
+    const gone = adoptPlan(
       catalogue('openai/gpt-x'),
       task,
       stored(step('design', 'zoe'), step('build', 'tom')),

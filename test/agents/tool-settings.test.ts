@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { secretsAmong, secretsIn, withoutSecrets } from '../../src/agents/secrets.ts';
 import { matchesTool, modelToolName } from '../../src/agents/tool-policy.ts';
-import { workPlaceOf } from '../../src/agents/agent-settings.ts';
+import { backendOfAgent } from '../../src/agents/agent-settings.ts';
 
 const TEAMS = ['feature', 'bug', 'spec', 'chore']
   .map((type) => `  ${type}: [{ step: a, agent: ada }]`)
@@ -50,7 +50,7 @@ describe('tools and remote agents in the catalogue', () => {
     const { agents } = parseCatalogue(text('command: [x]'), 'test', 'openai/gpt-5.2');
     const ada = agents.get('ada') ?? assert.fail();
     assert.equal(ada.model, null);
-    assert.equal(workPlaceOf(ada).backend, 'command');
+    assert.equal(backendOfAgent(ada).backend, 'command');
   });
 
   const FAULTS: [what: string, agent: string, servers: string, sentence: RegExp][] = [

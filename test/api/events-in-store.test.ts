@@ -28,7 +28,7 @@ class Engine implements Control {
     await this.answering(groupId);
   }
 
-  async settleDispatch(): Promise<'started' | 'absent'> {
+  async confirmDispatch(): Promise<'started' | 'absent'> {
     return await this.settling();
   }
 }

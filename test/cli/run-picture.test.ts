@@ -20,7 +20,7 @@ const step = (name: string) => ({
 function eventsOf(play: (run: RunState) => void): FeedEvent[] {
   const run = new RunState(START);
   play(run);
-  const entries = run.takeNews()?.entries ?? [];
+  const entries = run.takeChange()?.entries ?? [];
   return entries.map(({ type, at, data }, index) => ({ seq: index + 1, type, at, data, execution_id: 'e' }));
 }
 

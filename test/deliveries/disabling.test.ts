@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ATTEMPTS_AT_ONCE as AT_ONCE, FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
+import { CONCURRENT_ATTEMPTS as AT_ONCE, FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';

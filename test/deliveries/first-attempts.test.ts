@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
-import { ATTEMPTS_AT_ONCE } from '../../src/domain/common/limits.ts';
+import { CONCURRENT_ATTEMPTS } from '../../src/domain/common/limits.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
@@ -153,7 +153,7 @@ describe('first attempts', function () {
     let waiting: ServerResponse[] = [];
     receiver.answering((_request, response) => {
       waiting.push(response);
-      if (waiting.length < ATTEMPTS_AT_ONCE) return undefined;
+      if (waiting.length < CONCURRENT_ATTEMPTS) return undefined;
       for (const one of waiting) one.writeHead(204).end();
       waiting = [];
       return undefined;
@@ -162,11 +162,11 @@ describe('first attempts', function () {
     const bodies = await world.publish(Array.from({ length: 100 }, () => ({})));
     await settled(webhookId, 100);
     const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
-    for (let from = 0; from < 100; from += ATTEMPTS_AT_ONCE) {
-      const ten = places.slice(from, from + ATTEMPTS_AT_ONCE).toSorted((a, b) => a - b);
+    for (let from = 0; from < 100; from += CONCURRENT_ATTEMPTS) {
+      const ten = places.slice(from, from + CONCURRENT_ATTEMPTS).toSorted((a, b) => a - b);
       assert.deepEqual(
         ten,
-        Array.from({ length: ATTEMPTS_AT_ONCE }, (_, index) => from + index),
+        Array.from({ length: CONCURRENT_ATTEMPTS }, (_, index) => from + index),
       );
     }
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { recordUntilDone } from '../../src/activities/deliveries/recording.ts';
+import { recordWithRetries } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -29,7 +29,7 @@ describe('the result of an attempt', function () {
         return found?.status === 'retrying' && found;
       });
       const result = successOf(row, { trigger: 'manual' });
-      const { recorded } = await recordUntilDone(breaking(world.database, moment), [result]);
+      const { recorded } = await recordWithRetries(breaking(world.database, moment), [result]);
       assert.equal(recorded.get(row.id)?.status, 'succeeded');
       assert.equal(recorded.get(row.id)?.number, 2);
       assert.deepEqual(

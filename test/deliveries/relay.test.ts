@@ -5,8 +5,8 @@ import { createRelay, type Relay } from '../../src/activities/deliveries/relay.t
 import { statements } from '../../src/database/database.ts';
 import { beginListening, stopListening } from '../../src/database/webhooks/listeners.ts';
 import { startNotifications, type Notifications } from '../../src/database/common/notifications.ts';
-import { answerRequest, takeRequests } from '../../src/database/webhooks/relays.ts';
-import { LISTENER_BACK_MS } from '../../src/domain/common/limits.ts';
+import { answerRequest, claimRequests } from '../../src/database/webhooks/relays.ts';
+import { LISTENER_RECONNECT_MS } from '../../src/domain/common/limits.ts';
 import type { RelayAnswer, RelayRequest } from '../../src/domain/channel/channel.ts';
 import { type Deliveries, startDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -36,8 +36,8 @@ describe('an attempt by way of a listener', function () {
     relay = createRelay({
       database,
       notifications,
-      onTrouble: (error) => assert.fail(String(error)),
-      lookMs: 100,
+      onError: (error) => assert.fail(String(error)),
+      pollMs: 100,
     });
   });
   after(async () => {
@@ -64,7 +64,7 @@ describe('an attempt by way of a listener', function () {
       ...(signal ? { signal } : {}),
     });
   const taken = (): Promise<RelayRequest> =>
-    eventually('a request', async () => (await takeRequests(deliveries.database, webhookId, 1))[0] ?? null);
+    eventually('a request', async () => (await claimRequests(deliveries.database, webhookId, 1))[0] ?? null);
   const workspaceId = () => deliveries.installation.workspace_id;
 
   it('ends with what the listener answers', async () => {
@@ -117,7 +117,7 @@ describe('an attempt by way of a listener', function () {
     await taken();
     await stopListening(deliveries.database, { webhookId, until: begun ?? '' });
     const { listening_until: until } = await deliveries.webhookRow(webhookId);
-    assert.ok((until?.getTime() ?? Infinity) <= Date.now() + LISTENER_BACK_MS);
+    assert.ok((until?.getTime() ?? Infinity) <= Date.now() + LISTENER_RECONNECT_MS);
     // As if its time to come back were over.
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
     const { failure, message } = await attempting;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
-import { payloadText, wordsOf } from '../../src/domain/webhooks/event-payload.ts';
+import { payloadText, searchWordsOf } from '../../src/domain/webhooks/event-payload.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
 
@@ -26,18 +26,18 @@ describe('the payload of an event', () => {
 describe('the words by which an event is found', () => {
   it('are its id and kind, what it is about, and who did it', () => {
     assert.equal(
-      wordsOf({ id: 'evt_1', event: 'issue.updated' }, sampleData('issue.updated')),
+      searchWordsOf({ id: 'evt_1', event: 'issue.updated' }, sampleData('issue.updated')),
       'evt_1 issue.updated iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',
     );
     assert.equal(
-      wordsOf({ id: 'evt_2', event: 'comment.created' }, sampleData('comment.created')),
+      searchWordsOf({ id: 'evt_2', event: 'comment.created' }, sampleData('comment.created')),
       'evt_2 comment.created com_77 iss_481 SHOP-142 The cart forgets its coupon Ada Okafor',
     );
   });
 
   it('can be stored and are not many, whatever the event holds', () => {
     const issue = { id: 'a\u0000b', title: `\ud800${'😀'.repeat(1_000)}`, key: 7, name: ['x'] };
-    const words = wordsOf({ id: 'evt_1', event: 'issue.created' }, { issue, actor: 'x' });
+    const words = searchWordsOf({ id: 'evt_1', event: 'issue.created' }, { issue, actor: 'x' });
     assert.ok(words.length <= 1_000 && words.isWellFormed() && !words.includes('\u0000'));
   });
 });

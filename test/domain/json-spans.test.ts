@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { entrySpans, memberSpan, type Span } from '../../src/domain/common/json-spans.ts';
+import { entrySpans, fieldSpan, type Span } from '../../src/domain/common/json-spans.ts';
 
 const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));
 
 describe('a value found in a JSON text', () => {
-  const member = (text: string) => cut(text, memberSpan(text, 'data'));
+  const member = (text: string) => cut(text, fieldSpan(text, 'data'));
 
   const TABLE: [what: string, text: string, found: string | null][] = [
     ['is the text as it came', '{"data":{ "b" : 1.50 , "a":[ ] }}', '{ "b" : 1.50 , "a":[ ] }'],
@@ -26,10 +26,10 @@ describe('a value found in a JSON text', () => {
 
   it('is found in every entry of a list', () => {
     const text = '{"events": [ {"data":{"n":1.0}},{"data":{"n":2}, "id":"]"} ,{"data":{}}]}';
-    const list = memberSpan(text, 'events');
+    const list = fieldSpan(text, 'events');
     const entries = entrySpans(text, list?.start);
     assert.deepEqual(
-      entries.map(({ start }) => cut(text, memberSpan(text, 'data', start))),
+      entries.map(({ start }) => cut(text, fieldSpan(text, 'data', start))),
       ['{"n":1.0}', '{"n":2}', '{}'],
     );
     assert.deepEqual(entrySpans('[ ]'), []);
@@ -41,7 +41,7 @@ describe('a value found in a JSON text', () => {
       const text = randomObject(random, 0);
       const value = JSON.parse(text) as Record<string, unknown>;
       for (const name of NAMES) {
-        const span = memberSpan(text, name);
+        const span = fieldSpan(text, name);
         assert.equal(span !== null, Object.hasOwn(value, name), text);
         if (span) assert.deepEqual(JSON.parse(cut(text, span) ?? ''), value[name], text);
       }

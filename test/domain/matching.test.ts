@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
-import { judge, type Verdict } from '../../src/domain/webhooks/matching.ts';
+import { matchEvent, type Verdict } from '../../src/domain/webhooks/matching.ts';
 import {
   FILTER_FIELDS,
   type Filter,
@@ -12,7 +12,7 @@ import {
 type Data = Record<string, unknown>;
 
 const verdictOf = (event: EventKind, filters: Filter[], data: Data = sampleData(event)): Verdict =>
-  judge([{ event, filters }], { event, data });
+  matchEvent([{ event, filters }], { event, data });
 const isSent = (...given: Parameters<typeof verdictOf>) => verdictOf(...given).verdict === 'send';
 const reasonOf = (...given: Parameters<typeof verdictOf>) => {
   const verdict = verdictOf(...given);
@@ -71,7 +71,7 @@ describe('whether an event goes to a webhook', () => {
   it('is decided by the subscription to its kind', () => {
     const data = sampleData('sprint.started');
     const to = (...kinds: EventKind[]) =>
-      judge(
+      matchEvent(
         kinds.map((event) => ({ event, filters: [] })),
         { event: 'sprint.started', data },
       );

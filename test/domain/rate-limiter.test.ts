@@ -23,9 +23,9 @@ describe('a rate', () => {
   it('takes back what did not count, and never more than a burst', () => {
     const rate = limiter();
     taken(rate, 3);
-    rate.giveBack('a');
+    rate.refund('a');
     assert.deepEqual(taken(rate, 2), [true, false]);
-    for (let times = 0; times < 5; times += 1) rate.giveBack('a');
+    for (let times = 0; times < 5; times += 1) rate.refund('a');
     assert.deepEqual(taken(rate, 4), [true, true, true, false]);
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { planAgain, takeUp } from '../../src/domain/tasks/rerun.ts';
+import { createRerunPlan, selectRerunSteps } from '../../src/domain/tasks/rerun.ts';
 import type { Plan } from '../../src/domain/tasks/plan.ts';
 import type { Step } from '../../src/domain/tasks/task-run.ts';
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
@@ -62,35 +62,43 @@ const ALL_DONE = stepsThat('completed', 'completed', 'completed', 'completed', '
 describe('taking up a run', () => {
   it('begins from the first step that is not completed, unless told otherwise', () => {
     const steps = stepsThat('completed', 'completed', 'failed', 'completed', 'skipped');
-    assert.deepEqual(takeUp(plan, steps, null), { from: 'test', kept: ['design', 'implement', 'review'] });
+    assert.deepEqual(selectRerunSteps(plan, steps, null), {
+      from: 'test',
+      kept: ['design', 'implement', 'review'],
+    });
   });
 
   it('begins from the first of all where everything was completed', () => {
-    assert.deepEqual(takeUp(plan, ALL_DONE, null), { from: 'design', kept: [] });
+    assert.deepEqual(selectRerunSteps(plan, ALL_DONE, null), { from: 'design', kept: [] });
   });
 
   it('does again what comes after the step, and keeps what stands beside it', () => {
-    const { kept } = takeUp(plan, ALL_DONE, 'test') ?? {};
+    const { kept } = selectRerunSteps(plan, ALL_DONE, 'test') ?? {};
     assert.deepEqual(kept, ['design', 'implement', 'review']);
-    assert.deepEqual(takeUp(plan, ALL_DONE, 'implement')?.kept, ['design']);
+    assert.deepEqual(selectRerunSteps(plan, ALL_DONE, 'implement')?.kept, ['design']);
   });
 
   it('never keeps what was not completed, also before the step', () => {
     const steps = stepsThat('completed', 'completed', 'cancelled', 'completed', 'skipped');
-    assert.deepEqual(takeUp(plan, steps, 'finish'), {
+    assert.deepEqual(selectRerunSteps(plan, steps, 'finish'), {
       from: 'finish',
       kept: ['design', 'implement', 'review'],
     });
   });
 
   it('knows no step that the plan lacks', () => {
-    assert.equal(takeUp(plan, ALL_DONE, 'deploy'), null);
-    assert.equal(takeUp({ ...plan, steps: [] }, [], null), null);
+    assert.equal(selectRerunSteps(plan, ALL_DONE, 'deploy'), null);
+    assert.equal(selectRerunSteps({ ...plan, steps: [] }, [], null), null);
   });
 
   it('gives all steps new ids, and the kept ones as they ended under theirs', () => {
     let number = 0;
-    const again = planAgain(plan, ALL_DONE, { kept: ['design'], ...LEFT }, () => `new-${(number += 1)}`);
+    const again = createRerunPlan(
+      plan,
+      ALL_DONE,
+      { kept: ['design'], ...LEFT },
+      () => `new-${(number += 1)}`,
+    );
     assert.deepEqual(
       again.steps.map(({ id, name }) => [id, name]),
       [

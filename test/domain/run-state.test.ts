@@ -26,13 +26,13 @@ function executing(...names: string[]): RunState {
   const state = new RunState(CREATED);
   state.begin(CREATED + 100);
   state.agentsChosen(planOf(...names), CREATED + 200);
-  state.takeNews();
+  state.takeChange();
   return state;
 }
 
 describe('the record of a run', () => {
   it('tells nothing until something happens', () => {
-    assert.equal(new RunState(CREATED).takeNews(), null);
+    assert.equal(new RunState(CREATED).takeChange(), null);
   });
 
   it('shows questions one at a time, and a continue answers the one that is shown', () => {
@@ -40,10 +40,10 @@ describe('the record of a run', () => {
     for (const id of ['id-one', 'id-two']) state.stepStarted(id, 1, CREATED + 300);
     assert.equal(state.ask('id-one', 'first?', CREATED + 400), 1);
     assert.equal(state.ask('id-two', 'second?', CREATED + 410), 2);
-    assert.equal(state.takeNews()?.view.question?.text, 'first?');
+    assert.equal(state.takeChange()?.view.question?.text, 'first?');
     const answered = state.continue({ by: 'user:ada', reason: 'yes' }, CREATED + 500);
     assert.deepEqual(answered, { number: 1, answer: { by: 'user:ada', reason: 'yes' } });
-    const news = state.takeNews();
+    const news = state.takeChange();
     assert.equal(news?.view.question?.text, 'second?');
     assert.deepEqual(
       news?.entries.map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`),
@@ -51,7 +51,7 @@ describe('the record of a run', () => {
     );
     assert.equal(news?.view.paused_ms, 100);
     assert.deepEqual(state.continue({ by: 'user:ada' }, CREATED + 600)?.answer.reason, null);
-    assert.equal(state.takeNews()?.view.state, 'executing');
+    assert.equal(state.takeChange()?.view.state, 'executing');
   });
 
   it('keeps a question until the pause of a person is over, which answers nothing', () => {
@@ -59,11 +59,11 @@ describe('the record of a run', () => {
     state.stepStarted('id-one', 1, CREATED + 300);
     state.pause({ by: 'user:ada' }, CREATED + 310);
     state.ask('id-one', 'may I?', CREATED + 320);
-    assert.equal(state.takeNews()?.view.question, null);
+    assert.equal(state.takeChange()?.view.question, null);
     assert.equal(state.continue({ by: 'user:ada' }, CREATED + 330), null);
-    assert.equal(state.takeNews()?.view.question?.text, 'may I?');
+    assert.equal(state.takeChange()?.view.question?.text, 'may I?');
     state.end('cancelled', { by: 'user:ada' }, CREATED + 340);
-    assert.equal(state.takeNews()?.view.question, null);
+    assert.equal(state.takeChange()?.view.question, null);
     assert.equal(state.ask('id-one', 'too late?', CREATED + 350), null);
   });
 
@@ -72,7 +72,7 @@ describe('the record of a run', () => {
     state.stepStarted('id-one', 1, CREATED + 300);
     state.stepCompleted('id-one', { summary: 's', usage: null, message: null }, CREATED + 350);
     state.stepStarted('id-two', 1, CREATED + 350);
-    const half = state.takeNews();
+    const half = state.takeChange();
     assert.deepEqual(half?.view.progress, {
       percent: 50,
       steps_completed: 1,
@@ -81,7 +81,7 @@ describe('the record of a run', () => {
     });
     state.stepCompleted('id-two', { summary: 't', usage: null, message: 'hello' }, CREATED + 400);
     state.end('completed', null, CREATED + 400);
-    const end = state.takeNews();
+    const end = state.takeChange();
     assert.deepEqual(
       end?.entries.map((entry) => entry.type),
       ['agent.message', 'step.completed', 'state.changed', 'run.ended'],
@@ -99,7 +99,7 @@ describe('the record of a run', () => {
     state.pause({ by: 'key:y' }, CREATED + 1_500);
     state.continue({ by: 'key:x' }, CREATED + 3_000);
     state.continue({ by: 'key:x' }, CREATED + 3_500);
-    const news = state.takeNews();
+    const news = state.takeChange();
     assert.equal(news?.entries.length, 2, 'the second pause and the second continue are no news');
     assert.equal(news?.view.paused_ms, 2_000);
     assert.equal(news?.view.state, 'executing');
@@ -111,7 +111,7 @@ describe('the record of a run', () => {
     const pausedAt = new Date(CREATED + 1_000).toISOString();
     state.enginePauseEnded(pausedAt, 'temporal: op', CREATED + 1_600);
     state.enginePauseEnded(pausedAt, 'temporal: op', CREATED + 9_000);
-    const news = state.takeNews();
+    const news = state.takeChange();
     assert.equal(news?.view.paused_ms, 600);
     assert.deepEqual(
       news?.entries.map((entry) => entry.data),
@@ -120,7 +120,7 @@ describe('the record of a run', () => {
     state.pause({ by: 'key:x' }, CREATED + 2_000);
     state.enginePauseEnded(new Date(CREATED + 2_100).toISOString(), 'temporal: op', CREATED + 2_900);
     state.continue({ by: 'key:x' }, CREATED + 3_000);
-    assert.equal(state.takeNews()?.view.paused_ms, 1_600);
+    assert.equal(state.takeChange()?.view.paused_ms, 1_600);
   });
 
   it('cancelled while paused, closes the pause, cancels what runs and skips the rest', () => {
@@ -128,7 +128,7 @@ describe('the record of a run', () => {
     state.stepStarted('id-one', 1, CREATED + 300);
     state.pause({ by: 'key:x' }, CREATED + 400);
     state.end('cancelled', { by: 'user:y', reason: 'enough' }, CREATED + 500);
-    const view = state.takeNews()?.view;
+    const view = state.takeChange()?.view;
     assert.deepEqual(
       view?.steps.map((step) => step.status),
       ['cancelled', 'skipped'],
@@ -139,7 +139,7 @@ describe('the record of a run', () => {
   it('cancelled before it started, has started when it was created', () => {
     const state = new RunState(CREATED);
     state.end('cancelled', { by: 'user:y' }, CREATED + 70);
-    const view = state.takeNews()?.view;
+    const view = state.takeChange()?.view;
     assert.deepEqual([view?.started_at, view?.duration_ms], ['2026-01-01T00:00:00.000Z', 70]);
   });
 
@@ -150,21 +150,21 @@ describe('the record of a run', () => {
     assert.equal(state.isPaused, true);
     state.continue({ by: 'key:x' }, CREATED + 500);
     state.end('completed', null, CREATED + 600);
-    state.takeNews();
+    state.takeChange();
     state.end('cancelled', { by: 'x' }, CREATED + 700);
     state.pause({ by: 'x' }, CREATED + 700);
-    assert.equal(state.takeNews(), null);
+    assert.equal(state.takeChange(), null);
   });
 
   it('keeps in `errors` only what was not recovered from', () => {
     const state = executing('one');
     state.stepStarted('id-one', 1, CREATED + 300);
     state.stepFailed('id-one', 'step_failed', 'first', 10, CREATED + 310);
-    assert.deepEqual(state.takeNews()?.view.errors, []);
+    assert.deepEqual(state.takeChange()?.view.errors, []);
     state.stepStarted('id-one', 2, CREATED + 320);
     state.stepFailed('id-one', 'step_failed', 'second', null, CREATED + 330);
     state.end('failed', null, CREATED + 340);
-    const view = state.takeNews()?.view;
+    const view = state.takeChange()?.view;
     assert.deepEqual(
       view?.errors.map((error) => [error.code, error.message, error.step]),
       [['step_failed', 'second', 'one']],
@@ -173,7 +173,7 @@ describe('the record of a run', () => {
   });
 
   it('gives a change another key when a signal came in between', () => {
-    const keysOf = (state: RunState) => state.takeNews()?.entries.map((entry) => entry.key) ?? [];
+    const keysOf = (state: RunState) => state.takeChange()?.entries.map((entry) => entry.key) ?? [];
     const first = new RunState(CREATED);
     first.begin(CREATED);
     const repeated = new RunState(CREATED);
@@ -190,7 +190,7 @@ describe('the record of a run', () => {
       state.stepStarted('id-one', 1, CREATED + 300);
       state.stepCompleted('id-one', { summary: 's', usage: null, message: 'm' }, CREATED + 350);
       state.end('completed', null, CREATED + 400);
-      return state.takeNews()?.entries.map((entry) => entry.key) ?? [];
+      return state.takeChange()?.entries.map((entry) => entry.key) ?? [];
     };
     assert.deepEqual(play(), play());
     assert.equal(new Set(play()).size, play().length);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {
   ACTIVE_STATES,
   isTerminal,
-  isToldByCallback,
+  isReportedByCallback,
   nextState,
   TASK_STATES,
   TERMINAL_STATES,
@@ -58,6 +58,6 @@ describe('the states of a run', () => {
 
   it('four of them are the end, three of these are told by callback', () => {
     assert.deepEqual(TASK_STATES.filter(isTerminal), [...TERMINAL_STATES]);
-    assert.deepEqual(TASK_STATES.filter(isToldByCallback), ['completed', 'failed', 'escalated']);
+    assert.deepEqual(TASK_STATES.filter(isReportedByCallback), ['completed', 'failed', 'escalated']);
   });
 });

@@ -24,7 +24,7 @@ describe('a submission whose start is not answered in time', () => {
         asked = run;
         throw new EngineUncertain('no answer');
       },
-      async settleStart() {
+      async confirmStart() {
         if (asked) await meanwhile(asked);
         return 'absent' as const;
       },

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { startNotifications } from '../../src/database/common/notifications.ts';
-import type { ChannelNumbers } from '../../src/domain/channel/channel.ts';
+import type { ChannelMetrics } from '../../src/domain/channel/channel.ts';
 import { createChannel } from '../../src/gateway/channel.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 import type { World } from '../support/world.ts';
@@ -11,7 +11,7 @@ import type { World } from '../support/world.ts';
 /** `sockets` counts the connections of TCP that are open. */
 type OwnChannel = {
   url: string;
-  numbers(): ChannelNumbers;
+  numbers(): ChannelMetrics;
   sockets(): Promise<number>;
   close(): Promise<void>;
 };

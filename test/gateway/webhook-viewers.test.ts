@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { MUCH } from '../../src/database/webhooks/watched-webhooks.ts';
-import { CHANNEL_PENDING_BYTES, MAX_OWED_DELIVERIES } from '../../src/domain/common/limits.ts';
+import { MANY_CHANGED } from '../../src/database/webhooks/watched-webhooks.ts';
+import { CHANNEL_PENDING_BYTES, MAX_PENDING_DELIVERIES } from '../../src/domain/common/limits.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
 import { Message } from '../../src/gateway/message.ts';
 import { WebhookViewer } from '../../src/gateway/webhook-viewers.ts';
@@ -68,8 +68,8 @@ describe("a viewer in a webhook's room", () => {
 
   it('is told that much has changed where it is owed too much to name', () => {
     const viewer = viewerOf(slowClient().connection);
-    viewer.owe(Array.from({ length: MAX_OWED_DELIVERIES + 1 }, (_, index) => String(index)));
-    assert.deepEqual([...viewer.owed], [MUCH]);
+    viewer.owe(Array.from({ length: MAX_PENDING_DELIVERIES + 1 }, (_, index) => String(index)));
+    assert.deepEqual([...viewer.owed], [MANY_CHANGED]);
   });
 
   it('is owed nothing when it has left', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { canonicalJson } from '../../src/domain/common/canonical-json.ts';
 import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
-import { entrySpans, memberSpan } from '../../src/domain/common/json-spans.ts';
+import { entrySpans, fieldSpan } from '../../src/domain/common/json-spans.ts';
 import { holds } from './property.ts';
 
 type Chance = { next(): number };
@@ -62,7 +62,7 @@ describe('the data of an event, however it is written', () => {
       const members = others.map(([name, value]) => `${spelt(name, how)}:${spelt(value, how)}`);
       members.splice(Math.floor(how.next() * (members.length + 1)), 0, `${spelt('data', how)}:${written}`);
       const request = `{${members.join(`,${space(how)}`)}}`;
-      const span = memberSpan(request, 'data');
+      const span = fieldSpan(request, 'data');
       const cut = span && request.slice(span.start, span.end);
       assert.equal(cut, written);
       const payload = payloadText({ ...parts, data: written });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
-import { judge, type JudgedEvent } from '../../src/domain/webhooks/matching.ts';
+import { matchEvent, type MatchableEvent } from '../../src/domain/webhooks/matching.ts';
 import {
   FILTER_FIELDS,
   type Filter,
@@ -38,7 +38,7 @@ const subscription = fc.record({
   filters: fc.array(filter, { maxLength: 3 }),
 });
 const subscriptions = fc.uniqueArray(subscription, { selector: ({ event }) => event, minLength: 1 });
-const event: fc.Arbitrary<JudgedEvent> = fc.record({
+const event: fc.Arbitrary<MatchableEvent> = fc.record({
   event: fc.constantFrom(...EVENT_KINDS),
   data: fc.record(
     {
@@ -59,7 +59,7 @@ describe('filters, whatever the event', () => {
     holds(
       [subscriptions, event],
       (given, happened) => {
-        assert.equal(judge(given, happened).verdict, verdictByRules(given, happened));
+        assert.equal(matchEvent(given, happened).verdict, verdictByRules(given, happened));
       },
       5_000,
     );
@@ -68,7 +68,7 @@ describe('filters, whatever the event', () => {
   it('only ever take away: with one more, nothing is sent that was not before', () => {
     holds([event, fc.array(filter, { maxLength: 3 }), filter], (happened, filters, more) => {
       const sent = (list: Filter[]) =>
-        judge([{ event: happened.event, filters: list }], happened).verdict === 'send';
+        matchEvent([{ event: happened.event, filters: list }], happened).verdict === 'send';
       if (sent([...filters, more])) assert.ok(sent(filters) && sent([more]));
       if (sent(filters) && sent([more])) assert.ok(sent([more, ...filters]));
     });
@@ -81,7 +81,7 @@ describe('filters, whatever the event', () => {
       (status, values) => {
         const data = { issue: { status } };
         const filters: Filter[] = [{ field: 'status', values }];
-        const verdict = judge([{ event: 'issue.created', filters }], { event: 'issue.created', data });
+        const verdict = matchEvent([{ event: 'issue.created', filters }], { event: 'issue.created', data });
         if (verdict.verdict !== 'skip') return;
         assert.ok(verdict.reason.startsWith('filter on status: '));
         assert.ok(verdict.reason.length <= 500 && verdict.reason.isWellFormed());
@@ -92,13 +92,13 @@ describe('filters, whatever the event', () => {
 });
 
 /** The rules as the documentation gives them, without a thought about speed or reasons. */
-function verdictByRules(subscribed: readonly Subscription[], happened: JudgedEvent) {
+function verdictByRules(subscribed: readonly Subscription[], happened: MatchableEvent) {
   const mine = subscribed.filter(({ event: kind }) => kind === happened.event);
   if (mine.length === 0) return 'unsubscribed';
   return mine.every(({ filters }) => filters.every((one) => passes(one, happened))) ? 'send' : 'skip';
 }
 
-function passes(wanted: Filter, { event: kind, data }: JudgedEvent): boolean {
+function passes(wanted: Filter, { event: kind, data }: MatchableEvent): boolean {
   const now = valueOf(wanted.field, kind, data);
   if ('values' in wanted) {
     return now !== undefined && namesOf(now).some((name) => wanted.values.includes(name as FilterValue));

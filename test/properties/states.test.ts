@@ -102,7 +102,7 @@ describe('the states of a run, whatever happens in whatever order', () => {
       assert.ok(paused.run.isPaused);
       assert.equal(paused.run.continue({ by: 'user:a' }, paused.now + ms), null);
       for (const { run, now } of [plain, paused]) run.end('cancelled', null, now + ms);
-      const [one, other] = [plain.run.takeNews()?.view, paused.run.takeNews()?.view];
+      const [one, other] = [plain.run.takeChange()?.view, paused.run.takeChange()?.view];
       assert.ok(one && other);
       assert.equal(other.paused_ms, one.paused_ms + ms);
       assert.deepEqual({ ...other, paused_ms: 0 }, { ...one, paused_ms: 0 });
@@ -113,7 +113,7 @@ describe('the states of a run, whatever happens in whatever order', () => {
 /** Lets all that happen to a run; `told` are its changes of state. */
 function played(given: readonly Happening[]) {
   const { run } = playedRun(given);
-  const news = run.takeNews();
+  const news = run.takeChange();
   const entries = news?.entries ?? [];
   const changes = entries.filter(({ type }) => type === 'state.changed');
   const told = changes.map(({ data }) => ({ from: String(data['from']), to: String(data['to']) }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { storedFigures } from '../../src/database/common/metrics.ts';
+import { readStoredCounts } from '../../src/database/common/metrics.ts';
 import { createRegistry } from '../../src/telemetry/registry.ts';
 import { tellOfStored, type StoredFigures } from '../../src/telemetry/readings.ts';
 import { startDeliveries } from '../support/deliveries.ts';
@@ -20,7 +20,7 @@ describe('the figures of the database', function () {
       await runs.reaches(paused, 'executing');
       await runs.control.pause(paused, { by: 'test' });
       await runs.reaches(paused, 'paused');
-      assert.deepEqual((await storedFigures(runs.database)).tasks, {
+      assert.deepEqual((await readStoredCounts(runs.database)).tasks, {
         initializing: 0,
         planning: 0,
         executing: 1,
@@ -28,7 +28,7 @@ describe('the figures of the database', function () {
       });
       for (const id of [going, paused]) await runs.control.cancel(id, { by: 'test' });
       for (const id of [going, paused]) await runs.reaches(id, 'cancelled');
-      assert.equal((await storedFigures(runs.database)).tasks['executing'], 0);
+      assert.equal((await readStoredCounts(runs.database)).tasks['executing'], 0);
     } finally {
       await runs.close();
     }
@@ -44,7 +44,7 @@ describe('the figures of the database', function () {
       await deliveries.webhook({ url: `${receiver.url}/off`, active: false });
       await deliveries.publish([{}, {}]);
       const figures = await eventually('both failures wait for a retry', async () => {
-        const now = await storedFigures(deliveries.database);
+        const now = await readStoredCounts(deliveries.database);
         return now.deliveriesWaiting['retrying'] === 2 && now.groupsWaiting === 0 && now;
       });
       assert.deepEqual(figures.webhooks, { active: 1, failing: 1, inactive: 1, disabled: 0 });
@@ -63,7 +63,7 @@ describe('the figures of the database', function () {
       await database.em
         .fork()
         .execute('insert into event_groups (id, created_at) values (?, ?)', [randomUUIDv7(), before]);
-      const { groupsWaiting, groupsOldestSeconds } = await storedFigures(database);
+      const { groupsWaiting, groupsOldestSeconds } = await readStoredCounts(database);
       assert.equal(groupsWaiting, 1);
       assert.ok(groupsOldestSeconds >= 89, String(groupsOldestSeconds));
     } finally {

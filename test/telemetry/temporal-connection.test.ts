@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { temporalPlace } from '../../src/temporal/connection.ts';
+import { loadTemporalConfig } from '../../src/temporal/connection.ts';
 
 describe('where Temporal is', () => {
   it('is as its standard environment says', () => {
-    const { connectionOptions, namespace } = temporalPlace({
+    const { connectionOptions, namespace } = loadTemporalConfig({
       TEMPORAL_ADDRESS: 'temporal.example.com:7233',
       TEMPORAL_NAMESPACE: 'baton',
       TEMPORAL_API_KEY: 'key',
@@ -15,7 +15,7 @@ describe('where Temporal is', () => {
   });
 
   it('takes what is empty as not given', () => {
-    const { connectionOptions, namespace } = temporalPlace({
+    const { connectionOptions, namespace } = loadTemporalConfig({
       TEMPORAL_ADDRESS: '127.0.0.1:7233',
       TEMPORAL_NAMESPACE: '',
       TEMPORAL_API_KEY: '',

@@ -6,7 +6,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
-import { createCallbacksAtOnce } from '../../src/activities/callbacks-at-once.ts';
+import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
 import { createCallbackActivities } from '../../src/activities/send-callback.ts';
 import { callbackAttempts, pendingCallback } from '../../src/database/tasks/callbacks.ts';
 import { statements, type Database } from '../../src/database/database.ts';
@@ -57,7 +57,7 @@ describe('the two that send a callback', function () {
       traces: UNTRACED,
     });
   const whoEndsTheRun = (times: { briefMs?: number; graceMs?: number } = {}) =>
-    createCallbacksAtOnce({ database, attempt: attempt(), ...times });
+    createImmediateCallbacks({ database, attempt: attempt(), ...times });
 
   /** The activity, called again after the waits that it asks for, as Temporal does. */
   async function sendFromTheQueue(): Promise<void> {
@@ -92,7 +92,7 @@ describe('the two that send a callback', function () {
   it('take back an attempt that took long to begin: others may take it for over', async () => {
     const letGo = await holdTheRow();
     const atOnce = whoEndsTheRun();
-    assert.equal(await atOnce.callBack(id), false);
+    assert.equal(await atOnce.attemptNow(id), false);
     await wait(1_600);
     await letGo();
     await atOnce.close();
@@ -111,7 +111,7 @@ describe('the two that send a callback', function () {
       return undefined;
     });
     const atOnce = whoEndsTheRun();
-    assert.equal(await atOnce.callBack(id), false);
+    assert.equal(await atOnce.attemptNow(id), false);
     await eventually('the connection that notes the end is ended', async () => {
       const { rows } = await sql<{ ended: boolean }>`
         select pg_terminate_backend(pid) as ended from pg_stat_activity
@@ -135,7 +135,7 @@ describe('the two that send a callback', function () {
       return undefined;
     });
     const atOnce = whoEndsTheRun();
-    assert.equal(await atOnce.callBack(id), false);
+    assert.equal(await atOnce.attemptNow(id), false);
     const sending = sendFromTheQueue();
     givenUp.resolve();
     await sending;
@@ -148,7 +148,7 @@ describe('the two that send a callback', function () {
 
   it('leave nothing to do where the receiver takes it while the process that ends the run waits', async () => {
     const atOnce = whoEndsTheRun({ briefMs: 60_000 });
-    assert.equal(await atOnce.callBack(id), true);
+    assert.equal(await atOnce.attemptNow(id), true);
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
     await atOnce.close();
   });
@@ -156,7 +156,7 @@ describe('the two that send a callback', function () {
   it('break an attempt off with its process, and the next one makes another', async () => {
     receiver.hanging();
     const atOnce = whoEndsTheRun({ graceMs: 0 });
-    const calling = atOnce.callBack(id);
+    const calling = atOnce.attemptNow(id);
     await receiver.receives(1);
     await atOnce.close();
     assert.equal(await calling, false);
@@ -172,9 +172,9 @@ describe('the two that send a callback', function () {
     receiver.hanging();
     const atOnce = whoEndsTheRun({ graceMs: 0 });
     const many = await Promise.all(Array.from({ length: 20 }, () => storeEndedRun(fresh, receiver.url)));
-    const hanging = many.map((one) => atOnce.callBack(one));
+    const hanging = many.map((one) => atOnce.attemptNow(one));
     await receiver.receives(20);
-    assert.equal(await atOnce.callBack(id), false);
+    assert.equal(await atOnce.attemptNow(id), false);
     assert.deepEqual(await log(), [], 'the queue makes the first attempt');
     await atOnce.close();
     assert.deepEqual(new Set(await Promise.all(hanging)), new Set([false]));

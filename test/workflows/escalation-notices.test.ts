@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
-import { noteEscalation } from '../../src/database/tasks/escalations.ts';
+import { createEscalationNotices } from '../../src/database/tasks/escalations.ts';
 import type { Role } from '../../src/domain/people/access.ts';
 import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
 import type { DeliveryControl } from '../../src/temporal/delivery-control.ts';
@@ -62,7 +62,7 @@ describe('a run that asks for a human', function () {
       project: 'Test',
     });
     assert.ok(escalation);
-    await noteEscalation(runs.database, id, escalation);
+    await createEscalationNotices(runs.database, id, escalation);
     assert.equal((await noticesOf(id)).length, 3, 'work that is repeated tells nobody twice');
   });
 

@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { stepIdsOf } from '../../src/database/common/ids.ts';
 import { storedPlan } from '../../src/database/tasks/reruns.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
-import { planAgain } from '../../src/domain/tasks/rerun.ts';
+import { createRerunPlan } from '../../src/domain/tasks/rerun.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
@@ -147,7 +147,7 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
     const id = randomUUIDv7();
     const kept = { kept: ['step-1'], results: [], artifacts: [] };
     const row = await runs.row(first);
-    const started = { id, created_at: new Date(), plan: planAgain(plan, steps, kept, stepIdsOf(id)) };
+    const started = { id, created_at: new Date(), plan: createRerunPlan(plan, steps, kept, stepIdsOf(id)) };
     const { workspace_id, project_id, created_by, title, task_type, metadata, callback_secret } = row;
     const members = { workspace_id, project_id, created_by, title, task_type, metadata, callback_secret };
     await insertRun(runs.database, { ...members, description: null, callback_url: null, ...started });

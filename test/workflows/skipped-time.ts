@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import { keepBeating } from '../../src/activities/heartbeat.ts';
+import { startHeartbeat } from '../../src/activities/heartbeat.ts';
 import type { RunRecords } from '../../src/activities/run-records.ts';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { planRun } from '../../src/agents/plan.ts';
@@ -99,8 +99,8 @@ export async function playSkipping(
     taskQueue: queues.agents,
     activities: {
       async rehearse(asked: StepWork) {
-        const stopBeating = keepBeating();
-        return await work(asked).finally(stopBeating);
+        const stopHeartbeat = startHeartbeat();
+        return await work(asked).finally(stopHeartbeat);
       },
     },
   });

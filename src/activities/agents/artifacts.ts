@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import { keepArtifact } from '../../database/tasks/artifacts.ts';
+import { storeArtifact } from '../../database/tasks/artifacts.ts';
 import type { Database } from '../../database/database.ts';
-import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
-import { artifactSizeFault, readArtifact, type ArtifactNote } from '../../domain/tasks/artifact.ts';
+import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { artifactSizeFault, readArtifact, type ArtifactInfo } from '../../domain/tasks/artifact.ts';
 import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
 
 export type ArtifactActivities = ReturnType<typeof createArtifactActivities>;
 
 /** What an agent is told, and what was kept, if anything was. */
-export type SavedArtifact = { answer: ToolAnswer; artifact: ArtifactNote | null };
+export type SavedArtifact = { answer: ToolAnswer; artifact: ArtifactInfo | null };
 
 type Dependencies = { database: Database; clock: () => Date };
-type Saving = { place: Pick<CallPlace, 'executionId' | 'stepId'>; agent: string; input: unknown };
+type Saving = { place: Pick<CallKey, 'executionId' | 'stepId'>; agent: string; input: unknown };
 
 /** Keeping what agents want to leave behind as documents. */
 export function createArtifactActivities({ database, clock }: Dependencies) {
@@ -24,9 +24,9 @@ export function createArtifactActivities({ database, clock }: Dependencies) {
       const content = Buffer.from(draft.content, draft.encoding === 'base64' ? 'base64' : 'utf8');
       const fault = artifactSizeFault(content.length);
       if (fault !== null) return refused(fault);
-      const note = { name, media_type, size: content.length };
-      const outcome = await keepArtifact(database, {
-        ...note,
+      const info = { name, media_type, size: content.length };
+      const outcome = await storeArtifact(database, {
+        ...info,
         content,
         executionId: place.executionId,
         step_id: place.stepId,
@@ -36,7 +36,7 @@ export function createArtifactActivities({ database, clock }: Dependencies) {
       });
       if (outcome === 'full') return refused(`the run has reached its limit of ${MAX_ARTIFACTS} documents`);
       if (outcome === 'missing') return refused('the task was erased');
-      return { answer: answerOf(`kept ${name}, ${content.length} bytes`), artifact: note };
+      return { answer: answerOf(`kept ${name}, ${content.length} bytes`), artifact: info };
     },
   };
 }

@@ -4,21 +4,21 @@ import type { Prices } from '../../agents/agent-settings.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
 import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
-import { answerOfCall, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
+import { findCallOutput, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
 import {
   usageOfCall,
   type Price,
-  CALL_NOTE,
+  CALL_CONTEXT_OPTION,
   MODEL_FAILURES,
-  type ModelCallNote,
+  type ModelCallContext,
 } from '../../domain/agents/agent-work.ts';
 import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
 import type { Usage } from '../../domain/tasks/task-run.ts';
-import { keepBeating } from '../heartbeat.ts';
-import { despiteOutages } from '../despite-outages.ts';
-import { untilAllowed } from './until-allowed.ts';
+import { startHeartbeat } from '../heartbeat.ts';
+import { retryOnOutage } from '../retry-on-outage.ts';
+import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 type Dependencies = {
   database: Database;
@@ -28,7 +28,7 @@ type Dependencies = {
   /** Told of every call that has ended; no usage where it failed. */
   onCall?: ((call: { model: string; usage: Usage | null; duration_ms: number }) => void) | undefined;
 };
-type Asked = { modelId: string; options: LanguageModelV4CallOptions };
+type ModelCallInput = { modelId: string; options: LanguageModelV4CallOptions };
 /** What of an answer the workflow needs; request and response as they went over the line are not. */
 type Answer = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings'>;
 
@@ -41,19 +41,19 @@ export function createModelActivities(deps: Dependencies) {
      * @throws ApplicationFailure of one of {@link MODEL_FAILURES}; retried by the workflow's policy, after the time
      *   that the provider asks for
      */
-    async invokeModel({ modelId, options }: Asked): Promise<Answer> {
+    async invokeModel({ modelId, options }: ModelCallInput): Promise<Answer> {
       const { info, cancellationSignal } = Context.current();
-      const note = noteOf(options);
-      const stopBeating = keepBeating();
+      const callContext = callContextOf(options);
+      const stopHeartbeat = startHeartbeat();
       try {
         if (info.attempt > 1) {
-          const known = (await answerOfCall(deps.database, note.place)) as Answer | null;
+          const known = (await findCallOutput(deps.database, callContext.place)) as Answer | null;
           if (known !== null) return known;
         }
-        await untilAllowed(deps.database, note.place.executionId, cancellationSignal);
-        return await ask(deps, modelId, withoutNote(options), note, cancellationSignal);
+        await waitUntilAllowed(deps.database, callContext.place.executionId, cancellationSignal);
+        return await ask(deps, modelId, withoutCallContext(options), callContext, cancellationSignal);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
   };
@@ -64,18 +64,25 @@ async function ask(
   deps: Dependencies,
   modelId: string,
   options: LanguageModelV4CallOptions,
-  note: ModelCallNote,
+  callContext: ModelCallContext,
   cancelled: AbortSignal,
 ): Promise<Answer> {
-  const late = AbortSignal.timeout(note.callTimeMs);
+  const late = AbortSignal.timeout(callContext.callTimeMs);
   const startedAt = deps.clock();
   const began = performance.now();
   const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES).value;
-  const noteEnd = (usage: Usage | null) =>
+  const reportEnd = (usage: Usage | null) =>
     deps.onCall?.({ model: modelId, usage, duration_ms: performance.now() - began });
   const record = (ended: Pick<NewCall, 'output' | 'truncated' | 'usage' | 'failure'>) => {
     const duration_ms = performance.now() - began;
-    const call = { place: note.place, kind: 'model' as const, name: modelId, input, startedAt, duration_ms };
+    const call = {
+      place: callContext.place,
+      kind: 'model' as const,
+      name: modelId,
+      input,
+      startedAt,
+      duration_ms,
+    };
     return recordCall(deps.database, { ...call, ...ended });
   };
   let answer: Answer;
@@ -85,25 +92,25 @@ async function ask(
   } catch (error) {
     if (cancelled.aborted) throw error;
     const failure = late.aborted
-      ? lateAfter(note.callTimeMs, modelId)
+      ? lateAfter(callContext.callTimeMs, modelId)
       : failureOf(error, modelId, Date.now());
     const message = deps.models.withoutKeys(failure.message);
-    noteEnd(null);
-    await record({ output: null, truncated: false, usage: null, failure: message }).catch(noRecord);
+    reportEnd(null);
+    await record({ output: null, truncated: false, usage: null, failure: message }).catch(failRecording);
     throw applicationFailure({ ...failure, message });
   }
   const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
   const usage = usageOf(answer, deps.prices[modelId]);
-  noteEnd(usage);
-  await despiteOutages(async () => {
+  reportEnd(usage);
+  await retryOnOutage(async () => {
     await record({ output, truncated, usage, failure: null });
-    await tell(deps, answer, note);
-  }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : noRecord()));
+    await emitMessage(deps, answer, callContext);
+  }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : failRecording()));
   return answer;
 }
 
 /** @throws ApplicationFailure, without what the database says: that would stand in the history and among errors */
-function noRecord(): never {
+function failRecording(): never {
   throw ApplicationFailure.create({
     message: 'recording a model call failed',
     type: MODEL_FAILURES.failed,
@@ -123,36 +130,36 @@ function applicationFailure(failure: ModelFailure): ApplicationFailure {
 }
 
 /** Tells what the model said in the run's feed; a repeat of it writes nothing. */
-async function tell(
+async function emitMessage(
   { database, clock }: Dependencies,
   { content }: Answer,
-  note: ModelCallNote,
+  callContext: ModelCallContext,
 ): Promise<void> {
-  const { executionId, stepId: id, attempt, number } = note.place;
+  const { executionId, stepId: id, attempt, number } = callContext.place;
   const said = content
     .filter((part) => part.type === 'text')
     .map((part) => part.text)
     .join('\n')
     .trim();
-  if (!note.isTold || said === '') return;
+  if (!callContext.isTold || said === '') return;
   const { text } = cutText(said, AGENT_MESSAGE_BYTES);
   const entry = {
     key: `agent.message:${id}:${attempt}:${number}`,
     type: 'agent.message' as const,
     at: clock().toISOString(),
-    data: { step: { id, ...note.step, attempt }, text },
+    data: { step: { id, ...callContext.step, attempt }, text },
   };
   await recordChange(database, { executionId, view: null, entries: [entry] });
 }
 
-function noteOf({ providerOptions }: LanguageModelV4CallOptions): ModelCallNote {
-  const note = providerOptions?.[CALL_NOTE];
-  if (!note) throw ApplicationFailure.nonRetryable('a model call has no record');
-  return note as unknown as ModelCallNote;
+function callContextOf({ providerOptions }: LanguageModelV4CallOptions): ModelCallContext {
+  const callContext = providerOptions?.[CALL_CONTEXT_OPTION];
+  if (!callContext) throw ApplicationFailure.nonRetryable('a model call has no record');
+  return callContext as unknown as ModelCallContext;
 }
 
-function withoutNote(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
-  const { [CALL_NOTE]: _, ...providerOptions } = options.providerOptions ?? {};
+function withoutCallContext(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const { [CALL_CONTEXT_OPTION]: _, ...providerOptions } = options.providerOptions ?? {};
   return { ...options, providerOptions };
 }
 

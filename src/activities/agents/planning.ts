@@ -12,7 +12,7 @@ import type { TaskType } from '../../domain/tasks/task-run.ts';
 export type PlanningActivities = ReturnType<typeof createPlanningActivities>;
 
 /** What a run asks its planner for. */
-export type ToPlan = { executionId: string; taskType: TaskType };
+export type PlanningInput = { executionId: string; taskType: TaskType };
 
 /** What a planner needs for its work. */
 export type PlanBrief = {
@@ -33,7 +33,7 @@ export function createPlanningActivities({
 }) {
   return {
     /** Reads what the planner needs; null where there is none any more, or nothing to plan. */
-    async openPlanning({ executionId, taskType }: ToPlan): Promise<PlanBrief | null> {
+    async openPlanning({ executionId, taskType }: PlanningInput): Promise<PlanBrief | null> {
       const task = await taskTexts(database, executionId);
       const model = catalogue.planner?.model;
       if (!task || !model) return null;
@@ -48,7 +48,7 @@ export function createPlanningActivities({
 
     /** Makes a plan of what the planner wrote, or says what is wrong with it. */
     async checkDraft(
-      { executionId, taskType }: ToPlan,
+      { executionId, taskType }: PlanningInput,
       draft: unknown,
     ): Promise<{ plan: Plan } | { faults: string[] }> {
       const drafted = stepsOfDraft(catalogue, taskType, draft, stepIdsOf(executionId));

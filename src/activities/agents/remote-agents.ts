@@ -1,6 +1,6 @@
 import { ApplicationFailure, Context, heartbeat } from '@temporalio/activity';
 import type { Agent } from '../../agents/agent-settings.ts';
-import type { AgentEars, AgentEnd, RemoteTask } from '../../agents/agent-end.ts';
+import type { AgentListener, AgentEnd, RemoteTask } from '../../agents/agent-end.ts';
 import { connectToRemote } from '../../agents/a2a-client.ts';
 import { workByRemote } from '../../agents/a2a-work.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
@@ -23,15 +23,15 @@ import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Usage } from '../../domain/tasks/task-run.ts';
 import { storable } from '../../domain/common/text.ts';
-import { keepBeating } from '../heartbeat.ts';
-import { despiteOutages } from '../despite-outages.ts';
-import { createTelling } from './telling.ts';
-import { untilAllowed } from './until-allowed.ts';
+import { startHeartbeat } from '../heartbeat.ts';
+import { retryOnOutage } from '../retry-on-outage.ts';
+import { createAgentFeed } from './agent-feed.ts';
+import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 export type RemoteAgentActivities = ReturnType<typeof createRemoteAgentActivities>;
 
 /** What an agent elsewhere is asked to do, within `timeLimitMs` from the start. `turn` counts from 1. */
-export type RemoteAsked = {
+export type RemoteAgentInput = {
   work: AgentWork;
   timeLimitMs: number;
   turn: number;
@@ -49,14 +49,14 @@ type Dependencies = {
   fetch: typeof globalThis.fetch;
   clock: () => Date;
   /** What a command writes to its standard error. */
-  onComplaint(agent: string, line: string): void;
+  onDiagnostic(agent: string, line: string): void;
   /** Keeps a result for the steps that come after. */
   leaveResult(work: AgentWork, text: string): Promise<{ summary: string; text: string }>;
 };
 
 /** What the agent is told, and what goes into the record of it. */
 type Brief = { agent: Agent; task: TaskTexts; earlier: EarlierResult[]; prompt: string; secrets: Secret[] };
-type Stage = { ears: AgentEars; signal: AbortSignal };
+type Stage = { listener: AgentListener; signal: AbortSignal };
 
 class TimeIsUp extends Error {}
 
@@ -64,15 +64,15 @@ class TimeIsUp extends Error {}
 export function createRemoteAgentActivities(deps: Dependencies) {
   return {
     /** Has an agent that speaks A2A do a step. One that was taken up before a crash is asked for, not begun anew. */
-    async askRemoteAgent(asked: RemoteAsked): Promise<RemoteOutcome> {
+    async askRemoteAgent(input: RemoteAgentInput): Promise<RemoteOutcome> {
       const { info } = Context.current();
       let task = (info.heartbeatDetails as RemoteTask | undefined) ?? null;
       const isUnderWay = task !== null;
-      const stopBeating = keepBeating(() => task ?? undefined);
-      return await attempt(deps, asked, 'a2a', async (brief, { ears, signal }) => {
+      const stopHeartbeat = startHeartbeat(() => task ?? undefined);
+      return await attempt(deps, input, 'a2a', async (brief, { listener, signal }) => {
         const { agent, prompt } = brief;
         if (!agent.a2a) throw new Error('agents.yml has no address for it');
-        const { work, turn, answer } = asked;
+        const { work, turn, answer } = input;
         const remote = await connectToRemote(agent.a2a, deps, signal);
         const message = {
           id: `${work.executionId}:${work.step.id}:${work.attempt}:${turn}`,
@@ -80,30 +80,37 @@ export function createRemoteAgentActivities(deps: Dependencies) {
           metadata: { execution_id: work.executionId, step: work.step.name, attempt: work.attempt },
           task: answer?.task ?? null,
         };
-        const noteTask = (one: RemoteTask) => {
+        const reportTask = (one: RemoteTask) => {
           if (one.id === task?.id) return;
           task = one;
           heartbeat(task);
         };
-        const heard = { ...ears, task: noteTask };
-        const about = { tokens: agent.limits.tokens, ears: heard };
+        const taskListener = { ...listener, task: reportTask };
+        const about = { tokens: agent.limits.tokens, listener: taskListener };
         const said = isUnderWay ? { message: null, task } : { message, task: message.task };
         return await workByRemote(remote, { ...about, ...said, isGivenUp }, signal);
-      }).finally(stopBeating);
+      }).finally(stopHeartbeat);
     },
 
     /** Has a program do a step; it is started anew after a crash of its worker. */
-    async runCommand(asked: RemoteAsked): Promise<RemoteOutcome> {
-      const stopBeating = keepBeating();
-      return await attempt(deps, asked, 'command', async (brief, { ears, signal }) => {
+    async runCommand(input: RemoteAgentInput): Promise<RemoteOutcome> {
+      const stopHeartbeat = startHeartbeat();
+      return await attempt(deps, input, 'command', async (brief, { listener, signal }) => {
         const { command, limits, name } = brief.agent;
         if (!command) throw new Error('agents.yml has no command for it');
         const env = environmentOf(command.env, deps.environment);
         const hide = (line: string) => withoutSecrets(line, brief.secrets);
-        const request = requestOf(asked, brief, Context.current().info.attempt > 1);
-        const heard = { ...ears, complaint: (line: string) => deps.onComplaint(name, hide(line)) };
-        return await workByCommand(command, { env, request, tokens: limits.tokens, ears: heard }, signal);
-      }).finally(stopBeating);
+        const request = requestOf(input, brief, Context.current().info.attempt > 1);
+        const commandListener = {
+          ...listener,
+          diagnostic: (line: string) => deps.onDiagnostic(name, hide(line)),
+        };
+        return await workByCommand(
+          command,
+          { env, request, tokens: limits.tokens, listener: commandListener },
+          signal,
+        );
+      }).finally(stopHeartbeat);
     },
   };
 }
@@ -111,51 +118,51 @@ export function createRemoteAgentActivities(deps: Dependencies) {
 /** Everything around the work itself: the brief, the limits, the feed, the record. */
 async function attempt(
   deps: Dependencies,
-  asked: RemoteAsked,
+  input: RemoteAgentInput,
   way: 'a2a' | 'command',
   work: (brief: Brief, stage: Stage) => Promise<AgentEnd>,
 ): Promise<RemoteOutcome> {
   const { info, cancellationSignal } = Context.current();
-  const brief = await briefFor(deps, asked.work);
+  const brief = await briefFor(deps, input.work);
   if ('error' in brief) return { kind: 'unrecoverable', message: brief.error };
-  await untilAllowed(deps.database, asked.work.executionId, cancellationSignal);
-  const telling = await createTelling(deps, asked.work);
+  await waitUntilAllowed(deps.database, input.work.executionId, cancellationSignal);
+  const agentFeed = await createAgentFeed(deps, input.work);
   const hide = (text: string) => storable(withoutSecrets(text, brief.secrets));
-  const ears: AgentEars = {
-    message: (text) => telling.message(hide(text)),
-    progress: (percent, text) => telling.progress(percent, text === null ? null : hide(text)),
+  const listener: AgentListener = {
+    message: (text) => agentFeed.message(hide(text)),
+    progress: (percent, text) => agentFeed.progress(percent, text === null ? null : hide(text)),
   };
   const startedAt = deps.clock();
-  const left = Math.max(1, info.scheduledTimestampMs + asked.timeLimitMs - startedAt.getTime());
+  const left = Math.max(1, info.scheduledTimestampMs + input.timeLimitMs - startedAt.getTime());
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new TimeIsUp()), left);
   const signal = AbortSignal.any([cancellationSignal, late.signal]);
   const record = (end: AgentEnd, failure: string | null) =>
-    write(deps, asked, { way, brief, end, failure, startedAt });
+    recordWork(deps, input, { way, brief, end, failure, startedAt });
   try {
-    const end = hidden(await work(brief, { ears, signal }), hide);
-    const settled = { outcome: null as RemoteOutcome | null };
-    await despiteOutages(async () => {
-      await telling.flush();
-      settled.outcome = await outcomeOf(deps, asked, brief.agent, end);
+    const end = hidden(await work(brief, { listener, signal }), hide);
+    const result = { outcome: null as RemoteOutcome | null };
+    await retryOnOutage(async () => {
+      await agentFeed.flush();
+      result.outcome = await outcomeOf(deps, input, brief.agent, end);
       await record(end, null);
     }, cancellationSignal);
-    if (settled.outcome) return settled.outcome;
+    if (result.outcome) return result.outcome;
     throw new Error('nothing was settled');
   } catch (error) {
     const timedOut = late.signal.aborted;
-    const message = hide(whyBroken(asked.work, error, timedOut));
-    await telling.flush().catch(() => {});
+    const message = hide(failureMessage(input.work, error, timedOut));
+    await agentFeed.flush().catch(() => {});
     await record({ kind: 'failed', message, usage: null }, message).catch(() => {});
     cancellationSignal.throwIfAborted();
     return { kind: 'failed', message, ...(timedOut ? { timedOut } : {}) };
   } finally {
     clearTimeout(timer);
-    await telling.drop();
+    await agentFeed.drop();
   }
 }
 
-function whyBroken({ step }: AgentWork, error: unknown, timedOut: boolean): string {
+function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean): string {
   if (timedOut) return `took longer than ${step.time_limit_ms} ms`;
   if (Context.current().cancellationSignal.aborted)
     return 'interrupted because the run or its worker was stopped';
@@ -185,7 +192,7 @@ async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { 
 
 /** The one line that a command is given. */
 function requestOf(
-  { work, timeLimitMs }: RemoteAsked,
+  { work, timeLimitMs }: RemoteAgentInput,
   { agent, task, earlier, prompt }: Brief,
   repeated: boolean,
 ) {
@@ -206,7 +213,7 @@ function requestOf(
 
 async function outcomeOf(
   { leaveResult }: Dependencies,
-  { work }: RemoteAsked,
+  { work }: RemoteAgentInput,
   { name, limits }: Agent,
   end: AgentEnd,
 ): Promise<RemoteOutcome> {
@@ -243,9 +250,9 @@ type Entry = {
 };
 
 /** The work of an agent elsewhere counts as one call of a model, with what the agent says that it took. */
-async function write(
+async function recordWork(
   { database, clock }: Dependencies,
-  { work, turn, answer }: RemoteAsked,
+  { work, turn, answer }: RemoteAgentInput,
   { way, brief, end, failure, startedAt }: Entry,
 ): Promise<void> {
   const { usage, ...said } = end;

@@ -5,8 +5,8 @@ import { instructionsFor, promptFor } from '../../agents/prompt.ts';
 import { recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
-import { keepStepResult, stepResults, taskTexts } from '../../database/tasks/step-results.ts';
-import type { AgentLimits, CallPlace, Price } from '../../domain/agents/agent-work.ts';
+import { storeStepResult, stepResults, taskTexts } from '../../database/tasks/step-results.ts';
+import type { AgentLimits, CallKey, Price } from '../../domain/agents/agent-work.ts';
 import {
   AGENT_MESSAGE_BYTES,
   CALL_RECORD_BYTES,
@@ -38,7 +38,7 @@ export type StepBrief = {
 
 /** A call of one of our own tools, for the record; the workflow has answered it. */
 export type OwnCall = {
-  place: CallPlace;
+  place: CallKey;
   step: { name: string; agent: string };
   name: string;
   input: unknown;
@@ -74,7 +74,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
         attempt,
         text: cutText(text, STEP_RESULT_BYTES).text,
       };
-      await keepStepResult(database, executionId, kept);
+      await storeStepResult(database, executionId, kept);
       return { summary: summaryOf(text), text: cutText(text, OUTPUT_RESULT_BYTES).text };
     },
 
@@ -100,7 +100,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
         key: `step.progress:${id}:${attempt}:${number}`,
         type: 'step.progress' as const,
         at: at.toISOString(),
-        data: { step: { id, ...step, attempt }, ...toldOf(progress) },
+        data: { step: { id, ...step, attempt }, ...progressData(progress) },
       };
       await recordChange(database, { executionId, view: null, entries: [entry] });
     },
@@ -120,7 +120,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
   }
 }
 
-function toldOf({ percent, text }: NonNullable<OwnCall['progress']>) {
+function progressData({ percent, text }: NonNullable<OwnCall['progress']>) {
   return { ...(percent === null ? {} : { percent }), text: cutText(text, AGENT_MESSAGE_BYTES).text };
 }
 

@@ -4,13 +4,13 @@ import { cutValue } from '../../agents/cut.ts';
 import { answerOf, textOfResult } from '../../agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../agents/tool-set.ts';
 import { ToolServerError, type ToolServers } from '../../agents/tool-servers.ts';
-import { recordCall, toolAnswerOf } from '../../database/agents/agent-calls.ts';
+import { recordCall, findToolAnswer } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
-import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import type { CallKey, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import { CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
-import { keepBeating } from '../heartbeat.ts';
-import { despiteOutages } from '../despite-outages.ts';
-import { untilAllowed } from './until-allowed.ts';
+import { startHeartbeat } from '../heartbeat.ts';
+import { retryOnOutage } from '../retry-on-outage.ts';
+import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 type Dependencies = {
   database: Database;
@@ -24,7 +24,7 @@ type Dependencies = {
 };
 /** An answer, and why there is none of the tool itself. */
 type Done = { answer: ToolAnswer; failure: string | null };
-type Asked = Parameters<ToolActivities['callTool']>[0];
+type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
 
 const UNKNOWN = 'The call was interrupted. It is unknown whether it took effect. Check before you repeat it.';
 
@@ -35,77 +35,77 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
   const allowListOf = (agent: string) => deps.catalogue.agents.get(agent)?.tools ?? null;
   return {
     async listTools({ agent }) {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         const signal = Context.current().cancellationSignal;
         const { tools, faults } = await toolSetOf(allowListOf(agent), deps.servers, signal);
         for (const fault of faults) deps.onFault(agent, fault);
         return tools;
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
 
-    async callTool(asked) {
-      const stopBeating = keepBeating();
+    async callTool(call) {
+      const stopHeartbeat = startHeartbeat();
       try {
         const { info, cancellationSignal } = Context.current();
         if (info.attempt > 1) {
-          const known = await toolAnswerOf(deps.database, asked.place);
+          const known = await findToolAnswer(deps.database, call.place);
           if (known !== null) return known;
         }
-        await untilAllowed(deps.database, asked.place.executionId, cancellationSignal);
-        return await callAndRecord(deps, asked, info.attempt > 1, cancellationSignal);
+        await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
+        return await callAndRecord(deps, call, info.attempt > 1, cancellationSignal);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
   };
 
   async function callAndRecord(
     { database, clock }: Dependencies,
-    asked: Asked,
+    call: ToolCallInput,
     isRepeat: boolean,
     signal: AbortSignal,
   ): Promise<ToolAnswer> {
     const startedAt = clock();
     const began = performance.now();
-    const record = (done: Done) => write(database, asked, done, startedAt, performance.now() - began);
+    const record = (done: Done) => recordToolCall(database, call, done, startedAt, performance.now() - began);
     try {
-      const done = await answerTo(asked, isRepeat, signal);
+      const done = await answerTo(call, isRepeat, signal);
       deps.onCall?.({ failed: done.failure !== null || done.answer.is_error });
-      await despiteOutages(() => record(done), signal);
+      await retryOnOutage(() => record(done), signal);
       return done.answer;
     } catch (error) {
       // Whether the tool was called matters to those who read the record.
-      if (signal.aborted) await record(without(BROKEN_OFF)).catch(() => {});
+      if (signal.aborted) await record(failed(BROKEN_OFF)).catch(() => {});
       throw error;
     }
   }
 
-  async function answerTo(asked: Asked, isRepeat: boolean, signal: AbortSignal): Promise<Done> {
+  async function answerTo(call: ToolCallInput, isRepeat: boolean, signal: AbortSignal): Promise<Done> {
     const { servers, catalogue } = deps;
-    const { agent, name, input } = asked;
+    const { agent, name, input } = call;
     try {
       const found = await toolNamed(name, allowListOf(agent), servers, signal);
-      if (found === null) return without(`You have no tool ${name.slice(0, 100)}.`);
-      if (!isObject(input)) return without('The arguments must be an object.');
+      if (found === null) return failed(`You have no tool ${name.slice(0, 100)}.`);
+      if (!isObject(input)) return failed('The arguments must be an object.');
       const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
-      if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return without(UNKNOWN);
+      if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return failed(UNKNOWN);
       const result = await servers.call(found.server, found.tool, input, signal);
       const text = servers.withoutSecrets(found.server, textOfResult(result));
       return { answer: answerOf(text, 'isError' in result && result.isError === true), failure: null };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ToolServerError) return without(`The tool did not respond: ${error.message}`);
+      if (error instanceof ToolServerError) return failed(`The tool did not respond: ${error.message}`);
       throw error;
     }
   }
 }
 
-async function write(
+async function recordToolCall(
   database: Database,
-  { place, name, input }: { place: CallPlace; name: string; input: unknown },
+  { place, name, input }: { place: CallKey; name: string; input: unknown },
   { answer, failure }: Done,
   startedAt: Date,
   duration_ms: number,
@@ -126,7 +126,7 @@ async function write(
 }
 
 /** An answer of ours in the place of the tool's. */
-function without(sentence: string): Done {
+function failed(sentence: string): Done {
   return { answer: answerOf(sentence, true), failure: sentence };
 }
 

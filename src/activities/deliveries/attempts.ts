@@ -1,21 +1,21 @@
 import type { Database } from '../../database/database.ts';
-import { noteRetriesStarted, putAside } from '../../database/webhooks/dispatch.ts';
+import { markRetriesStarted, markUnsent } from '../../database/webhooks/dispatch.ts';
 import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import type { Endpoint } from '../../database/webhooks/endpoints.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
-import type { EndpointBook } from './endpoint-book.ts';
-import type { Gate } from './gate.ts';
-import type { Ledger } from './ledger.ts';
+import type { EndpointCache } from './endpoint-cache.ts';
+import type { AttemptLimiter } from './attempt-limiter.ts';
+import type { ResultRecorder } from './result-recorder.ts';
 import { post, type Post, type PostDependencies } from './post.ts';
 
 export type AttemptDependencies = PostDependencies & {
   database: Database;
-  book: EndpointBook;
-  gate: Gate;
-  ledger: Ledger;
+  endpointCache: EndpointCache;
+  limiter: AttemptLimiter;
+  recorder: ResultRecorder;
   control: Pick<DeliveryControl, 'startRetries'>;
-  onTrouble: (error: unknown, what: string, deliveryId: string) => void;
+  onError: (error: unknown, what: string, deliveryId: string) => void;
   /** Told of every attempt that is recorded. */
   onAttempt?: ((attempt: AttemptResult & { number: number }) => void) | undefined;
 };
@@ -24,9 +24,9 @@ export type AttemptDependencies = PostDependencies & {
 export type AttemptOutcome =
   | { kind: 'recorded'; result: RecordedResult | null }
   | { kind: 'no_room' }
-  | { kind: 'put_aside' };
+  | { kind: 'unsent' };
 
-type Wish = {
+type AttemptOptions = {
   trigger: AttemptTrigger;
   /** How long to wait for room at the gate; null: as long as it takes. */
   waitMs: number | null;
@@ -38,39 +38,40 @@ type Wish = {
 
 /** Makes attempts, each as one whole: room, a last look at the webhook, the request, its record, its retry. */
 export function createAttempts(deps: AttemptDependencies) {
-  const { book, gate, ledger, database, control, onTrouble, traces } = deps;
+  const { endpointCache, limiter, recorder, database, control, onError, traces } = deps;
 
   /** In the trace that the event came in by, also where it goes out in a group, from a backlog, or hours later. */
-  return (delivery: Post, wish: Wish): Promise<AttemptOutcome> =>
-    traces.within(delivery.traceparent, () => attempt(delivery, wish));
+  return (delivery: Post, options: AttemptOptions): Promise<AttemptOutcome> =>
+    traces.within(delivery.traceparent, () => attempt(delivery, options));
 
   /** Asks the gate, then whether the webhook still wants it, and sends. */
-  async function attempt(delivery: Post, wish: Wish): Promise<AttemptOutcome> {
-    const comer = { webhookId: delivery.webhook_id, workspaceId: delivery.workspace_id };
-    const leave = await gate.enter(comer, wish.waitMs);
-    if (leave === null) return { kind: 'no_room' };
+  async function attempt(delivery: Post, options: AttemptOptions): Promise<AttemptOutcome> {
+    const target = { webhookId: delivery.webhook_id, workspaceId: delivery.workspace_id };
+    const release = await limiter.acquire(target, options.waitMs);
+    if (release === null) return { kind: 'no_room' };
     let result: RecordedResult | null;
     try {
       // The attempt's time is that of the look: one that passes it began before any later disabling.
-      const { endpoint, at: begun } = await book.current(delivery.webhook_id, wish.now);
-      const refusal = wish.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
+      const { endpoint, at: begun } = await endpointCache.current(delivery.webhook_id, options.now);
+      const refusal = options.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
       if (refusal || !endpoint) {
         const [status, reason] = refusal ?? DELETED;
-        if (wish.trigger !== 'manual') await putAside(database, [delivery.id], status, reason, wish.now());
-        return { kind: 'put_aside' };
+        if (options.trigger !== 'manual')
+          await markUnsent(database, [delivery.id], status, reason, options.now());
+        return { kind: 'unsent' };
       }
-      const done = await post(deps, endpoint, delivery, { ...wish, begun });
+      const done = await post(deps, endpoint, delivery, { ...options, begun });
       // A failure holds its place until it is written: else ten could fail where the count stands at one.
-      const recording = ledger.record(done);
-      if (done.succeeded && !ledger.isCrowded()) leave();
+      const recording = recorder.record(done);
+      if (done.succeeded && !recorder.isOverloaded()) release();
       result = await recording;
       if (result) deps.onAttempt?.({ ...done, number: result.number });
-      if (!done.succeeded) book.forget(delivery.webhook_id);
+      if (!done.succeeded) endpointCache.invalidate(delivery.webhook_id);
     } finally {
-      leave();
+      release();
     }
-    if (result?.status === 'retrying' && wish.startsRetries)
-      await startRetries(delivery.id, result, wish.now());
+    if (result?.status === 'retrying' && options.startsRetries)
+      await startRetries(delivery.id, result, options.now());
     return { kind: 'recorded', result };
   }
 
@@ -79,9 +80,9 @@ export function createAttempts(deps: AttemptDependencies) {
     const due = result.next_attempt_at?.getTime() ?? now.getTime();
     try {
       await control.startRetries({ deliveryId, generation: result.generation }, due - now.getTime());
-      await noteRetriesStarted(database, [deliveryId]);
+      await markRetriesStarted(database, [deliveryId]);
     } catch (error) {
-      onTrouble(error, 'starting a retry failed; the reconciler will start it', deliveryId);
+      onError(error, 'starting a retry failed; the reconciler will start it', deliveryId);
     }
   }
 }

@@ -3,42 +3,42 @@ import type { Database } from '../../database/database.ts';
 import {
   deliveriesToSend,
   eventsOfGroup,
-  leaveToBacklog,
-  noteGroupDone,
+  moveToBacklog,
+  markGroupDone,
   storeDeliveries,
   waitingAmong,
   type GroupEvent,
   type PlannedDelivery,
 } from '../../database/webhooks/dispatch.ts';
-import { judge } from '../../domain/webhooks/matching.ts';
+import { matchEvent } from '../../domain/webhooks/matching.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import type { Endpoint } from '../../database/webhooks/endpoints.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { DispatchInput } from '../../temporal/delivery-messages.ts';
-import { keepBeating } from '../heartbeat.ts';
+import { startHeartbeat } from '../heartbeat.ts';
 import { engineClock, refusalOf, type Attempt, type EngineTime } from './attempts.ts';
-import type { EndpointBook } from './endpoint-book.ts';
+import type { EndpointCache } from './endpoint-cache.ts';
 import type { Post } from './post.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 
 export type DispatchDependencies = {
   database: Database;
-  book: EndpointBook;
+  endpointCache: EndpointCache;
   attempt: Attempt;
   control: Pick<DeliveryControl, 'drainBacklog'>;
   engineTime: EngineTime;
 };
 
 /** An attempt leaves its group for the backlog when its webhook's limit admits nobody for so long. */
-const ADMISSION_MS = 1_000;
+const MAX_WAIT_MS = 1_000;
 /** The group's short activity ends after this time; what is still under way goes on in a long one. */
 const BRIEF_MS = 2_500;
 /** Every attempt of the short activity is certainly over so long after its delivery was stored. */
-const OVER_MS = 36_000;
-const LOOK_MS = 1_000;
+const ATTEMPT_EXPIRY_MS = 36_000;
+const POLL_MS = 1_000;
 /** Who leaves for the backlog waits so long for others. */
-const GATHER_MS = 20;
+const BATCH_MS = 20;
 
 /** First attempts, in groups of events. */
 export function createDispatchActivities(deps: DispatchDependencies) {
@@ -51,11 +51,11 @@ export function createDispatchActivities(deps: DispatchDependencies) {
    * when its attempt is recorded, or left to the backlog.
    */
   function begin(deliveries: readonly Post[], now: () => Date): Map<string, Promise<void>> {
-    const leave = createLeaving(now);
+    const enqueue = createBacklogBatcher(now);
     const sendOne = async (delivery: Post): Promise<void> => {
-      const wish = { trigger: 'automatic', waitMs: ADMISSION_MS, now, startsRetries: true } as const;
-      const outcome = await attempt(delivery, wish);
-      if (outcome.kind === 'no_room') await leave(delivery);
+      const options = { trigger: 'automatic', waitMs: MAX_WAIT_MS, now, startsRetries: true } as const;
+      const outcome = await attempt(delivery, options);
+      if (outcome.kind === 'no_room') await enqueue(delivery);
     };
     const begun = deliveries.map((delivery) => {
       const { id } = delivery;
@@ -67,25 +67,25 @@ export function createDispatchActivities(deps: DispatchDependencies) {
   }
 
   /** Leaves deliveries to the backlogs of their webhooks, those of the same moment together. */
-  function createLeaving(now: () => Date): (delivery: Post) => Promise<void> {
-    let next: { deliveries: Post[]; left: Promise<void> } | null = null;
-    async function leaveAll(deliveries: readonly Post[]): Promise<void> {
+  function createBacklogBatcher(now: () => Date): (delivery: Post) => Promise<void> {
+    let next: { deliveries: Post[]; moved: Promise<void> } | null = null;
+    async function moveAll(deliveries: readonly Post[]): Promise<void> {
       const ids = deliveries.map(({ id }) => id);
-      await leaveToBacklog(database, ids, now());
+      await moveToBacklog(database, ids, now());
       const webhooks = new Set(deliveries.map(({ webhook_id: id }) => id));
       await Promise.all([...webhooks].map((webhookId) => control.drainBacklog(webhookId)));
     }
     return (delivery) => {
       if (next === null) {
         const deliveries: Post[] = [];
-        const left = after(GATHER_MS).then(() => {
+        const moved = after(BATCH_MS).then(() => {
           next = null;
-          return leaveAll(deliveries);
+          return moveAll(deliveries);
         });
-        next = { deliveries, left };
+        next = { deliveries, moved };
       }
       next.deliveries.push(delivery);
-      return next.left;
+      return next.moved;
     };
   }
 
@@ -108,7 +108,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const now = await engineClock(deps.engineTime);
       const [events, endpoints] = await Promise.all([
         eventsOfGroup(database, groupId),
-        deps.book.forGroup(groupId),
+        deps.endpointCache.forGroup(groupId),
       ]);
       const planned = plan(events, endpoints);
       // Looked at before the rows: what ends between the two looks is not taken for one that waits.
@@ -116,21 +116,21 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const waiting = await storeDeliveries(database, planned, now());
       const posts = postsOf(planned, events, waiting).filter(({ id }) => !attempts.has(id));
       for (const [id, sending] of begin(posts, now)) attempts.set(id, sending);
-      const broken: unknown[] = [];
-      for (const sending of attempts.values()) sending.catch((error: unknown) => broken.push(error));
-      const ending = allEnded(attempts.values()).then(() => noteGroupDone(database, groupId, now()));
+      const errors: unknown[] = [];
+      for (const sending of attempts.values()) sending.catch((error: unknown) => errors.push(error));
+      const ending = allEnded(attempts.values()).then(() => markGroupDone(database, groupId, now()));
       const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
       if (isDone) return { unfinished: [] };
       // Its end is waited for by the long activity, if that comes to this process; nobody else must.
       ending.catch(() => {});
       // What came to nothing is begun again by a repeat of this one, which joins those that are under way.
-      if (broken.length > 0) throw broken[0];
+      if (errors.length > 0) throw errors[0];
       return { unfinished: [...attempts.keys()].filter((id) => underWay.has(id)) };
     },
 
     /** Waits until the deliveries that a group left under way are recorded, and makes up for a process that died. */
     async finishGroup({ groupId, ids }: DispatchInput & { ids: string[] }): Promise<void> {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         const now = await engineClock(deps.engineTime);
         await Promise.all(ids.flatMap((id) => underWay.get(id) ?? []));
@@ -138,14 +138,16 @@ export function createDispatchActivities(deps: DispatchDependencies) {
           const waiting = await waitingAmong(database, ids);
           const deliveries = await deliveriesToSend(database, [...waiting]);
           if (deliveries.length === 0) break;
-          const over = deliveries.filter(({ created_at: at }) => now().getTime() - at.getTime() > OVER_MS);
+          const over = deliveries.filter(
+            ({ created_at: at }) => now().getTime() - at.getTime() > ATTEMPT_EXPIRY_MS,
+          );
           await allEnded(begin(over.flatMap(asPost), now).values());
-          if (over.length < deliveries.length) await after(LOOK_MS);
+          if (over.length < deliveries.length) await after(POLL_MS);
           Context.current().cancellationSignal.throwIfAborted();
         }
-        await noteGroupDone(database, groupId, now());
+        await markGroupDone(database, groupId, now());
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
   };
@@ -162,7 +164,7 @@ function plan(
     if (endpoints.length === 0) continue;
     const { data } = JSON.parse(event.body) as { data: Record<string, unknown> };
     for (const endpoint of endpoints) {
-      const verdict = judge(endpoint.events, { event: event.event, data });
+      const verdict = matchEvent(endpoint.events, { event: event.event, data });
       if (verdict.verdict === 'unsubscribed') continue;
       const refusal =
         verdict.verdict === 'skip' ? (['skipped', verdict.reason] as const) : refusalOf(endpoint);
@@ -205,8 +207,8 @@ export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): 
 /** Waits until all have ended. @throws what the first broken one has thrown */
 async function allEnded(attempts: Iterable<Promise<void>>): Promise<void> {
   const settled = await Promise.allSettled(attempts);
-  const broken = settled.find((one) => one.status === 'rejected');
-  if (broken) throw broken.reason;
+  const failed = settled.find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 function after(ms: number): Promise<false> {

@@ -1,31 +1,28 @@
 import type { Database } from '../../database/database.ts';
 import {
   recordResults,
-  resultsThere,
+  findRecordedResults,
   type AttemptResult,
   type Recorded,
 } from '../../database/webhooks/delivery-results.ts';
-import { despiteDeadlocks, despiteOutages } from '../despite-outages.ts';
+import { retryOnDeadlock, retryOnOutage } from '../retry-on-outage.ts';
 
-/** Records results in spite of deadlocks and outages, see {@link despiteOutages}. */
-export async function recordUntilDone(
+/** Records results in spite of deadlocks and outages, see {@link retryOnOutage}. */
+export async function recordWithRetries(
   database: Database,
   results: readonly AttemptResult[],
 ): Promise<Recorded> {
-  return await despiteOutages(async (isAgain) =>
+  return await retryOnOutage(async (isAgain) =>
     isAgain
-      ? await recordWhatIsNotThere(database, results)
-      : await despiteDeadlocks(() => recordResults(database, results)),
+      ? await recordMissing(database, results)
+      : await retryOnDeadlock(() => recordResults(database, results)),
   );
 }
 
-async function recordWhatIsNotThere(
-  database: Database,
-  results: readonly AttemptResult[],
-): Promise<Recorded> {
-  const there = await resultsThere(database, results);
-  const others = results.filter(({ delivery_id: id }) => !there.has(id));
-  if (others.length === 0) return { recorded: there, disabled: [] };
-  const { recorded, disabled } = await despiteDeadlocks(() => recordResults(database, others));
-  return { recorded: new Map([...there, ...recorded]), disabled };
+async function recordMissing(database: Database, results: readonly AttemptResult[]): Promise<Recorded> {
+  const alreadyRecorded = await findRecordedResults(database, results);
+  const others = results.filter(({ delivery_id: id }) => !alreadyRecorded.has(id));
+  if (others.length === 0) return { recorded: alreadyRecorded, disabled: [] };
+  const { recorded, disabled } = await retryOnDeadlock(() => recordResults(database, others));
+  return { recorded: new Map([...alreadyRecorded, ...recorded]), disabled };
 }

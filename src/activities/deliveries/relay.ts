@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../database/database.ts';
 import type { Notifications } from '../../database/common/notifications.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
-import { dropRequest, leaveRequest, requestNow } from '../../database/webhooks/relays.ts';
+import { deleteRequest, storeRequest, readRequestState } from '../../database/webhooks/relays.ts';
 import type { RelayAnswer } from '../../domain/channel/channel.ts';
 import type { FailureKind } from '../../domain/common/failure-kinds.ts';
 import type { AttemptRecord } from '../../outbound/attempt-record.ts';
@@ -32,30 +32,30 @@ export type Relay = {
 type Dependencies = {
   database: Database;
   notifications: Notifications;
-  onTrouble: (error: unknown) => void;
+  onError: (error: unknown) => void;
   /** How often a request that waits is looked at, unless every five seconds. */
-  lookMs?: number;
+  pollMs?: number;
 };
 
 /** How often a request that waits is looked at: its listener may be gone, and what is told may be missed. */
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** Relays over the database, through which a worker reaches any process that a listener is connected to. */
-export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_MS }: Dependencies): Relay {
+export function createRelay({ database, notifications, onError, pollMs = POLL_MS }: Dependencies): Relay {
   /** How a request stands; while the database is away it is not known. */
-  async function look(id: string) {
+  async function readState(id: string) {
     try {
-      return await requestNow(database, id);
+      return await readRequestState(database, id);
     } catch (error) {
       if (isDatabaseOutage(error)) return 'unknown' as const;
       throw error;
     }
   }
 
-  async function outcome(id: string, until: number, bell: Bell, signal?: AbortSignal): Promise<Outcome> {
+  async function outcome(id: string, until: number, wakeUp: WakeUp, signal?: AbortSignal): Promise<Outcome> {
     for (;;) {
-      if (!signal?.aborted) await bell.within(Math.min(lookMs, until - performance.now()));
-      const now = await look(id);
+      if (!signal?.aborted) await wakeUp.within(Math.min(pollMs, until - performance.now()));
+      const now = await readState(id);
       if (signal?.aborted || now === null) return failure('aborted', 'The attempt was aborted');
       if (now !== 'unknown' && now.answer) return now.answer;
       const isTaken = now !== 'unknown' && now.isTaken;
@@ -65,7 +65,7 @@ export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_
           isTaken ? 'The listener did not answer in time' : 'No listener received it in time',
         );
       }
-      if (now !== 'unknown' && !now.isHeard) return isTaken ? LEFT : NOBODY;
+      if (now !== 'unknown' && !now.hasListener) return isTaken ? DISCONNECTED : NO_LISTENER;
     }
   }
 
@@ -74,12 +74,12 @@ export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_
       const startedAt = new Date();
       const begun = performance.now();
       const id = randomUUIDv7();
-      const bell = createBell();
-      const unsubscribe = notifications.subscribe('relayAnswers', id, bell.ring);
-      signal?.addEventListener('abort', bell.ring, { once: true });
-      let isLeft = false;
+      const wakeUp = createWakeUp();
+      const unsubscribe = notifications.subscribe('relayAnswers', id, wakeUp.wake);
+      signal?.addEventListener('abort', wakeUp.wake, { once: true });
+      let isStored = false;
       try {
-        isLeft = await leaveRequest(database, {
+        isStored = await storeRequest(database, {
           id,
           webhook_id: request.webhookId,
           delivery_id: request.deliveryId,
@@ -88,12 +88,12 @@ export function createRelay({ database, notifications, onTrouble, lookMs = LOOK_
           headers: request.headers,
           body: body.toString('base64'),
         });
-        const came = isLeft ? await outcome(id, begun + timeoutMs, bell, signal) : NOBODY;
-        return recordOf(came, startedAt, performance.now() - begun);
+        const result = isStored ? await outcome(id, begun + timeoutMs, wakeUp, signal) : NO_LISTENER;
+        return recordOf(result, startedAt, performance.now() - begun);
       } finally {
         unsubscribe();
-        signal?.removeEventListener('abort', bell.ring);
-        if (isLeft) await dropRequest(database, id).catch(onTrouble);
+        signal?.removeEventListener('abort', wakeUp.wake);
+        if (isStored) await deleteRequest(database, id).catch(onError);
       }
     },
   };
@@ -105,23 +105,23 @@ function failure(kind: FailureKind, message: string): Outcome {
   return { failure: kind, message };
 }
 
-const NOBODY = failure('connection_failed', 'No listener is connected');
-const LEFT = failure('connection_closed', 'The listener disconnected before it answered');
+const NO_LISTENER = failure('connection_failed', 'No listener is connected');
+const DISCONNECTED = failure('connection_closed', 'The listener disconnected before it answered');
 
-function recordOf(came: Outcome, startedAt: Date, totalMs: number): AttemptRecord {
-  const isAnswer = 'status' in came;
-  const refusal = isAnswer ? statusFailure(came.status) : null;
+function recordOf(result: Outcome, startedAt: Date, totalMs: number): AttemptRecord {
+  const isAnswer = 'status' in result;
+  const refusal = isAnswer ? statusFailure(result.status) : null;
   return {
     outcome: isAnswer && refusal === null ? 'succeeded' : 'failed',
-    failure: isAnswer ? (refusal?.kind ?? null) : came.failure,
-    message: isAnswer ? (refusal?.message ?? null) : came.message,
+    failure: isAnswer ? (refusal?.kind ?? null) : result.failure,
+    message: isAnswer ? (refusal?.message ?? null) : result.message,
     address: null,
     response: isAnswer
       ? {
-          status: came.status,
-          headers: came.headers,
-          body: Buffer.from(came.body, 'base64'),
-          truncated: came.truncated,
+          status: result.status,
+          headers: result.headers,
+          body: Buffer.from(result.body, 'base64'),
+          truncated: result.truncated,
         }
       : null,
     timings: {
@@ -129,7 +129,7 @@ function recordOf(came: Outcome, startedAt: Date, totalMs: number): AttemptRecor
       connect_ms: null,
       tls_ms: null,
       // What the listener's machine took; the rest of the total is the way there and back.
-      first_byte_ms: isAnswer ? tenths(Math.min(came.duration_ms, totalMs)) : null,
+      first_byte_ms: isAnswer ? tenths(Math.min(result.duration_ms, totalMs)) : null,
       total_ms: tenths(totalMs),
     },
     started_at: startedAt,
@@ -141,13 +141,13 @@ function tenths(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
 }
 
-type Bell = ReturnType<typeof createBell>;
+type WakeUp = ReturnType<typeof createWakeUp>;
 
 /** Lets one sleeper be woken; a ring that nobody slept through wakes the next one. */
-function createBell() {
+function createWakeUp() {
   let rung = Promise.withResolvers<void>();
   return {
-    ring: () => rung.resolve(),
+    wake: () => rung.resolve(),
     async within(ms: number): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, Math.max(0, ms));

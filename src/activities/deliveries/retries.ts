@@ -3,11 +3,11 @@ import type { Database } from '../../database/database.ts';
 import {
   backlogOf,
   deliveriesToSend,
-  putAside,
+  markUnsent,
   type DeliveryToSend,
 } from '../../database/webhooks/dispatch.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
-import { keepBeating } from '../heartbeat.ts';
+import { startHeartbeat } from '../heartbeat.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
 import { asPost } from './dispatch.ts';
 
@@ -31,11 +31,11 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      *   retried after the last one
      */
     async attemptDelivery(input: DeliveryInput): Promise<void> {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         await attemptOfSchedule(input);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
 
@@ -44,16 +44,16 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * alone, and so is one that has succeeded since the attempt was wished for.
      */
     async attemptOnce({ deliveryId, trigger, token }: AttemptInput): Promise<void> {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         const delivery = await find(deliveryId);
         const now = await engineClock(engineTime);
-        if (!delivery || isSettledSince(delivery, token)) return;
+        if (!delivery || isDecidedSince(delivery, token)) return;
         for (const one of asPost(delivery)) {
           await attempt(one, { trigger, waitMs: null, now, startsRetries: false, signal: signal() });
         }
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
 
@@ -62,11 +62,11 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * more, and whether the last attempts succeeded.
      */
     async drainBacklog({ webhookId, width }: BacklogInput & { width: number }) {
-      const stopBeating = keepBeating();
+      const stopHeartbeat = startHeartbeat();
       try {
         return await drain(webhookId, width);
       } finally {
-        stopBeating();
+        stopHeartbeat();
       }
     },
   };
@@ -84,15 +84,21 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
     const [one] = asPost(delivery);
     if (!one)
-      return await putAside(
+      return await markUnsent(
         database,
         [deliveryId],
         'cancelled',
         'the payload was deleted after its retention period',
         now(),
       );
-    const wish = { trigger: 'automatic', waitMs: null, now, startsRetries: false, signal: signal() } as const;
-    const outcome = await attempt(one, wish);
+    const options = {
+      trigger: 'automatic',
+      waitMs: null,
+      now,
+      startsRetries: false,
+      signal: signal(),
+    } as const;
+    const outcome = await attempt(one, options);
     const result = outcome.kind === 'recorded' ? outcome.result : null;
     if (result?.status === 'failed') throw deliveryFailed('the last attempt failed', null);
     if (result?.status !== 'retrying') return;
@@ -109,8 +115,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     const work = async (): Promise<void> => {
       for (let one = batch[next++]; one; one = batch[next++]) {
         if (performance.now() - begun > BACKLOG_MS || signal().aborted) return;
-        const wish = { trigger: 'automatic', waitMs: null, now, startsRetries: true } as const;
-        const outcome = await attempt(one, wish);
+        const options = { trigger: 'automatic', waitMs: null, now, startsRetries: true } as const;
+        const outcome = await attempt(one, options);
         if (outcome.kind === 'recorded') isWell = outcome.result?.status === 'succeeded';
       }
     };
@@ -121,10 +127,10 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
 }
 
 /** `token` is a UUID of version 7, so it tells when the attempt was wished for. */
-function isSettledSince({ status, updated_at: at }: DeliveryToSend, token: string): boolean {
+function isDecidedSince({ status, updated_at: at }: DeliveryToSend, token: string): boolean {
   if (status === 'cancelled') return true;
-  const wishedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);
-  return status === 'succeeded' && at.getTime() > wishedAt;
+  const requestedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);
+  return status === 'succeeded' && at.getTime() > requestedAt;
 }
 
 function signal(): AbortSignal {

@@ -3,7 +3,7 @@ import { findProject } from '../../database/people/projects.ts';
 import type { TokenSubject } from '../../domain/people/access.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
-import { memberProblem, timestamp, uuid } from '../http/fields.ts';
+import { fieldProblem, timestamp, uuid } from '../http/fields.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
@@ -48,7 +48,7 @@ async function projectFor(deps: Dependencies, caller: Caller, wanted: string | u
     if (wanted === undefined || wanted === caller.projectId) return caller.projectId;
   } else {
     if (wanted === undefined) {
-      const { message } = memberProblem('required', '`project_id` is required with a session.');
+      const { message } = fieldProblem('required', '`project_id` is required with a session.');
       throw new Problem('validation_failed', message, {
         errors: [{ pointer: '/project_id', code: 'required', message }],
       });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Agent, workPlaceOf } from '../../agents/agent-settings.ts';
+import { type Agent, backendOfAgent } from '../../agents/agent-settings.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
 import type { ToolServer } from '../../agents/server-settings.ts';
 import type { LastCall } from '../../database/people/last-calls.ts';
@@ -9,7 +9,7 @@ import type * as schema from './schema.ts';
 
 /** The name of an agent's work in the record of calls; null where it leaves none. */
 export function callName(agent: Agent): string | null {
-  const { backend } = workPlaceOf(agent);
+  const { backend } = backendOfAgent(agent);
   return backend === 'rehearsal' ? null : (agent.model ?? `${backend}/${agent.name}`);
 }
 
@@ -42,7 +42,7 @@ export function presentCatalogue(
 
 function presentAgent(agent: Agent, calls: ReadonlyMap<string, LastCall>, isAdmin: boolean) {
   const { name, instructions, model, tools, limits, a2a, command } = agent;
-  const { backend } = workPlaceOf(agent);
+  const { backend } = backendOfAgent(agent);
   return {
     name,
     instructions,

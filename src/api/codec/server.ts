@@ -4,7 +4,7 @@ import type { Context, Middleware } from 'koa';
 import getRawBody from 'raw-body';
 import { hasRole } from '../../domain/people/access.ts';
 import { MAX_CODEC_BODY_BYTES } from '../../domain/common/limits.ts';
-import { findLivingSession } from '../../database/people/sessions.ts';
+import { findActiveSession } from '../../database/people/sessions.ts';
 import { hashOfSecret } from '../../security/keys.ts';
 import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -66,7 +66,7 @@ async function checkCaller(
   const [, bearer] = /^Bearer +(\S+)$/i.exec(context.get('Authorization').trim()) ?? [];
   if (bearer !== undefined && token !== null && isSame(bearer, token)) return;
   const cookie = context.cookies.get(sessionCookieName(baseUrl));
-  const session = cookie ? await findLivingSession(database, hashOfSecret(cookie)) : null;
+  const session = cookie ? await findActiveSession(database, hashOfSecret(cookie)) : null;
   if (!session) {
     throw new Problem('unauthenticated', 'Sign in to Baton as an admin in this browser, or send the token.', {
       headers: { 'WWW-Authenticate': 'Bearer realm="baton codec"' },

@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
-import { noteAudit } from '../../database/people/audit.ts';
+import { recordAudit } from '../../database/people/audit.ts';
 import {
   bodyOf,
   findDelivery,
-  notePlannedAttempt,
+  recordPlannedAttempt,
   type DeliveryRow,
 } from '../../database/webhooks/deliveries.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
@@ -44,7 +44,7 @@ export async function retryDelivery(
     { deliveryId: id, trigger: 'manual', token: claim ? idOfClaim(claim) : randomUUIDv7() },
     delayMs,
   );
-  await noteAudit(deps.database.em.fork(), {
+  await recordAudit(deps.database.em.fork(), {
     workspaceId,
     actor,
     action: 'delivery.retried',
@@ -52,7 +52,7 @@ export async function retryDelivery(
     detail: { webhook_id: webhook.id, name: webhook.name, in_ms: delayMs },
     at: now,
   });
-  if (delayMs > 0) await notePlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
+  if (delayMs > 0) await recordPlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
   return {
     status: 202,
     body: presentDelivery((await findDelivery(deps.database, { workspaceId, id })) ?? delivery),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
-import { memberProblem } from '../http/fields.ts';
+import { fieldProblem } from '../http/fields.ts';
 import {
   bodySchema,
   checkData,
@@ -29,7 +29,7 @@ const cloudEvent = z.looseObject({
     .string()
     .superRefine((value, context) => {
       if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(value)) {
-        context.addIssue(memberProblem('not_allowed', 'must be application/json'));
+        context.addIssue(fieldProblem('not_allowed', 'must be application/json'));
       }
     })
     .optional(),
@@ -38,7 +38,7 @@ const cloudEvent = z.looseObject({
     .unknown()
     .superRefine((value, context) => {
       if (value !== undefined)
-        context.addIssue(memberProblem('not_allowed', 'is not supported; send `data` as JSON'));
+        context.addIssue(fieldProblem('not_allowed', 'is not supported; send `data` as JSON'));
     })
     .optional(),
 });

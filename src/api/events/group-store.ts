@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import {
   insertGroup,
-  noteGroupStarted,
+  markGroupStarted,
   removeUnstartedGroup,
   type KnownEvent,
   type NewEvent,
@@ -19,7 +19,7 @@ export type Promised = Promise<ReadonlySet<string>>;
 
 export type StoreDependencies = {
   database: Database;
-  control: Pick<DeliveryControl, 'dispatch' | 'settleDispatch'>;
+  control: Pick<DeliveryControl, 'dispatch' | 'confirmDispatch'>;
   /** Resolves when the engine answers. @throws EngineUnavailable */
   engineReady: () => Promise<void>;
   clock: () => Date;
@@ -35,7 +35,7 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
   const starting = new Map<string, Promise<void>>();
   /** Whether the engine failed of late: then it is asked first, which fails sooner. */
   let isDoubtful = false;
-  const notes = createStartNotes((ids) => noteGroupStarted(database, ids), log);
+  const notes = createStartNotes((ids) => markGroupStarted(database, ids), log);
 
   /** @throws EngineUnavailable where the group is not sure to be dispatched */
   async function dispatched(groupId: string): Promise<void> {
@@ -46,7 +46,7 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
     } catch (error) {
       isDoubtful = true;
       if (!(error instanceof EngineUncertain)) throw error;
-      if ((await control.settleDispatch(groupId)) === 'absent') {
+      if ((await control.confirmDispatch(groupId)) === 'absent') {
         throw new EngineUnavailable('Temporal did not accept the group', { cause: error });
       }
     }
@@ -78,7 +78,7 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
     const underWay = starting.get(groupId);
     if (underWay) return await underWay;
     await dispatched(groupId);
-    const there = await noteGroupStarted(database, [groupId]);
+    const there = await markGroupStarted(database, [groupId]);
     if (!there.has(groupId)) throw unavailable('Temporal');
   }
 

@@ -1,7 +1,7 @@
 import { hash, randomUUIDv7 } from 'node:crypto';
 import { canonicalJson } from '../../domain/common/canonical-json.ts';
-import { payloadText, wordsOf } from '../../domain/webhooks/event-payload.ts';
-import { entrySpans, memberSpan } from '../../domain/common/json-spans.ts';
+import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
+import { entrySpans, fieldSpan } from '../../domain/common/json-spans.ts';
 import type { NewEvent } from '../../database/webhooks/events.ts';
 import { Problem } from '../http/problem.ts';
 import type { BodyForm, IncomingEvent, IncomingEvents } from './schema.ts';
@@ -62,7 +62,7 @@ function prepareEvent(event: IncomingEvent, data: string, workspace: Workspace, 
     timestamp,
     hash: contentHash(event, data),
     body: payloadText({ ...named, timestamp, workspace, data }),
-    words: wordsOf(named, event.data),
+    words: searchWordsOf(named, event.data),
   };
 }
 
@@ -76,11 +76,11 @@ function contentHash({ event, timestamp, data }: IncomingEvent, text: string): s
 function dataTexts(form: BodyForm, text: string): string[] {
   const events = form === 'one' ? [{ start: 0 }] : entrySpans(text, startOfList(form, text));
   return events.map(({ start }) => {
-    const span = memberSpan(text, 'data', start);
+    const span = fieldSpan(text, 'data', start);
     return span === null ? '' : text.slice(span.start, span.end);
   });
 }
 
 function startOfList(form: BodyForm, text: string): number {
-  return form === 'events' ? (memberSpan(text, 'events')?.start ?? 0) : 0;
+  return form === 'events' ? (fieldSpan(text, 'events')?.start ?? 0) : 0;
 }

@@ -4,7 +4,7 @@ import { sampleData } from '../../domain/webhooks/event-samples.ts';
 import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../domain/webhooks/event-schemas.ts';
 import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
-import { memberProblem, shownAs } from '../http/fields.ts';
+import { fieldProblem, shownAs } from '../http/fields.ts';
 
 /** A checked event. `timestamp` is ISO 8601 UTC with milliseconds. */
 export type IncomingEvent = {
@@ -35,7 +35,7 @@ export const eventId = z
   .superRefine((value, context) => {
     if (!VISIBLE_ASCII.test(value)) {
       context.addIssue(
-        memberProblem('invalid_format', 'must consist of visible ASCII characters without spaces'),
+        fieldProblem('invalid_format', 'must consist of visible ASCII characters without spaces'),
       );
     }
   })
@@ -46,7 +46,7 @@ export const eventTime = z.iso
   .superRefine((value, context) => {
     const time = Date.parse(value);
     if (time < FIRST_TIME || time > LAST_TIME) {
-      context.addIssue(memberProblem('not_allowed', 'must be in the years 1 to 9999'));
+      context.addIssue(fieldProblem('not_allowed', 'must be in the years 1 to 9999'));
     }
   })
   .transform((value) => new Date(value).toISOString())
@@ -65,7 +65,7 @@ const envelope = z.strictObject({
 export function checkData(event: unknown, data: unknown, path: PropertyKey[], issues: Issues): void {
   if (data === null || typeof data !== 'object' || Array.isArray(data)) return;
   if (isDeeperThan(data, MAX_DATA_DEPTH)) {
-    const tooDeep = memberProblem('too_deep', `must be at most ${MAX_DATA_DEPTH} levels deep`);
+    const tooDeep = fieldProblem('too_deep', `must be at most ${MAX_DATA_DEPTH} levels deep`);
     issues.push({ ...tooDeep, path, input: data });
     return;
   }

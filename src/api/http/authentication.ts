@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import type { Database } from '../../database/database.ts';
-import { noteKeyUse } from '../../database/people/keys.ts';
-import type { KnownKeys } from '../../database/people/known-keys.ts';
-import { findLivingSession, noteSessionUse } from '../../database/people/sessions.ts';
+import { recordKeyUse } from '../../database/people/keys.ts';
+import type { KeyCache } from '../../database/people/key-cache.ts';
+import { findActiveSession, recordSessionUse } from '../../database/people/sessions.ts';
 import { hashOfSecret, looksLikeKey } from '../../security/keys.ts';
 import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
 import { TokenError, type Tokens } from '../../security/tokens.ts';
@@ -15,7 +15,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Dependencies = {
   database: Database;
-  knownKeys: KnownKeys;
+  knownKeys: KeyCache;
   tokens: Tokens;
   baseUrl: string;
   clock: () => Date;
@@ -24,8 +24,8 @@ type Dependencies = {
 
 /** Recognises who calls: by `X-API-Key`, by a bearer JWT, or by the session cookie, in this order. */
 export function createAuthentication({ database, knownKeys, tokens, baseUrl, clock, onError }: Dependencies) {
-  const keyUse = createUseNotes((id, at) => noteKeyUse(database, id, at), clock, onError);
-  const sessionUse = createUseNotes((id, at) => noteSessionUse(database, id, at), clock, onError);
+  const keyUse = createUseNotes((id, at) => recordKeyUse(database, id, at), clock, onError);
+  const sessionUse = createUseNotes((id, at) => recordSessionUse(database, id, at), clock, onError);
   const cookieName = sessionCookieName(baseUrl);
 
   async function byKey(given: string): Promise<KeyCaller> {
@@ -46,7 +46,7 @@ export function createAuthentication({ database, knownKeys, tokens, baseUrl, clo
   }
 
   async function byCookie(context: Context, value: string): Promise<PersonCaller> {
-    const session = await findLivingSession(database, hashOfSecret(value));
+    const session = await findActiveSession(database, hashOfSecret(value));
     if (!session) throw refused('The session has ended. Sign in again.');
     if (!SAFE_METHODS.has(context.method) && !isOwnOrigin(baseUrl, context.get('Origin') || undefined)) {
       throw new Problem(

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../domain/common/limits.ts';
-import { memberProblem, shownAs, uuid } from '../../domain/common/schema-parts.ts';
+import { fieldProblem, shownAs, uuid } from '../../domain/common/schema-parts.ts';
 
 export {
   givenTime,
-  memberProblem,
+  fieldProblem,
   shownAs,
   text,
   timestamp,
@@ -18,7 +18,7 @@ export function integerParameter(least: number, most: number) {
     .string()
     .superRefine((value, context) => {
       if (!/^\d{1,15}$/.test(value) || Number(value) < least || Number(value) > most) {
-        context.addIssue(memberProblem('not_allowed', `must be a whole number from ${least} to ${most}`));
+        context.addIssue(fieldProblem('not_allowed', `must be a whole number from ${least} to ${most}`));
       }
     })
     .transform(Number)
@@ -31,7 +31,7 @@ export function overlapHours(most: number) {
     .number()
     .superRefine((hours, context) => {
       if (hours < 0 || hours > most) {
-        context.addIssue(memberProblem('not_allowed', `must be from 0 to ${most}`));
+        context.addIssue(fieldProblem('not_allowed', `must be from 0 to ${most}`));
       }
     })
     .meta({ minimum: 0, maximum: most });
@@ -45,7 +45,7 @@ export function listParameter<const T extends string>(values: readonly T[]) {
       const words = [given].flat().flatMap((entry) => entry.split(','));
       const wrong = words.filter((word) => !(values as readonly string[]).includes(word));
       if (wrong.length > 0) {
-        context.addIssue(memberProblem('not_allowed', `must be one or more of ${values.join(', ')}`));
+        context.addIssue(fieldProblem('not_allowed', `must be one or more of ${values.join(', ')}`));
       }
       return words as T[];
     })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../database/database.ts';
-import { claimKey, keepAnswer, releaseKey } from '../../database/tasks/idempotency.ts';
+import { claimKey, storeAnswer, releaseKey } from '../../database/tasks/idempotency.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
 import { projectIdsOf } from '../../database/people/projects.ts';
@@ -43,7 +43,7 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
     }
     // An answer that can't be kept is given nevertheless: what it tells of has happened.
     const sealed = sealing.seal(JSON.stringify(answer), answerPlace(claim));
-    await keepAnswer(database, claim.scope, claim.key, sealed).catch(onError);
+    await storeAnswer(database, claim.scope, claim.key, sealed).catch(onError);
     return answer;
   }
 

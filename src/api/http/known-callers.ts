@@ -1,12 +1,12 @@
 import { scopesOfRole, type TokenClaims } from '../../domain/people/access.ts';
 import type { Database } from '../../database/database.ts';
-import type { LivingKey } from '../../database/people/keys.ts';
-import type { LivingSession } from '../../database/people/sessions.ts';
+import type { ActiveKey } from '../../database/people/keys.ts';
+import type { ActiveSession } from '../../database/people/sessions.ts';
 import { tokenHolder } from '../../database/people/token-holders.ts';
 import type { KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
 
 /** A person with a living session, as the one who calls. */
-export function personCaller(session: LivingSession): PersonCaller {
+export function personCaller(session: ActiveSession): PersonCaller {
   return {
     kind: 'person',
     workspaceId: session.workspace_id,
@@ -24,7 +24,7 @@ export function personCaller(session: LivingSession): PersonCaller {
 }
 
 /** A key that may be used now, as the one who calls. */
-export function keyCaller(key: LivingKey): KeyCaller {
+export function keyCaller(key: ActiveKey): KeyCaller {
   return {
     kind: 'key',
     workspaceId: key.workspace_id,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
-import { MEMBER_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
+import { FIELD_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
 import { rehearsalSchema } from '../../domain/tasks/rehearsal.ts';
 import { KEY_FORM } from './idempotency.ts';
 import type { DeclaredAnswer, Route } from './route.ts';
@@ -19,7 +19,7 @@ const problem = z
         z.object({
           pointer: z.string().optional().describe('JSON Pointer into the body'),
           parameter: z.string().optional().describe('Name of a query parameter'),
-          code: z.enum(MEMBER_PROBLEMS),
+          code: z.enum(FIELD_PROBLEMS),
           message: z.string(),
         }),
       )

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
-import { noteInvitationMailed, type InvitationRow } from '../../database/people/invitations.ts';
+import { markInvitationMailed, type InvitationRow } from '../../database/people/invitations.ts';
 import { invitationMail } from '../../mail/invitation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { newInvitation } from './schema.ts';
@@ -24,7 +24,7 @@ export async function mailInvitation(
   const sending = mailer
     .send({ to: email, id, ...mail })
     .then(async () => {
-      await noteInvitationMailed(database, id, clock());
+      await markInvitationMailed(database, id, clock());
       return 'sent' as const;
     })
     .catch((error: unknown) => {

@@ -97,7 +97,7 @@ function rotate(deps: Dependencies): Route {
       const { key, prefix, hash } = newApiKey();
       const secret = { prefix, hash };
       const made = await rotateKey(deps.database, { workspaceId, id, actor, now, oldUntil, secret });
-      deps.knownKeys.forget();
+      deps.knownKeys.invalidate();
       if (!made) throw notFound('key');
       if (made === 'dead') {
         throw new Problem(
@@ -122,7 +122,7 @@ function revoke(deps: Dependencies): Route {
     answers: { 204: { description: 'Revoked, or already revoked' } },
     async handle({ caller: { workspaceId, actor }, params: { id } }) {
       const row = await revokeKey(deps.database, { workspaceId, id, actor, now: deps.clock() });
-      deps.knownKeys.forget();
+      deps.knownKeys.invalidate();
       if (!row) throw notFound('key');
       return { status: 204 };
     },

@@ -74,7 +74,7 @@ async function startRun(deps: Dependencies, run: RunToTakeIn['run']): Promise<vo
 /** True where the workflow of an uncertain start is there. */
 async function settled(deps: Dependencies, id: string): Promise<boolean> {
   try {
-    return (await deps.control.settleStart(id)) === 'started';
+    return (await deps.control.confirmStart(id)) === 'started';
   } catch (error) {
     deps.log.warn({ err: error, execution_id: id }, 'resolving an uncertain start failed');
     return false;

@@ -3,7 +3,7 @@ import { labelsOf } from '../../database/people/actors.ts';
 import { usageOfRun } from '../../database/agents/agent-calls.ts';
 import { callbackAttempts } from '../../database/tasks/callbacks.ts';
 import { rerunsOf } from '../../database/tasks/reruns.ts';
-import { findRun, readView, type Reading, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { findRun, readView, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound } from '../http/problem.ts';
@@ -24,12 +24,12 @@ export async function openRun(deps: Dependencies, caller: Caller, id: string): P
 }
 
 /** How a run looks now. */
-export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<Reading> {
+export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<RunWithView> {
   return await readView(deps.database, row, (id) => deps.control.view(id));
 }
 
 /** The detail as it is answered. */
-export async function detailOf(deps: Dependencies, { row, view }: Reading) {
+export async function detailOf(deps: Dependencies, { row, view }: RunWithView) {
   const told = row.callback_url !== null && isTerminal(view.state);
   // Only an ended run can have been taken up by others.
   const [usage, attempts, reruns, labelOf] = await Promise.all([

@@ -3,11 +3,17 @@ import { cutText } from '../../agents/cut.ts';
 import { stepIdsOf } from '../../database/common/ids.ts';
 import { listArtifacts } from '../../database/tasks/artifacts.ts';
 import { isForeignKeyMissing } from '../../database/common/outage.ts';
-import { copyLeftovers, storedPlan, type TakenStep } from '../../database/tasks/reruns.ts';
+import { copyStepOutputs, storedPlan, type KeptStep } from '../../database/tasks/reruns.ts';
 import { stepResults } from '../../database/tasks/step-results.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { OUTPUT_RESULT_BYTES } from '../../domain/common/limits.ts';
-import { planAgain, stepsReached, takeUp, type StoredPlan, type TakingUp } from '../../domain/tasks/rerun.ts';
+import {
+  createRerunPlan,
+  stepsReached,
+  selectRerunSteps,
+  type StoredPlan,
+  type RerunSelection,
+} from '../../domain/tasks/rerun.ts';
 import type { Step } from '../../domain/tasks/task-run.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -46,7 +52,7 @@ export async function rerunTask(
   const ready: Partial<Ready> =
     plan && takingUp
       ? {
-          plan: planAgain(
+          plan: createRerunPlan(
             plan,
             reached,
             await leftoversOf(deps, earlier.id, reached, takingUp.kept),
@@ -58,7 +64,7 @@ export async function rerunTask(
   const run = runLike(earlier, { id: newId, created_by: caller.actor, created_at: deps.clock(), ...ready });
   const copied = { from: earlier.id, to: newId, steps: stepsTaken(reached, ready.plan?.kept ?? []) };
   try {
-    const beforeStart = () => copyLeftovers(deps.database, copied);
+    const beforeStart = () => copyStepOutputs(deps.database, copied);
     const taken = await takeIn(deps, { run, secret: newSecret(), claim, beforeStart });
     const body = { ...taken, rerun_of: earlier.id, rerun_from: ready.rerun_from ?? null };
     return { status: 201, headers: { Location: taken.status_url }, body };
@@ -74,9 +80,9 @@ function takingUpOf(
   plan: StoredPlan | null,
   reached: readonly Step[],
   fromStep: string | null,
-): TakingUp | null {
+): RerunSelection | null {
   if (plan === null && fromStep === null) return null;
-  const taken = plan && takeUp(plan, reached, fromStep);
+  const taken = plan && selectRerunSteps(plan, reached, fromStep);
   if (taken) return taken;
   const names = plan?.steps.map(({ name }) => name).join(', ');
   const message = names ? `must be one of the run's steps: ${names}` : 'must be omitted: the run has no plan';
@@ -105,7 +111,7 @@ async function leftoversOf(
 }
 
 /** The steps that are taken over, by their ids there and here. */
-function stepsTaken(reached: readonly Step[], kept: readonly Step[]): TakenStep[] {
+function stepsTaken(reached: readonly Step[], kept: readonly Step[]): KeptStep[] {
   return kept.flatMap(({ id, name }) => {
     const there = reached.find((step) => step.name === name);
     return there ? [{ name, earlierId: there.id, id }] : [];

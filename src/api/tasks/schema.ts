@@ -12,7 +12,7 @@ import {
   pageParameters,
   text,
   givenTime,
-  memberProblem,
+  fieldProblem,
   timestamp,
   uuid,
   uuidOut,
@@ -153,7 +153,7 @@ export const listParameters = knownListParameters.catchall(z.string()).superRefi
         context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
       } else if (!isStorableJson([name, value])) {
         const message = 'must not contain a NUL character or half of a surrogate pair';
-        context.addIssue({ ...memberProblem('not_storable', message), path: [name] });
+        context.addIssue({ ...fieldProblem('not_storable', message), path: [name] });
       }
     }
   },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunView } from '../../domain/tasks/task-run.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import { findRun, type Reading, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { findRun, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';
@@ -46,7 +46,7 @@ export async function steerTask(
 }
 
 /** An ended run stays as it ended: that is what was wished, or it is refused. */
-async function answerEnded(deps: Dependencies, steering: Steering, reading: Reading): Promise<Answer> {
+async function answerEnded(deps: Dependencies, steering: Steering, reading: RunWithView): Promise<Answer> {
   const { state } = reading.view;
   if (steering === 'cancel' && state === 'cancelled')
     return { status: 202, body: await detailOf(deps, reading) };
@@ -60,7 +60,7 @@ const PAST: Readonly<Record<Steering, string>> = {
 };
 
 /** Looks until the run shows the wish, at most {@link SHOWN_WITHIN_MS}. */
-async function whenShown(deps: Dependencies, row: TaskRunRow, steering: Steering): Promise<Reading> {
+async function whenShown(deps: Dependencies, row: TaskRunRow, steering: Steering): Promise<RunWithView> {
   const until = performance.now() + SHOWN_WITHIN_MS;
   let reading = await readRun(deps, row);
   for (let pause = FIRST_LOOK_MS; !SHOWS[steering](reading.view) && performance.now() < until; pause *= 2) {

@@ -1,7 +1,7 @@
 import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import { findRun, type Reading } from '../../database/tasks/task-runs.ts';
+import { findRun, type RunWithView } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
 
@@ -17,9 +17,9 @@ export function preferredWait(prefer: string | undefined): number | null {
 /** Reads a run once its state is another than at first, it has ended, the time is over or the caller is gone. */
 export async function readWhenChanged(
   deps: Dependencies,
-  first: Reading,
+  first: RunWithView,
   { seconds, signal }: { seconds: number; signal: AbortSignal },
-): Promise<Reading> {
+): Promise<RunWithView> {
   const until = performance.now() + seconds * 1_000;
   const before: TaskState = first.view.state;
   const bell = createBell(deps, first.row.id, signal);
@@ -41,7 +41,7 @@ export async function readWhenChanged(
   }
 }
 
-async function readLast(deps: Dependencies, reading: Reading): Promise<Reading> {
+async function readLast(deps: Dependencies, reading: RunWithView): Promise<RunWithView> {
   const row = await findRun(deps.database, reading.row.id);
   return row ? await readRun(deps, row) : reading;
 }

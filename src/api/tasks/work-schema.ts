@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE, MAX_ARTIFACT_NAME_LENGTH, MAX_PAGE } from '../../domain/common/limits.ts';
 import { usage } from '../../domain/tasks/run-schemas.ts';
-import { integerParameter, memberProblem, pageOf, shownAs, text, timestamp, uuid } from '../http/fields.ts';
+import { integerParameter, fieldProblem, pageOf, shownAs, text, timestamp, uuid } from '../http/fields.ts';
 import { readCursor } from './calls.ts';
 
 /** What the agents of a run have left behind as documents, in the order they were kept. */
@@ -54,7 +54,7 @@ export const callParameters = z.strictObject({
     .max(200)
     .transform((given, context) => {
       const cursor = readCursor(given);
-      if (cursor === null) context.addIssue(memberProblem('invalid_format', 'is not a cursor of this list'));
+      if (cursor === null) context.addIssue(fieldProblem('invalid_format', 'is not a cursor of this list'));
       return cursor;
     })
     .optional()

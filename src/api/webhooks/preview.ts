@@ -1,5 +1,5 @@
 import { aboutEvent } from '../../domain/webhooks/event-payload.ts';
-import { judge } from '../../domain/webhooks/matching.ts';
+import { matchEvent } from '../../domain/webhooks/matching.ts';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import { recentEvents } from '../../database/webhooks/events.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -14,7 +14,7 @@ export async function previewOf(
 ): Promise<Answer> {
   const found = await recentEvents(deps.database, workspaceId, wish.limit ?? DEFAULT_PREVIEW);
   const data = found.map(({ id, event, timestamp, body, words }) => {
-    const verdict = judge(wish.events, { event, data: dataOf(body) });
+    const verdict = matchEvent(wish.events, { event, data: dataOf(body) });
     return {
       event_id: id,
       event,

@@ -1,4 +1,4 @@
-import { judge } from '../../domain/webhooks/matching.ts';
+import { matchEvent } from '../../domain/webhooks/matching.ts';
 import { countRecoverable, recoverDeliveries, skippedDeliveries } from '../../database/webhooks/recovery.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { checkOpen } from '../deliveries/retry.ts';
@@ -60,7 +60,7 @@ async function skippedButWanted(deps: Dependencies, webhook: WebhookRow, since: 
   const ids: string[] = [];
   for await (const batch of skippedDeliveries(deps.database, { webhookId: webhook.id, since })) {
     const wanted = batch.filter(
-      ({ event, body }) => judge(webhook.events, { event, data: dataOf(body) }).verdict === 'send',
+      ({ event, body }) => matchEvent(webhook.events, { event, data: dataOf(body) }).verdict === 'send',
     );
     ids.push(...wanted.map((delivery) => delivery.id));
   }

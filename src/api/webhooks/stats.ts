@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { createKeptAnswers } from '../../database/common/kept-answers.ts';
+import { createAnswerCache } from '../../database/common/answer-cache.ts';
 import {
-  MOST_HELD,
+  MAX_HELD,
   webhookHours,
   webhookStanding,
   type WebhookHours,
@@ -52,7 +52,7 @@ const stats = z
     held: z
       .number()
       .int()
-      .describe(`Deliveries held until the webhook is enabled, counted up to ${MOST_HELD}`),
+      .describe(`Deliveries held until the webhook is enabled, counted up to ${MAX_HELD}`),
     next_attempt_at: timestamp.nullable().describe('Time of the next retry'),
   })
   .meta({ id: 'WebhookStats' });
@@ -62,7 +62,7 @@ const stats = z
  * webhook stands is always of now.
  */
 export function webhookStatsRoute(deps: Dependencies): Route {
-  const counts = createKeptAnswers<WebhookHours>(servesMs);
+  const counts = createAnswerCache<WebhookHours>(servesMs);
   return route({
     method: 'get',
     path: '/api/v1/webhooks/{id}/stats',

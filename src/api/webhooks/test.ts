@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
-import { payloadText, wordsOf } from '../../domain/webhooks/event-payload.ts';
+import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
-import { attemptsOf, giveUpTest, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
+import { attemptsOf, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
 import { insertTestEvent, workspaceName } from '../../database/webhooks/events.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { requestHeaders } from '../../outbound/attempt-record.ts';
@@ -44,7 +44,7 @@ export async function testWebhook(
   try {
     await deps.deliveryControl.attemptAndWait({ deliveryId: draft, trigger: 'test', token: randomUUIDv7() });
   } catch (error) {
-    await giveUpTest(deps.database, draft, 'the test was not sent in time', deps.clock());
+    await cancelTestDelivery(deps.database, draft, 'the test was not sent in time', deps.clock());
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
   const [attempt] = await attemptsOf(deps.database, draft);
@@ -88,7 +88,7 @@ async function payloadOf(deps: Dependencies, { workspaceId, event, data }: TestP
     workspace: { id: workspaceId, name },
     data: JSON.stringify(content),
   });
-  return { eventId, timestamp, body, words: wordsOf({ id: eventId, event }, content) };
+  return { eventId, timestamp, body, words: searchWordsOf({ id: eventId, event }, content) };
 }
 
 async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Promise<string> {

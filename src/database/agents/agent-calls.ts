@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { AgentCall, CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import type { AgentCall, CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import type { Usage } from '../../domain/tasks/task-run.ts';
 import { statements, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
@@ -8,7 +8,7 @@ import { runPrepared } from '../common/prepared.ts';
 export type NewCall = Pick<
   AgentCall,
   'kind' | 'name' | 'input' | 'output' | 'truncated' | 'usage' | 'failure' | 'duration_ms'
-> & { place: CallPlace; startedAt: Date };
+> & { place: CallKey; startedAt: Date };
 
 /**
  * Writes a call as it ended. A call that is made again after a failure takes the place of that; one that was
@@ -38,7 +38,7 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
 }
 
 /** The output of a call that was answered, as it was kept; null where there is none, or not the whole of it. */
-export async function answerOfCall(database: Database, place: CallPlace): Promise<unknown> {
+export async function findCallOutput(database: Database, place: CallKey): Promise<unknown> {
   const { rows } = await sql<{ output: unknown }>`
     select output from agent_calls
     where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
@@ -49,7 +49,7 @@ export async function answerOfCall(database: Database, place: CallPlace): Promis
 }
 
 /** What a tool answered to a call, where it did. */
-export async function toolAnswerOf(database: Database, place: CallPlace): Promise<ToolAnswer | null> {
+export async function findToolAnswer(database: Database, place: CallKey): Promise<ToolAnswer | null> {
   const { rows } = await sql<{ output: ToolAnswer }>`
     select output from agent_calls
     where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid

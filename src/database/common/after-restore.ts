@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import { statements, type Database } from '../database.ts';
 
 /** How much is to be started in Temporal again. */
-export type TakenUp = { groups: number; retries: number };
+export type RestartCounts = { groups: number; retries: number };
 
 /**
  * Has everything of webhooks that is not done begun in Temporal again, under ids that it has never heard of, whatever it
  * holds: groups of events get another id, retries another generation, so that what is left of the old ones does nothing.
  * The reconciler starts both within seconds.
  */
-export async function takeUpAgain(database: Database): Promise<TakenUp> {
-  const { rows } = await sql<TakenUp>`
+export async function restartUnfinished(database: Database): Promise<RestartCounts> {
+  const { rows } = await sql<RestartCounts>`
     with old_group as (
       update event_groups set done_at = now() where done_at is null returning id
     ), anew as materialized (

@@ -8,7 +8,7 @@ const OPEN_STATES = [...ACTIVE_STATES, 'paused'] as const;
 const WEBHOOK_STATUSES = ['active', 'failing', 'inactive', 'disabled'] as const;
 const WAITING_STATUSES = ['pending', 'retrying', 'held'] as const;
 /** More than this of one webhook are not counted on: a figure may not cost more the worse things are. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 type Row = {
   what: 'task' | 'webhook' | 'delivery' | 'callback' | 'group' | 'oldest';
@@ -20,7 +20,7 @@ type Row = {
  * How much of everything waits or is under way, in one statement that goes by indexes of what is not done: its cost does
  * not grow with what is stored. Every state stands there, with 0 where there is none.
  */
-export async function storedFigures(database: Database) {
+export async function readStoredCounts(database: Database) {
   const statement = sql<Row>`
     select 'task' as what, state as of, count(*)::float8 as count
     from task_runs where completed_at is null group by state
@@ -37,7 +37,7 @@ export async function storedFigures(database: Database) {
       select count(*) from (
         select from deliveries d
         where d.webhook_id = w.id and d.status = waiting.status and d.status <> 'succeeded'
-        limit ${MOST_COUNTED}::integer
+        limit ${MAX_COUNTED}::integer
       ) as counted
     ) as found
     where w.deleted_at is null group by 2
@@ -65,7 +65,7 @@ function counted(rows: readonly Row[], what: Row['what'], names: readonly string
 }
 
 /** Connections of this process's pool: at work, at rest; and who waits for one. */
-export async function poolFigures(
+export async function readPoolCounts(
   database: Database,
 ): Promise<{ busy: number; idle: number; waiting: number }> {
   const pool = await database.em.getConnection().getNativeClient();

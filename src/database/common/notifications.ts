@@ -30,7 +30,7 @@ export type Notifications = {
    */
   subscribe(channel: Channel, id: string | null, onChange: OnChange): () => void;
   /** False while the connection is lost: what is told meanwhile is heard of only when it is back. */
-  isHearing(): boolean;
+  isConnected(): boolean;
   close(): Promise<void>;
 };
 
@@ -51,10 +51,10 @@ export async function startNotifications(
   const names = new Map<string, Channel>(channels.map((channel) => [CHANNELS[channel], channel]));
   const subscribers = new Map<string, Set<OnChange>>();
   let closed = false;
-  let hearing = false;
+  let connected = false;
   let client = await connect();
 
-  function tell(channel: Channel, message: string): void {
+  function notify(channel: Channel, message: string): void {
     const space = message.indexOf(' ');
     const id = space === -1 ? message : message.slice(0, space);
     const rest = space === -1 ? '' : message.slice(space + 1);
@@ -67,15 +67,15 @@ export async function startNotifications(
     const fresh = new Client({ connectionString: url, keepAlive: true, application_name: 'baton listener' });
     fresh.on('notification', ({ channel, payload }) => {
       const known = names.get(channel);
-      if (known && payload) tell(known, payload);
+      if (known && payload) notify(known, payload);
     });
     fresh.on('error', (error) => log.warn({ err: error }, 'database listener error'));
     await fresh.connect();
     await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
-    hearing = true;
+    connected = true;
     // Only now: a connection that never stood is the caller's to try again.
     fresh.on('end', () => {
-      hearing = false;
+      connected = false;
       void reconnect();
     });
     return fresh;
@@ -108,7 +108,7 @@ export async function startNotifications(
         if (listeners.size === 0 && subscribers.get(place) === listeners) subscribers.delete(place);
       };
     },
-    isHearing: () => hearing,
+    isConnected: () => connected,
     async close() {
       closed = true;
       await client.end();

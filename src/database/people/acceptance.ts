@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { statusOfInvitation, type InvitationStatus } from '../../domain/people/invitation.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
+import { recordAudit, type EntityManager } from './audit.ts';
 import type { Database } from '../database.ts';
 import { Invitation, Member, User, Workspace } from './entities.ts';
 import { lockEmail } from './invitations.ts';
@@ -105,8 +105,8 @@ export async function joinByInvitation(
   await em.insert(Member, { workspace_id: workspaceId, user_id: userId, role, created_at: now });
   await em.nativeUpdate(Invitation, { id }, { accepted_at: now, accepted_by: userId });
   const entry = { workspaceId, actor: `user:${userId}`, detail: { email, role }, at: now };
-  await noteAudit(em, { ...entry, action: 'invitation.accepted', subject: `invitation:${id}` });
-  await noteAudit(em, { ...entry, action: 'member.added', subject: `user:${userId}` });
+  await recordAudit(em, { ...entry, action: 'invitation.accepted', subject: `invitation:${id}` });
+  await recordAudit(em, { ...entry, action: 'member.added', subject: `user:${userId}` });
 }
 
 /** The id of the person who accepts; null where the address belongs to somebody else by now, or the password has changed. */

@@ -9,7 +9,7 @@ export type AuditRow = InferEntity<typeof AuditEntry>;
 export type EntityManager = Database['em'];
 
 /** Who did what to what; `detail` holds no secret. `actor` and `subject` look like `user:<id>` or `key:<id>`. */
-export type AuditNote = {
+export type NewAuditEntry = {
   workspaceId: string;
   actor: string;
   action: AuditAction;
@@ -19,15 +19,15 @@ export type AuditNote = {
 };
 
 /** Writes an entry; called with the entity manager of the transaction that makes the change itself. */
-export async function noteAudit(em: EntityManager, note: AuditNote): Promise<void> {
+export async function recordAudit(em: EntityManager, entry: NewAuditEntry): Promise<void> {
   await em.insert(AuditEntry, {
     id: randomUUIDv7(),
-    workspace_id: note.workspaceId,
-    actor: note.actor,
-    action: note.action,
-    subject: note.subject,
-    detail: note.detail ?? {},
-    at: note.at,
+    workspace_id: entry.workspaceId,
+    actor: entry.actor,
+    action: entry.action,
+    subject: entry.subject,
+    detail: entry.detail ?? {},
+    at: entry.at,
   });
 }
 

@@ -4,7 +4,7 @@ import { ROLES, type Role } from '../../domain/people/access.ts';
 import { rolesToInvite, type InvitationStatus } from '../../domain/people/invitation.ts';
 import { MAX_OPEN_INVITATIONS } from '../../domain/common/limits.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
+import { recordAudit, type EntityManager } from './audit.ts';
 import type { Database } from '../database.ts';
 import { Invitation, Member, User } from './entities.ts';
 
@@ -12,7 +12,7 @@ import { Invitation, Member, User } from './entities.ts';
 export type InvitationRow = InferEntity<typeof Invitation> & { inviter: { id: string; name: string } | null };
 
 /** Who asks for a change of invitations. */
-type Asker = { workspaceId: string; userId: string; now: Date };
+type Requester = { workspaceId: string; userId: string; now: Date };
 
 /** Not accepted and not revoked, whether it has expired or not. */
 const PENDING = { accepted_at: null, revoked_at: null } as const;
@@ -24,7 +24,7 @@ const PENDING = { accepted_at: null, revoked_at: null } as const;
  */
 export async function createInvitation(
   database: Database,
-  plan: Asker & { email: string; role: Role; tokenHash: string; expiresAt: Date },
+  plan: Requester & { email: string; role: Role; tokenHash: string; expiresAt: Date },
 ): Promise<InvitationRow | 'member' | 'not_allowed' | 'too_many'> {
   const { workspaceId: workspace_id, userId, email, role, now } = plan;
   return await database.em.fork().transactional(async (em) => {
@@ -48,7 +48,7 @@ export async function createInvitation(
       expires_at: plan.expiresAt,
     });
     await em.persist(row).flush();
-    await note(em, 'invitation.created', row, `user:${userId}`, now);
+    await auditInvitation(em, 'invitation.created', row, `user:${userId}`, now);
     return await withInviter(em, row);
   });
 }
@@ -84,7 +84,7 @@ export async function listInvitations(
 /** Takes an invitation back; one that was revoked before stays so. @returns why not; null: done */
 export async function revokeInvitation(
   database: Database,
-  which: Asker & { id: string },
+  which: Requester & { id: string },
 ): Promise<'missing' | 'accepted' | 'not_allowed' | null> {
   return await database.em.fork().transactional(async (em) => {
     const roles = await lockRolesToInvite(em, which);
@@ -102,7 +102,7 @@ export async function revokeInvitation(
 }
 
 /** Notes that the mail server has taken the mail about an invitation. */
-export async function noteInvitationMailed(database: Database, id: string, at: Date): Promise<void> {
+export async function markInvitationMailed(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(Invitation, { id }, { emailed_at: at });
 }
 
@@ -112,7 +112,7 @@ export async function noteInvitationMailed(database: Database, id: string, at: D
  */
 export async function revokeBeyondRole(
   em: EntityManager,
-  { workspaceId, userId, role, actor, now }: Asker & { role: Role | null; actor: string },
+  { workspaceId, userId, role, actor, now }: Requester & { role: Role | null; actor: string },
 ): Promise<void> {
   const kept = role === null ? [] : rolesToInvite(role);
   const beyond = ROLES.filter((other) => !kept.includes(other));
@@ -120,7 +120,7 @@ export async function revokeBeyondRole(
   const rows = await em.find(Invitation, which, { lockMode: LockMode.PESSIMISTIC_WRITE });
   for (const row of rows) {
     row.revoked_at = now;
-    await note(em, 'invitation.revoked', row, actor, now);
+    await auditInvitation(em, 'invitation.revoked', row, actor, now);
   }
 }
 
@@ -132,7 +132,7 @@ export async function lockEmail(em: EntityManager, email: string): Promise<void>
 /** What the asker may invite to, which stays so until the transaction ends. */
 async function lockRolesToInvite(
   em: EntityManager,
-  { workspaceId, userId }: Asker,
+  { workspaceId, userId }: Requester,
 ): Promise<readonly Role[]> {
   const which = { workspace_id: workspaceId, user_id: userId };
   const member = await em.findOne(Member, which, { lockMode: LockMode.PESSIMISTIC_READ });
@@ -144,20 +144,20 @@ async function isMember(em: EntityManager, workspaceId: string, email: string): 
   return user !== null && (await em.count(Member, { workspace_id: workspaceId, user_id: user.id })) > 0;
 }
 
-async function revoke(em: EntityManager, row: InferEntity<typeof Invitation>, { userId, now }: Asker) {
+async function revoke(em: EntityManager, row: InferEntity<typeof Invitation>, { userId, now }: Requester) {
   row.revoked_at = now;
   await em.flush();
-  await note(em, 'invitation.revoked', row, `user:${userId}`, now);
+  await auditInvitation(em, 'invitation.revoked', row, `user:${userId}`, now);
 }
 
-async function note(
+async function auditInvitation(
   em: EntityManager,
   action: AuditAction,
   { id, workspace_id: workspaceId, email, role }: InferEntity<typeof Invitation>,
   actor: string,
   at: Date,
 ): Promise<void> {
-  await noteAudit(em, {
+  await recordAudit(em, {
     workspaceId,
     actor,
     action,

@@ -2,14 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Scope } from '../../domain/people/access.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
+import { recordAudit, type EntityManager } from './audit.ts';
 import { statements, type Database } from '../database.ts';
 import { ApiKey } from './entities.ts';
 
 export type ApiKeyRow = InferEntity<typeof ApiKey>;
 
 /** A key that may be used now, as much of it as a request needs. */
-export type LivingKey = {
+export type ActiveKey = {
   id: string;
   workspace_id: string;
   project_id: string;
@@ -19,7 +19,7 @@ export type LivingKey = {
   expires_at: Date | null;
 };
 
-const LIVING_COLUMNS = [
+const ACTIVE_KEY_COLUMNS = [
   'id',
   'workspace_id',
   'project_id',
@@ -30,14 +30,14 @@ const LIVING_COLUMNS = [
 ] as const;
 
 /** The key with this hash or id, unless it is revoked or expired. One look-up in an index. */
-export async function findLivingKey(
+export async function findActiveKey(
   database: Database,
   by: { hash: string } | { id: string },
-): Promise<LivingKey | null> {
+): Promise<ActiveKey | null> {
   const [column, value] = 'hash' in by ? (['key_hash', by.hash] as const) : (['id', by.id] as const);
   const row = await statements(database)
     .selectFrom('api_keys')
-    .select([...LIVING_COLUMNS])
+    .select([...ACTIVE_KEY_COLUMNS])
     .where(column, '=', value as never)
     .where('revoked_at', 'is', null)
     .where(sql<boolean>`(expires_at is null or expires_at > now())`)
@@ -47,7 +47,7 @@ export async function findLivingKey(
 }
 
 /** Notes when a key was last used. */
-export async function noteKeyUse(database: Database, id: string, at: Date): Promise<void> {
+export async function recordKeyUse(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(ApiKey, { id }, { last_used_at: at });
 }
 
@@ -85,7 +85,7 @@ export type KeyPlan = {
 export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow> {
   return await database.em.fork().transactional(async (em) => {
     const row = await insertKey(em, plan);
-    await noteAudit(em, {
+    await recordAudit(em, {
       workspaceId: plan.workspaceId,
       actor: plan.actor,
       action: 'key.created',
@@ -106,7 +106,7 @@ export async function revokeKey(
     const row = await lockKey(em, which);
     if (!row || row.revoked_at) return row;
     row.revoked_at = which.now;
-    await noteAudit(em, {
+    await recordAudit(em, {
       workspaceId: which.workspaceId,
       actor: which.actor,
       action: 'key.revoked',
@@ -142,7 +142,7 @@ export async function rotateKey(
     });
     old.replaced_by = made.id;
     if (!old.expires_at || old.expires_at > which.oldUntil) old.expires_at = which.oldUntil;
-    await noteAudit(em, {
+    await recordAudit(em, {
       workspaceId: which.workspaceId,
       actor: which.actor,
       action: 'key.rotated',

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import type { Role } from '../../domain/people/access.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
+import { recordAudit, type EntityManager } from './audit.ts';
 import { statements, type Database } from '../database.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';
@@ -58,7 +58,7 @@ export async function addMember(
     // An invitation that was open for this address leads nowhere any more.
     const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
     await em.nativeUpdate(Invitation, invited, { revoked_at: now });
-    await note(em, { ...plan, userId: id }, 'member.added', { email, role });
+    await auditMember(em, { ...plan, userId: id }, 'member.added', { email, role });
     return { member: { id, email, name: known?.name ?? name, role, created_at: now }, known: known !== null };
   });
 }
@@ -81,7 +81,7 @@ export async function changeRole(
     // The member's row before those of the invitations, as where these are made.
     await em.flush();
     await revokeBeyondRole(em, { ...which, role });
-    await note(em, which, 'member.role_changed', { email: user.email, from: before, to: role });
+    await auditMember(em, which, 'member.role_changed', { email: user.email, from: before, to: role });
     return { id: user.id, email: user.email, name: user.name, role, created_at: member.created_at };
   });
 }
@@ -101,7 +101,7 @@ export async function removeMember(database: Database, which: Which): Promise<Me
       // Should the address go to somebody else, that person may be invited and known at the provider.
       await em.nativeDelete(Identity, { user_id: which.userId });
     }
-    await note(em, which, 'member.removed', { role: member.role });
+    await auditMember(em, which, 'member.removed', { role: member.role });
     return null;
   });
 }
@@ -145,14 +145,14 @@ async function lockOwners(em: EntityManager, workspaceId: string) {
   );
 }
 
-async function note(
+async function auditMember(
   em: EntityManager,
   change: { workspaceId: string; userId: string; actor: string; now: Date },
   action: AuditAction,
   detail: Record<string, unknown>,
 ): Promise<void> {
   const { workspaceId, actor, now: at } = change;
-  await noteAudit(em, { workspaceId, actor, action, subject: `user:${change.userId}`, detail, at });
+  await recordAudit(em, { workspaceId, actor, action, subject: `user:${change.userId}`, detail, at });
 }
 
 function memberQuery(database: Database, workspaceId: string) {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import type { Role } from '../../domain/people/access.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
+import { recordAudit, type EntityManager } from './audit.ts';
 import { joinByInvitation } from './acceptance.ts';
 import type { Database } from '../database.ts';
 import { Identity, Invitation, Member, User, Workspace } from './entities.ts';
@@ -9,7 +9,7 @@ import { lockEmail } from './invitations.ts';
 import { beginSession, type NewSession } from './sessions.ts';
 
 /** Who comes from a provider. `email` is lower-cased, and null where the provider does not vouch for it. */
-type Visitor = { issuer: string; subject: string; email: string | null; name: string };
+type ProviderIdentity = { issuer: string; subject: string; email: string | null; name: string };
 
 /** Whose address lets them join without an invitation, and as what. */
 export type JoinByDomain = { domains: readonly string[]; role: Role };
@@ -20,7 +20,7 @@ export type JoinByDomain = { domains: readonly string[]; role: Role };
  */
 export type OpenIdRefusal = 'email_not_verified' | 'not_invited' | 'linked_otherwise';
 
-type Way = { workspaceId: string; join(em: EntityManager, userId: string): Promise<void> };
+type Admission = { workspaceId: string; join(em: EntityManager, userId: string): Promise<void> };
 
 /**
  * Signs in whom a provider vouches for: by issuer and subject; for the first time by the verified address, as a
@@ -29,14 +29,14 @@ type Way = { workspaceId: string; join(em: EntityManager, userId: string): Promi
 export async function signInByOpenId(
   database: Database,
   plan: {
-    visitor: Visitor;
+    person: ProviderIdentity;
     joining: JoinByDomain | null;
     session: Omit<NewSession, 'userId' | 'workspaceId'>;
     now: Date;
   },
 ): Promise<{ userId: string; workspaceId: string } | OpenIdRefusal> {
-  const { visitor, joining, session, now } = plan;
-  const { issuer, subject, email } = visitor;
+  const { person, joining, session, now } = plan;
+  const { issuer, subject, email } = person;
   return await database.em.fork().transactional(async (em) => {
     if (email !== null) await lockEmail(em, email);
     const identity = await em.findOne(Identity, { issuer, subject });
@@ -45,17 +45,17 @@ export async function signInByOpenId(
     const isLinkedOtherwise =
       !identity && user !== null && (await em.count(Identity, { user_id: user.id, issuer })) > 0;
     if (isLinkedOtherwise) return 'linked_otherwise';
-    const way = (user && (await asMember(em, user.id))) ?? (await asGuest(em, email, joining, now));
-    if (!way) return email === null ? 'email_not_verified' : 'not_invited';
-    const userId = user?.id ?? (await addPerson(em, visitor, now));
-    await way.join(em, userId);
-    if (!identity) await link(em, visitor, { userId, workspaceId: way.workspaceId, now });
-    await beginSession(em, { ...session, userId, workspaceId: way.workspaceId }, 'openid');
-    return { userId, workspaceId: way.workspaceId };
+    const admission = (user && (await asMember(em, user.id))) ?? (await asGuest(em, email, joining, now));
+    if (!admission) return email === null ? 'email_not_verified' : 'not_invited';
+    const userId = user?.id ?? (await addPerson(em, person, now));
+    await admission.join(em, userId);
+    if (!identity) await link(em, person, { userId, workspaceId: admission.workspaceId, now });
+    await beginSession(em, { ...session, userId, workspaceId: admission.workspaceId }, 'openid');
+    return { userId, workspaceId: admission.workspaceId };
   });
 }
 
-async function asMember(em: EntityManager, userId: string): Promise<Way | null> {
+async function asMember(em: EntityManager, userId: string): Promise<Admission | null> {
   const member = await em.findOne(Member, { user_id: userId }, { orderBy: { created_at: 'asc' } });
   return member && { workspaceId: member.workspace_id, join: async () => {} };
 }
@@ -66,7 +66,7 @@ async function asGuest(
   email: string | null,
   joining: JoinByDomain | null,
   now: Date,
-): Promise<Way | null> {
+): Promise<Admission | null> {
   if (email === null) return null;
   const open = { email, accepted_at: null, revoked_at: null, expires_at: { $gt: now } };
   const lockMode = LockMode.PESSIMISTIC_WRITE;
@@ -86,10 +86,10 @@ async function asGuest(
 function joinAs(
   workspaceId: string,
   { email, role, now }: { email: string; role: Role; now: Date },
-): Way['join'] {
+): Admission['join'] {
   return async (em, userId) => {
     await em.insert(Member, { workspace_id: workspaceId, user_id: userId, role, created_at: now });
-    await noteAudit(em, {
+    await recordAudit(em, {
       workspaceId,
       actor: `user:${userId}`,
       action: 'member.added',
@@ -100,7 +100,7 @@ function joinAs(
   };
 }
 
-async function addPerson(em: EntityManager, { email, name }: Visitor, now: Date): Promise<string> {
+async function addPerson(em: EntityManager, { email, name }: ProviderIdentity, now: Date): Promise<string> {
   const id = randomUUIDv7();
   await em.insert(User, { id, email: email ?? '', name, created_at: now });
   return id;
@@ -108,11 +108,11 @@ async function addPerson(em: EntityManager, { email, name }: Visitor, now: Date)
 
 async function link(
   em: EntityManager,
-  { issuer, subject }: Visitor,
+  { issuer, subject }: ProviderIdentity,
   { userId, workspaceId, now }: { userId: string; workspaceId: string; now: Date },
 ): Promise<void> {
   await em.insert(Identity, { issuer, subject, user_id: userId, created_at: now });
   const actor = `user:${userId}`;
   const action = 'person.openid_linked';
-  await noteAudit(em, { workspaceId, actor, action, subject: actor, detail: { issuer }, at: now });
+  await recordAudit(em, { workspaceId, actor, action, subject: actor, detail: { issuer }, at: now });
 }

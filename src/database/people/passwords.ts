@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { noteAudit } from './audit.ts';
+import { recordAudit } from './audit.ts';
 import type { Database } from '../database.ts';
 import { Session, User } from './entities.ts';
 
@@ -36,7 +36,7 @@ export async function changePassword(
     if ((await em.nativeUpdate(Session, session, { token_hash: tokenHash })) === 0) return false;
     await em.nativeUpdate(User, who, { password_hash: newHash });
     const count = await em.nativeDelete(Session, { user_id: userId, id: { $ne: sessionId } });
-    await noteAudit(em, {
+    await recordAudit(em, {
       workspaceId,
       actor: `user:${userId}`,
       action: 'person.password_changed',

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { InferEntity } from '@mikro-orm/core';
-import { noteAudit } from './audit.ts';
+import { recordAudit } from './audit.ts';
 import type { Database } from '../database.ts';
 import { Project, Workspace } from './entities.ts';
 import { isDuplicate } from '../common/outage.ts';
@@ -52,7 +52,7 @@ export async function createProject(
       const row = em.create(Project, { id, workspace_id: workspaceId, key, name, created_at: now });
       await em.persist(row).flush();
       const subject = `project:${id}`;
-      await noteAudit(em, {
+      await recordAudit(em, {
         workspaceId,
         actor: plan.actor,
         action: 'project.created',

@@ -2,14 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Role } from '../../domain/people/access.ts';
-import { noteAudit, type EntityManager } from './audit.ts';
+import { recordAudit, type EntityManager } from './audit.ts';
 import { statements, type Database } from '../database.ts';
 import { Session, User } from './entities.ts';
 
 export type SessionRow = InferEntity<typeof Session>;
 
 /** Whose session it is, with the role in the oldest of the person's workspaces. */
-export type LivingSession = {
+export type ActiveSession = {
   id: string;
   user_id: string;
   email: string;
@@ -20,7 +20,7 @@ export type LivingSession = {
 };
 
 /** The session with this hash, unless it has expired or its person is no member of anything. One statement. */
-export async function findLivingSession(database: Database, hash: string): Promise<LivingSession | null> {
+export async function findActiveSession(database: Database, hash: string): Promise<ActiveSession | null> {
   const row = await statements(database)
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -36,7 +36,7 @@ export async function findLivingSession(database: Database, hash: string): Promi
 }
 
 /** Notes when a session was last used. */
-export async function noteSessionUse(database: Database, id: string, at: Date): Promise<void> {
+export async function recordSessionUse(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(Session, { id }, { last_seen_at: at });
 }
 
@@ -88,7 +88,7 @@ export async function beginSession(
     last_seen_at: now,
     expires_at: session.expiresAt,
   });
-  await noteAudit(em, {
+  await recordAudit(em, {
     workspaceId,
     actor: `user:${userId}`,
     action: 'session.started',
@@ -107,7 +107,13 @@ export async function endSession(
   return await database.em.fork().transactional(async (em) => {
     if ((await em.nativeDelete(Session, { id, user_id: userId })) === 0) return false;
     const subject = `session:${id}`;
-    await noteAudit(em, { workspaceId, actor: `user:${userId}`, action: 'session.ended', subject, at: now });
+    await recordAudit(em, {
+      workspaceId,
+      actor: `user:${userId}`,
+      action: 'session.ended',
+      subject,
+      at: now,
+    });
     return true;
   });
 }
@@ -122,7 +128,7 @@ export async function endOtherSessions(
     const count = await em.nativeDelete(Session, { user_id: userId, id: { $ne: keptId } });
     const [actor, subject] = [`user:${userId}`, `session:${keptId}`];
     const entry = { workspaceId, actor, subject, detail: { count }, at: now };
-    if (count > 0) await noteAudit(em, { ...entry, action: 'session.others_ended' });
+    if (count > 0) await recordAudit(em, { ...entry, action: 'session.others_ended' });
     return count;
   });
 }

@@ -1,6 +1,6 @@
 import { scopesOfRole, type Scope, type TokenClaims } from '../../domain/people/access.ts';
 import type { Database } from '../database.ts';
-import { findLivingKey } from './keys.ts';
+import { findActiveKey } from './keys.ts';
 import { findMember } from './members.ts';
 import { findProject } from './projects.ts';
 
@@ -33,7 +33,7 @@ export async function tokenHolder(database: Database, claims: TokenClaims): Prom
   const { workspaceId, subject } = claims;
   const [kind, id] = subject.split(':', 2);
   if (kind === 'key') {
-    const key = await findLivingKey(database, { id: id ?? '' });
+    const key = await findActiveKey(database, { id: id ?? '' });
     if (!key || key.project_id !== projectId) return null;
     const scopes = claims.scopes.filter((scope) => key.scopes.includes(scope));
     return { projectId, workspaceId, scopes, actor: subject, label: `key:${key.prefix}` };

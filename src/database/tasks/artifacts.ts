@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
-import type { ArtifactNote } from '../../domain/tasks/artifact.ts';
+import type { ArtifactInfo } from '../../domain/tasks/artifact.ts';
 import { statements, type Database } from '../database.ts';
 
 /** A document as it is stored, without its content. */
-export type ArtifactRow = ArtifactNote & {
+export type ArtifactRow = ArtifactInfo & {
   step_id: string;
   agent: string;
   /** Of the content, hex. */
@@ -17,7 +17,7 @@ export type NewArtifact = ArtifactRow & { executionId: string; content: Buffer }
  * Keeps a document of a run; one of the same name is replaced. `full`: the run has as many as it may have;
  * `missing`: the run was erased.
  */
-export async function keepArtifact(
+export async function storeArtifact(
   database: Database,
   artifact: NewArtifact,
 ): Promise<'kept' | 'full' | 'missing'> {

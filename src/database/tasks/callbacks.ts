@@ -83,7 +83,7 @@ export async function beginAttempt(
 export async function endAttempt(
   database: Database,
   attempt: { id: string; executionId: string; ended: EndedAttempt; entry: FeedEntry },
-  settled: 'delivered' | 'failed' | null,
+  finalStatus: 'delivered' | 'failed' | null,
 ): Promise<void> {
   const { id, executionId, ended, entry } = attempt;
   const statement = sql`
@@ -104,7 +104,7 @@ export async function endAttempt(
       update task_runs
       set last_seq = last_seq + 1, view_seq = last_seq + 1,
           callback_status = case when callback_status = 'pending'
-            then coalesce(${settled}, callback_status) else callback_status end
+            then coalesce(${finalStatus}, callback_status) else callback_status end
       where id = (select execution_id from attempt)
       returning last_seq
     ), written as (

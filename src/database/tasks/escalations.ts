@@ -11,7 +11,7 @@ const KIND = 'task.escalated';
  * Leaves a notice that a run was handed to people with everybody of its workspace who may take it over. Done again, it
  * leaves none a second time.
  */
-export async function noteEscalation(
+export async function createEscalationNotices(
   database: Database,
   executionId: string,
   { reason, step, agent, at }: Escalation,
@@ -26,11 +26,11 @@ export async function noteEscalation(
     id: derivedUuid(new Date(at), `${executionId}:escalated:${user_id}`),
     user_id,
   }));
-  const told = JSON.stringify({ execution_id: executionId, reason, step, agent, escalated_at: at });
+  const detail = JSON.stringify({ execution_id: executionId, reason, step, agent, escalated_at: at });
   await sql`
     insert into notifications (id, workspace_id, user_id, kind, subject, detail, created_at)
     select n.id, r.workspace_id, n.user_id, ${KIND}, ${subjectOf({ kind: KIND, id: executionId })},
-      ${told}::jsonb || jsonb_build_object('title', r.title, 'project', p.name), ${at}::timestamptz
+      ${detail}::jsonb || jsonb_build_object('title', r.title, 'project', p.name), ${at}::timestamptz
     from json_to_recordset(${JSON.stringify(notices)}::json) as n (id uuid, user_id uuid),
       task_runs r join projects p on p.id = r.project_id
     where r.id = ${executionId}::uuid

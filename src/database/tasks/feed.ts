@@ -86,14 +86,14 @@ export async function lastProgress(database: Database, executionId: string, pref
 }
 
 /** A place in a feed: behind the event `after` of a run. */
-export type FeedPlace = { executionId: string; after: number };
+export type FeedPosition = { executionId: string; after: number };
 /** An event, and how long before the reading it was written, in milliseconds by the database's clock. */
 export type AgedEvent = { event: FeedEvent; ageMs: number };
 
 /** What stands behind each of the places, in order, at most `limit` events each; one statement. */
-export async function eventsBehind(
+export async function eventsAfterPositions(
   database: Database,
-  places: readonly FeedPlace[],
+  positions: readonly FeedPosition[],
   limit: number,
 ): Promise<AgedEvent[][]> {
   const statement = sql<{
@@ -105,7 +105,7 @@ export async function eventsBehind(
     age_ms: number;
   }>`
     select place::integer, event.*
-    from unnest(${places.map(({ executionId }) => executionId)}::uuid[], ${places.map(({ after }) => after)}::integer[])
+    from unnest(${positions.map(({ executionId }) => executionId)}::uuid[], ${positions.map(({ after }) => after)}::integer[])
       with ordinality as wanted (id, after, place)
     cross join lateral (
       select seq, type, at, data,
@@ -116,9 +116,9 @@ export async function eventsBehind(
     order by place, seq
   `.compile(statements(database));
   const { rows } = await runPrepared(database, statement);
-  const found: AgedEvent[][] = places.map(() => []);
+  const found: AgedEvent[][] = positions.map(() => []);
   for (const { place, seq, type, at, data, age_ms: ageMs } of rows) {
-    const execution_id = places[place - 1]?.executionId ?? '';
+    const execution_id = positions[place - 1]?.executionId ?? '';
     const event = { seq, type, execution_id, at: new Date(at).toISOString(), data };
     found[place - 1]?.push({ event, ageMs });
   }
@@ -126,10 +126,13 @@ export async function eventsBehind(
 }
 
 /** Those of the runs whose feed has come further than is said here, by id. */
-export async function feedsAhead(database: Database, places: readonly FeedPlace[]): Promise<Set<string>> {
+export async function feedsAhead(
+  database: Database,
+  positions: readonly FeedPosition[],
+): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
     select run.id
-    from unnest(${places.map(({ executionId }) => executionId)}::uuid[], ${places.map(({ after }) => after)}::integer[])
+    from unnest(${positions.map(({ executionId }) => executionId)}::uuid[], ${positions.map(({ after }) => after)}::integer[])
       as known (id, after)
     join task_runs run on run.id = known.id and run.last_seq > known.after
   `.compile(statements(database));

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { IDEMPOTENCY_KEPT_MS } from '../../domain/common/limits.ts';
+import { IDEMPOTENCY_RETENTION_MS } from '../../domain/common/limits.ts';
 import { statements, type Database } from '../database.ts';
 import { IdempotencyKey } from './entities.ts';
 
@@ -22,7 +22,7 @@ const ABANDONED_MS = 30_000;
 /** Claims a key for a request. One statement for a fresh key; `scope` is the id of a project. */
 export async function claimKey(database: Database, request: ClaimRequest): Promise<ClaimOutcome> {
   const { scope, key, requestHash, now } = request;
-  const outdated = new Date(now.getTime() - IDEMPOTENCY_KEPT_MS).toISOString();
+  const outdated = new Date(now.getTime() - IDEMPOTENCY_RETENTION_MS).toISOString();
   const fresh = await sql<{ created_at: string }>`
     insert into idempotency_keys (project_id, key, request_hash, created_at)
     values (${scope}::uuid, ${key}, ${requestHash}, ${now.toISOString()}::timestamptz)
@@ -41,7 +41,7 @@ export async function claimKey(database: Database, request: ClaimRequest): Promi
 }
 
 /** Keeps the first answer, sealed. */
-export async function keepAnswer(
+export async function storeAnswer(
   database: Database,
   scope: string,
   key: string,
@@ -56,7 +56,7 @@ export async function releaseKey(database: Database, scope: string, key: string)
 }
 
 /** Forgets keys that are older than they need to be; answers how many. */
-export async function forgetOldKeys(database: Database, now: Date): Promise<number> {
-  const before = new Date(now.getTime() - IDEMPOTENCY_KEPT_MS);
+export async function deleteOldKeys(database: Database, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - IDEMPOTENCY_RETENTION_MS);
   return await database.em.fork().nativeDelete(IdempotencyKey, { created_at: { $lt: before } });
 }

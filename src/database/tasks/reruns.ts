@@ -24,12 +24,12 @@ export async function rerunsOf(database: Database, executionId: string): Promise
 }
 
 /** A step that a run takes over from another one: its ids there and here. */
-export type TakenStep = { name: string; earlierId: string; id: string };
+export type KeptStep = { name: string; earlierId: string; id: string };
 
 /** Gives a run what the steps that it takes over have left behind: documents, and results for the steps after them. */
-export async function copyLeftovers(
+export async function copyStepOutputs(
   database: Database,
-  { from, to, steps }: { from: string; to: string; steps: readonly TakenStep[] },
+  { from, to, steps }: { from: string; to: string; steps: readonly KeptStep[] },
 ): Promise<void> {
   if (steps.length === 0) return;
   await sql`

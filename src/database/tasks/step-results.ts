@@ -6,7 +6,7 @@ import { statements, type Database } from '../database.ts';
 export type StepResultText = { step: string; agent: string; text: string };
 
 /** Keeps the result of a step for the ones after it; a later attempt's takes its place. */
-export async function keepStepResult(
+export async function storeStepResult(
   database: Database,
   executionId: string,
   { step, agent, text, attempt }: StepResultText & { attempt: number },
@@ -63,7 +63,7 @@ export async function taskTexts(database: Database, executionId: string): Promis
 }
 
 /** Whether agents may go on with a run: `held` by a pause of the engine, which its workflow can't tell them of. */
-export async function mayGoOn(database: Database, executionId: string): Promise<'yes' | 'held' | 'over'> {
+export async function mayContinue(database: Database, executionId: string): Promise<'yes' | 'held' | 'over'> {
   const { rows } = await sql<{ over: boolean; held: boolean }>`
     select completed_at is not null as over, engine_paused_at is not null as held
     from task_runs where id = ${executionId}::uuid

@@ -3,7 +3,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import { progressOf, type RunView, type TaskType } from '../../domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
-import { noteAudit } from '../people/audit.ts';
+import { recordAudit } from '../people/audit.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { statements, type Database } from '../database.ts';
 import { TaskRun } from './entities.ts';
@@ -119,7 +119,7 @@ export async function eraseRun(
   return await database.em.fork().transactional(async (em) => {
     const erased = await em.nativeDelete(TaskRun, { id, completed_at: { $ne: null } });
     if (erased === 0) return false;
-    await noteAudit(em, { workspaceId, actor, action: 'task.erased', subject: `task:${id}`, at: now });
+    await recordAudit(em, { workspaceId, actor, action: 'task.erased', subject: `task:${id}`, at: now });
     return true;
   });
 }
@@ -160,7 +160,7 @@ export function viewOfRow(row: TaskRunRow): RunView {
 }
 
 /** A run and how it looks now. */
-export type Reading = { row: TaskRunRow; view: RunView };
+export type RunWithView = { row: TaskRunRow; view: RunView };
 
 /**
  * How a run looks: what `ask` gets from the workflow itself while it goes on, the stored projection when it has ended,
@@ -170,7 +170,7 @@ export async function readView(
   database: Database,
   row: TaskRunRow,
   ask: (id: string) => Promise<RunView | null>,
-): Promise<Reading> {
+): Promise<RunWithView> {
   const stored = viewOfRow(row);
   if (isTerminal(row.state) || row.engine_paused_at) return { row, view: stored };
   const view = await ask(row.id);
@@ -212,14 +212,14 @@ export async function runsUnderWay(
 }
 
 /** Runs with a Web UI pause that their workflow has not been told of yet. */
-export async function runsWithUntoldPause(database: Database): Promise<TaskRunRow[]> {
+export async function runsWithUnsignalledPause(database: Database): Promise<TaskRunRow[]> {
   return await database.em
     .fork()
     .find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null }, engine_pause_signalled: false });
 }
 
 /** Notes that a pause made in the Web UI holds (`pausedAt`), in the row alone; the feed is written beside it. */
-export async function noteEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
+export async function recordEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
   await statements(database)
     .updateTable('task_runs')
     .set({
@@ -232,7 +232,11 @@ export async function noteEnginePause(database: Database, id: string, pausedAt: 
 }
 
 /** Notes that the workflow has been told of the pause that began at `pausedAt`. */
-export async function noteEnginePauseTold(database: Database, id: string, pausedAt: Date): Promise<void> {
+export async function markEnginePauseSignalled(
+  database: Database,
+  id: string,
+  pausedAt: Date,
+): Promise<void> {
   await statements(database)
     .updateTable('task_runs')
     .set({ engine_pause_signalled: true } as never)

@@ -1,12 +1,12 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
-import { MOST_WORDS } from '../../domain/webhooks/delivery-view.ts';
+import { MAX_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { derivedUuid } from '../common/ids.ts';
 import { statements, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
-import { tellOf, tellOfDelivery, TOLD } from './watched-webhooks.ts';
+import { notifyChanged, notifyDeliveryChanged, NOTIFIED } from './watched-webhooks.ts';
 
 export type DeliveryRow = InferEntity<typeof Delivery>;
 export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
@@ -38,7 +38,7 @@ export async function listDeliveries(database: Database, filter: DeliveryFilter)
 /** The `seq` of all events that have the words of a search; `'many'` where they are too many to name. */
 export type MatchingEvents = readonly string[] | 'many';
 
-const MOST_NAMED = 20_000;
+const MAX_NAMED = 20_000;
 
 /** Finds the events first, by the index of their words: how many deliveries have a word can't be estimated well. */
 export async function matchingEvents(
@@ -49,9 +49,9 @@ export async function matchingEvents(
   const { rows } = await sql<{ seq: string }>`
     with matching as materialized (
       select seq from events where search @@ ${searchFor(text)} and workspace_id = ${workspaceId}::uuid
-    ) select seq from matching limit ${MOST_NAMED + 1}
+    ) select seq from matching limit ${MAX_NAMED + 1}
   `.execute(statements(database));
-  return rows.length > MOST_NAMED ? 'many' : rows.map(({ seq }) => seq);
+  return rows.length > MAX_NAMED ? 'many' : rows.map(({ seq }) => seq);
 }
 
 /**
@@ -161,7 +161,7 @@ export async function wordsOfEvents(
 ): Promise<Map<number, string>> {
   const seqs = deliveries.map(({ event_seq }) => String(event_seq));
   const { rows } = await sql<{ seq: string; words: string }>`
-    select seq, left(words, ${MOST_WORDS}) as words from events where seq = any(${seqs}::bigint[])
+    select seq, left(words, ${MAX_WORDS_LENGTH}) as words from events where seq = any(${seqs}::bigint[])
   `.execute(statements(database));
   return new Map(rows.map(({ seq, words }) => [Number(seq), words]));
 }
@@ -198,7 +198,7 @@ export async function bodyOf(
 }
 
 /** Shows when an attempt by hand is due, where the delivery has no other one coming and none was made since. */
-export async function notePlannedAttempt(
+export async function recordPlannedAttempt(
   database: Database,
   delivery: Pick<DeliveryRow, 'id' | 'webhook_id' | 'attempts_count'>,
   at: Date,
@@ -207,7 +207,7 @@ export async function notePlannedAttempt(
   await database.em
     .fork()
     .nativeUpdate(Delivery, { id, attempts_count, next_attempt_at: null }, { next_attempt_at: at });
-  await tellOfDelivery(database, delivery.webhook_id, id);
+  await notifyDeliveryChanged(database, delivery.webhook_id, id);
 }
 
 /** Stores a delivery of a test event, which no schedule takes up. */
@@ -245,17 +245,22 @@ export async function insertTestDelivery(
     created_at: test.now,
     updated_at: test.now,
   });
-  await tellOfDelivery(database, test.webhookId, test.id);
+  await notifyDeliveryChanged(database, test.webhookId, test.id);
 }
 
 /** Ends a test delivery that was not attempted. */
-export async function giveUpTest(database: Database, id: string, reason: string, now: Date): Promise<void> {
+export async function cancelTestDelivery(
+  database: Database,
+  id: string,
+  reason: string,
+  now: Date,
+): Promise<void> {
   await sql`
     with aside as (
       update deliveries set status = 'cancelled', reason = ${reason}, updated_at = ${now}::timestamptz
       where id = ${id}::uuid and status = 'pending'
       returning id, webhook_id
-    ), ${tellOf('aside')}
-    select ${TOLD} from aside
+    ), ${notifyChanged('aside')}
+    select ${NOTIFIED} from aside
   `.execute(statements(database));
 }

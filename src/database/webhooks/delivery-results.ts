@@ -7,7 +7,7 @@ import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-sch
 import { statements, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
-import { MUCH, tellOf, TOLD } from './watched-webhooks.ts';
+import { MANY_CHANGED, notifyChanged, NOTIFIED } from './watched-webhooks.ts';
 
 /** One attempt that has ended. Times are ISO 8601. */
 export type AttemptResult = {
@@ -69,7 +69,7 @@ export async function recordResults(
   return await db.transaction().execute(async (transaction) => {
     const disabled = await countAttempts(transaction, results);
     const { rows } = await resultsStatement(results).execute(transaction);
-    for (const { webhookId, at } of disabled) await holdAndTell(transaction, webhookId, at);
+    for (const { webhookId, at } of disabled) await holdAndNotify(transaction, webhookId, at);
     const recorded = byDelivery(rows);
     for (const { webhookId } of disabled) {
       for (const { delivery_id, webhook_id } of results) {
@@ -82,7 +82,7 @@ export async function recordResults(
 }
 
 /** Those of the results whose attempts are written already, with where their deliveries stand now. */
-export async function resultsThere(
+export async function findRecordedResults(
   database: Database,
   results: readonly AttemptResult[],
 ): Promise<Map<string, RecordedResult>> {
@@ -134,14 +134,14 @@ function reasonOf(last: AttemptResult | undefined): string {
 }
 
 /** What waits is held, and every admin and owner is told, once. */
-async function holdAndTell(db: Builder, webhookId: string, at: Date): Promise<void> {
+async function holdAndNotify(db: Builder, webhookId: string, at: Date): Promise<void> {
   await sql`
     update deliveries set status = 'held', reason = 'the webhook is disabled', in_backlog = false,
       next_attempt_at = null, generation = generation + 1, updated_at = ${at}::timestamptz
     where webhook_id = ${webhookId}::uuid and status in ('pending', 'retrying') and not test
   `.execute(db);
   await sql`
-    select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${MUCH}::text) from watched_webhooks
+    select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${MANY_CHANGED}::text) from watched_webhooks
     where webhook_id = ${webhookId}::uuid and until > now()
   `.execute(db);
   const { rows } = await sql<{ user_id: string }>`
@@ -225,7 +225,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
       from result, before
       where d.id = result.delivery_id and before.id = d.id
       returning d.id, d.webhook_id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
-    ), ${tellOf('delivery')}, attempt as (
+    ), ${notifyChanged('delivery')}, attempt as (
       insert into delivery_attempts
         (delivery_id, number, trigger, attempted_at, url, request_headers, response_status, response_headers,
          response_body, response_truncated, failure, message, address, timings, response_ms)
@@ -234,7 +234,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
         r.response_ms
       from result r join delivery d on d.id = r.delivery_id
     )
-    select id, number, status, generation, failures, next_attempt_at, ${TOLD} as told from delivery`;
+    select id, number, status, generation, failures, next_attempt_at, ${NOTIFIED} as told from delivery`;
 }
 
 function byDelivery(rows: readonly Row[]): Map<string, RecordedResult> {

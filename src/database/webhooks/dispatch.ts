@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { statements, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
-import { tellOf, TOLD } from './watched-webhooks.ts';
+import { notifyChanged, NOTIFIED } from './watched-webhooks.ts';
 
 /** An event of a group, as deliveries need it. */
 export type GroupEvent = {
@@ -80,8 +80,8 @@ export async function storeDeliveries(
       (id uuid, workspace_id uuid, webhook_id uuid, event_seq bigint, event_id text, event text, status text, reason text)
     on conflict (id) do nothing
     returning id, webhook_id
-    ), ${tellOf('stored')}
-    select id, ${TOLD} as told from stored
+    ), ${notifyChanged('stored')}
+    select id, ${NOTIFIED} as told from stored
   `.compile(statements(database));
   const { rows, count } = await runPrepared(database, statement);
   if (count === planned.length) return new Set(pending.map(({ id }) => id));
@@ -103,7 +103,7 @@ export async function waitingAmong(database: Database, ids: readonly string[]): 
 }
 
 /** Leaves deliveries to the backlog of their webhook. */
-export async function leaveToBacklog(database: Database, ids: readonly string[], now: Date): Promise<void> {
+export async function moveToBacklog(database: Database, ids: readonly string[], now: Date): Promise<void> {
   const statement = sql`
     update deliveries set in_backlog = true, updated_at = ${now}::timestamptz
     where id = any(${ids}::uuid[]) and status = 'pending'
@@ -112,7 +112,7 @@ export async function leaveToBacklog(database: Database, ids: readonly string[],
 }
 
 /** Ends or holds deliveries that are not to be sent now, since their webhook is disabled, switched off or deleted. */
-export async function putAside(
+export async function markUnsent(
   database: Database,
   ids: readonly string[],
   status: 'held' | 'skipped' | 'cancelled',
@@ -126,14 +126,14 @@ export async function putAside(
       generation = generation + 1, updated_at = ${now}::timestamptz
     where id = any(${ids}::uuid[]) and status in ('pending', 'retrying')
     returning id, webhook_id
-    ), ${tellOf('aside')}
-    select ${TOLD} from aside limit 1
+    ), ${notifyChanged('aside')}
+    select ${NOTIFIED} from aside limit 1
   `.compile(statements(database));
   await runPrepared(database, statement);
 }
 
 /** Notes that every delivery of a group has had its first attempt, or waits elsewhere. */
-export async function noteGroupDone(database: Database, groupId: string, now: Date): Promise<void> {
+export async function markGroupDone(database: Database, groupId: string, now: Date): Promise<void> {
   const statement = sql`
     update event_groups set done_at = ${now}::timestamptz
     where id = ${groupId}::uuid and done_at is null
@@ -210,7 +210,7 @@ function deliveryOf(row: RawDelivery): DeliveryToSend {
 }
 
 /** Notes that the workflow of a delivery's retries is there. */
-export async function noteRetriesStarted(database: Database, ids: readonly string[]): Promise<void> {
+export async function markRetriesStarted(database: Database, ids: readonly string[]): Promise<void> {
   const statement = sql`
     update deliveries set retry_started = true where id = any(${ids}::uuid[]) and status = 'retrying'
   `.compile(statements(database));

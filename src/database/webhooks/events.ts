@@ -34,7 +34,7 @@ export type KnownEvent = {
 };
 
 /** How often a group is tried again because another process stored one of its ids in the same moment. */
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 
 /**
  * Stores a group of events in one statement, and answers which of their ids were there already. A request that has an
@@ -49,7 +49,7 @@ export async function insertGroup(database: Database, group: NewGroup): Promise<
       return rows;
     } catch (error) {
       // An id that was not there when the statement began: the whole statement is undone, and now it is seen.
-      if (!isDuplicate(error) || tries === MOST_TRIES) throw error;
+      if (!isDuplicate(error) || tries === MAX_TRIES) throw error;
     }
   }
 }
@@ -106,7 +106,7 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
 }
 
 /** Notes that these groups have been taken up by the engine. Answers those that are there: a group may be taken back. */
-export async function noteGroupStarted(database: Database, ids: readonly string[]): Promise<Set<string>> {
+export async function markGroupStarted(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
     update event_groups set started_at = coalesce(started_at, now()) where id = any(${ids}::uuid[]) returning id
   `.compile(statements(database));

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { LISTENER_BACK_MS, LISTENING_MS } from '../../domain/common/limits.ts';
+import { LISTENER_RECONNECT_MS, LISTENING_MS } from '../../domain/common/limits.ts';
 import type { EntityManager } from '../people/audit.ts';
 import { statements, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
@@ -11,7 +11,7 @@ import { CHANNELS } from '../common/notifications.ts';
 export type Until = string;
 
 const asIso = sql`to_char(listening_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const aSign = sql`greatest(
+const nextUntil = sql`greatest(
   clock_timestamp() + make_interval(secs => ${sql.lit(LISTENING_MS / 1_000)}),
   listening_until + interval '1 ms'
 )`;
@@ -26,7 +26,7 @@ export async function beginListening(
 ): Promise<Until | null> {
   const { rows } = await sql<{ until: Until }>`
     with mine as (
-      update webhooks set listening_until = ${aSign}
+      update webhooks set listening_until = ${nextUntil}
       where id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid
         and deleted_at is null and listening_until is not null
       returning id, ${asIso} as until
@@ -40,12 +40,12 @@ export async function beginListening(
 }
 
 /** A sign of the listener. `gone` where the webhook was deleted, `replaced` where another one listens. */
-export async function goOnListening(
+export async function renewListening(
   database: Database,
   { webhookId, until }: { webhookId: string; until: Until },
 ): Promise<{ until: Until } | 'replaced' | 'gone'> {
   const { rows } = await sql<{ until: Until }>`
-    update webhooks set listening_until = ${aSign}
+    update webhooks set listening_until = ${nextUntil}
     where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz and deleted_at is null
     returning ${asIso} as until
   `.execute(statements(database));
@@ -63,7 +63,7 @@ export async function stopListening(
 ): Promise<void> {
   await sql`
     update webhooks set listening_until = least(
-      listening_until, clock_timestamp() + make_interval(secs => ${sql.lit(LISTENER_BACK_MS / 1_000)})
+      listening_until, clock_timestamp() + make_interval(secs => ${sql.lit(LISTENER_RECONNECT_MS / 1_000)})
     )
     where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz
   `.execute(statements(database));
@@ -73,12 +73,12 @@ export async function stopListening(
 export const GONE = 'gone';
 
 /** Tells a webhook's listener, in a transaction, that it is deleted. */
-export async function tellListenerOfEnd(em: EntityManager, webhookId: string): Promise<void> {
+export async function notifyListenerOfEnd(em: EntityManager, webhookId: string): Promise<void> {
   await em.execute('select pg_notify(?, ?)', [CHANNELS.relay, `${webhookId} ${GONE}`]);
 }
 
 /** Webhooks that nobody has listened to since `before`, though they are for that alone. */
-export async function abandonedByListeners(
+export async function findAbandonedWebhooks(
   database: Database,
   before: Date,
   limit: number,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
-import { noteAudit, type EntityManager } from '../people/audit.ts';
+import { recordAudit, type EntityManager } from '../people/audit.ts';
 import { statements, type Database } from '../database.ts';
-import { inLockedTransaction, type WebhookRow } from './webhooks.ts';
+import { withLockedWebhook, type WebhookRow } from './webhooks.ts';
 
 /** Which deliveries of a webhook begin anew, and who wants it. */
 export type Recovery = {
@@ -53,15 +53,17 @@ export async function recoverDeliveries(
   check: (webhook: WebhookRow) => void,
 ): Promise<number | null> {
   const { workspaceId, webhookId, since, statuses, skipped, actor, now } = recovery;
-  return await inLockedTransaction(database, { workspaceId, id: webhookId }, async (em, webhook) => {
+  return await withLockedWebhook(database, { workspaceId, id: webhookId }, async (em, webhook) => {
     check(webhook);
     const count =
-      (await beginAnew(em, recovery, 'd.status = any(?::text[]) and d.created_at >= ?', [
+      (await restartSchedules(em, recovery, 'd.status = any(?::text[]) and d.created_at >= ?', [
         arrayOf(statuses),
         since,
       ])) +
-      (await beginAnew(em, recovery, "d.status = 'skipped' and d.id = any(?::uuid[])", [arrayOf(skipped)]));
-    await noteAudit(em, {
+      (await restartSchedules(em, recovery, "d.status = 'skipped' and d.id = any(?::uuid[])", [
+        arrayOf(skipped),
+      ]));
+    await recordAudit(em, {
       workspaceId,
       actor,
       action: 'webhook.recovered',
@@ -87,7 +89,7 @@ export async function countRecoverable(
   return rows[0]?.count ?? 0;
 }
 
-async function beginAnew(
+async function restartSchedules(
   em: EntityManager,
   { webhookId, now }: Recovery,
   which: string,

@@ -7,7 +7,7 @@ import { runPrepared } from '../common/prepared.ts';
 /** Requests on their way from a delivery worker to a listener, and answers on their way back. */
 
 /** Leaves a request for the webhook's listener, who is told. False where nobody listens; then nothing is left. */
-export async function leaveRequest(database: Database, request: RelayRequest): Promise<boolean> {
+export async function storeRequest(database: Database, request: RelayRequest): Promise<boolean> {
   const { id, webhook_id: webhookId } = request;
   const statement = sql`
     with added as (
@@ -23,7 +23,7 @@ export async function leaveRequest(database: Database, request: RelayRequest): P
 }
 
 /** Takes waiting requests of a webhook, oldest first; nobody else gets them meanwhile. */
-export async function takeRequests(
+export async function claimRequests(
   database: Database,
   webhookId: string,
   limit: number,
@@ -44,7 +44,7 @@ export async function takeRequests(
 }
 
 /** Leaves requests to another listener that were taken and not handed over. */
-export async function giveBack(
+export async function releaseRequests(
   database: Database,
   webhookId: string,
   requests: readonly RelayRequest[],
@@ -72,14 +72,14 @@ export async function answerRequest(database: Database, id: string, answer: Rela
   return count > 0;
 }
 
-/** How a request stands; `isHeard` tells whether anybody listens at all. Null where it is gone. */
-export async function requestNow(
+/** How a request stands; `hasListener` tells whether anybody listens at all. Null where it is gone. */
+export async function readRequestState(
   database: Database,
   id: string,
-): Promise<{ answer: RelayAnswer | null; isTaken: boolean; isHeard: boolean } | null> {
-  const statement = sql<{ answer: RelayAnswer | null; isTaken: boolean; isHeard: boolean }>`
+): Promise<{ answer: RelayAnswer | null; isTaken: boolean; hasListener: boolean } | null> {
+  const statement = sql<{ answer: RelayAnswer | null; isTaken: boolean; hasListener: boolean }>`
     select answer, taken_at is not null as "isTaken",
-      deleted_at is null and listening_until > clock_timestamp() as "isHeard"
+      deleted_at is null and listening_until > clock_timestamp() as "hasListener"
     from relayed_requests join webhooks on webhooks.id = webhook_id
     where relayed_requests.id = ${id}::uuid
   `.compile(statements(database));
@@ -88,12 +88,12 @@ export async function requestNow(
 }
 
 /** Its sender needs it no longer. */
-export async function dropRequest(database: Database, id: string): Promise<void> {
+export async function deleteRequest(database: Database, id: string): Promise<void> {
   const statement = sql`delete from relayed_requests where id = ${id}::uuid`.compile(statements(database));
   await runPrepared(database, statement);
 }
 
 /** Drops what senders have left that died. */
-export async function dropRequestsBefore(database: Database, before: Date): Promise<void> {
+export async function deleteRequestsBefore(database: Database, before: Date): Promise<void> {
   await sql`delete from relayed_requests where created_at < ${before}`.execute(statements(database));
 }

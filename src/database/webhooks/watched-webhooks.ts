@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
-import { MOST_WORDS, type StoredDelivery } from '../../domain/webhooks/delivery-view.ts';
+import { MAX_WORDS_LENGTH, type StoredDelivery } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import type { EntityManager } from '../people/audit.ts';
 import { statements, type Database } from '../database.ts';
@@ -13,9 +13,9 @@ import { runPrepared } from '../common/prepared.ts';
  */
 
 /** In the place of ids: the webhook itself, or more of its deliveries than a message names, have changed. */
-export const MUCH = '*';
+export const MANY_CHANGED = '*';
 /** Ids in one message; the server takes 8,000 bytes. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 /** How long a webhook counts as watched after it was said, in milliseconds. */
 export const WATCHED_MS = 90_000;
 
@@ -34,12 +34,12 @@ export async function watchWebhooks(database: Database, ids: readonly string[]):
 
 /**
  * Part of a statement: a common table `told` that tells of the deliveries in `changed`, a common table with `id` and
- * `webhook_id`. It is worked out only where the statement's result asks for {@link TOLD}.
+ * `webhook_id`. It is worked out only where the statement's result asks for {@link NOTIFIED}.
  */
-export function tellOf(changed: 'delivery' | 'stored' | 'aside'): RawBuilder<unknown> {
+export function notifyChanged(changed: 'delivery' | 'stored' | 'aside'): RawBuilder<unknown> {
   return sql.raw(`told as (
       select pg_notify('${CHANNELS.deliveries}', changed.webhook_id || ' ' || case
-        when count(*) > ${MOST_NAMED} then '${MUCH}' else string_agg(changed.id::text, ',') end)
+        when count(*) > ${MAX_NAMED} then '${MANY_CHANGED}' else string_agg(changed.id::text, ',') end)
       from ${changed} changed join watched_webhooks watched
         on watched.webhook_id = changed.webhook_id and watched.until > now()
       group by changed.webhook_id
@@ -47,19 +47,23 @@ export function tellOf(changed: 'delivery' | 'stored' | 'aside'): RawBuilder<unk
 }
 
 /** A column that makes the statement tell. */
-export const TOLD = sql.raw('(select count(*) from told)');
+export const NOTIFIED = sql.raw('(select count(*) from told)');
 
 /** Tells in a transaction that a webhook, or many of its deliveries, have changed. */
-export async function tellOfWebhook(em: EntityManager, webhookId: string): Promise<void> {
+export async function notifyWebhookChanged(em: EntityManager, webhookId: string): Promise<void> {
   await em.execute(
-    `select pg_notify('${CHANNELS.deliveries}', webhook_id || ' ${MUCH}') from watched_webhooks
+    `select pg_notify('${CHANNELS.deliveries}', webhook_id || ' ${MANY_CHANGED}') from watched_webhooks
      where webhook_id = ? and until > now()`,
     [webhookId],
   );
 }
 
 /** Tells of one delivery that was changed by a statement of its own. */
-export async function tellOfDelivery(database: Database, webhookId: string, id: string): Promise<void> {
+export async function notifyDeliveryChanged(
+  database: Database,
+  webhookId: string,
+  id: string,
+): Promise<void> {
   const statement = sql`
     select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${id}::text) from watched_webhooks
     where webhook_id = ${webhookId}::uuid and until > now()
@@ -82,7 +86,7 @@ export async function deliveriesNow(
 ): Promise<(StoredDelivery & { words: string | null })[]> {
   const statement = sql<Row>`
     select d.id, d.webhook_id, d.event_id, d.event, d.status, d.test, d.response_status, d.failure, d.response_ms,
-      d.attempts_count, d.next_attempt_at, d.reason, d.created_at, left(e.words, ${MOST_WORDS}) as words
+      d.attempts_count, d.next_attempt_at, d.reason, d.created_at, left(e.words, ${MAX_WORDS_LENGTH}) as words
     from deliveries d left join events e on e.seq = d.event_seq
     where d.id = any(${[...ids]}::uuid[]) order by d.id
   `.compile(statements(database));

@@ -9,7 +9,7 @@ export type WebhookStanding = {
   lastDeliveryAt: Date | null;
   /** What came of the newest delivery that was attempted. */
   last: LastOutcome | null;
-  /** Deliveries that wait for the webhook to be enabled and recovered; counted to {@link MOST_HELD}. */
+  /** Deliveries that wait for the webhook to be enabled and recovered; counted to {@link MAX_HELD}. */
   held: number;
   /** When the next retry is due. */
   nextAttemptAt: Date | null;
@@ -34,9 +34,9 @@ type LastOutcome = {
 };
 
 /** Held deliveries are counted so far. */
-export const MOST_HELD = 10_000;
+export const MAX_HELD = 10_000;
 /** Among so many retrying deliveries the next one is looked for. */
-const MOST_RETRYING = 1_000;
+const MAX_RETRYING = 1_000;
 const QUIET_HOUR: HourStats = { succeeded: 0, failed: 0, p95Ms: null };
 
 const HOUR_MS = 3_600_000;
@@ -57,11 +57,11 @@ export async function webhookStanding(
       last.delivery_id, last.response_status, last.failure, last.response_ms,
       (select max(attempted_at) from delivery_attempts a where a.delivery_id = last.delivery_id) as last_delivery_at,
       (select count(*)::integer from (
-        select from deliveries where webhook_id = webhooks.id and status = 'held' limit ${MOST_HELD}
+        select from deliveries where webhook_id = webhooks.id and status = 'held' limit ${MAX_HELD}
       ) as waiting) as held,
       (select min(next_attempt_at) from (
         select next_attempt_at from deliveries where webhook_id = webhooks.id and status = 'retrying'
-        order by id desc limit ${MOST_RETRYING}
+        order by id desc limit ${MAX_RETRYING}
       ) as retrying) as next_attempt_at
     from webhooks left join lateral (
       select id as delivery_id, response_status, failure, response_ms from deliveries

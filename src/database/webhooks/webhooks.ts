@@ -1,12 +1,12 @@
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
-import { noteAudit, type EntityManager } from '../people/audit.ts';
+import { recordAudit, type EntityManager } from '../people/audit.ts';
 import type { Database } from '../database.ts';
 import { Webhook } from './entities.ts';
-import { tellListenerOfEnd } from './listeners.ts';
+import { notifyListenerOfEnd } from './listeners.ts';
 import { isDeadlock } from '../common/outage.ts';
-import { tellOfWebhook } from './watched-webhooks.ts';
+import { notifyWebhookChanged } from './watched-webhooks.ts';
 
 export type WebhookRow = InferEntity<typeof Webhook>;
 
@@ -29,7 +29,7 @@ export type WebhookChange = {
   [Name in Exclude<keyof NewWebhook, 'id' | 'listening_until'>]?: NewWebhook[Name] | undefined;
 };
 
-const MEMBERS = [
+const CHANGEABLE_FIELDS = [
   'name',
   'url',
   'events',
@@ -100,7 +100,7 @@ export async function createWebhook(
       listening_until: webhook.listening_until ?? null,
     });
     await em.persist(row).flush();
-    await note(em, plan, row, 'webhook.created', { events: row.events.map(({ event }) => event) });
+    await auditWebhook(em, plan, row, 'webhook.created', { events: row.events.map(({ event }) => event) });
     return row;
   });
 }
@@ -115,10 +115,12 @@ export async function changeWebhook(
   which: Which,
   decide: (row: WebhookRow) => WebhookChange,
 ): Promise<WebhookRow | null> {
-  return await inLockedTransaction(database, which, async (em, row) => {
+  return await withLockedWebhook(database, which, async (em, row) => {
     const change = decide(row);
     const wasOn = row.active && row.disabled_at === null;
-    const changed = MEMBERS.filter((name) => change[name] !== undefined && differs(row[name], change[name]));
+    const changed = CHANGEABLE_FIELDS.filter(
+      (name) => change[name] !== undefined && differs(row[name], change[name]),
+    );
     const enabled = change.active === true && !wasOn;
     if (changed.length === 0 && !enabled) return row;
     Object.assign(row, Object.fromEntries(changed.map((name) => [name, change[name]])));
@@ -127,9 +129,9 @@ export async function changeWebhook(
     if (enabled) Object.assign(row, { consecutive_failures: 0, disabled_at: null, disabled_reason: null });
     row.updated_at = which.now;
     await em.flush();
-    if (enabled) await note(em, which, row, 'webhook.enabled');
+    if (enabled) await auditWebhook(em, which, row, 'webhook.enabled');
     const others = changed.filter((name) => !(enabled && name === 'active'));
-    if (others.length > 0) await note(em, which, row, 'webhook.changed', { changed: others });
+    if (others.length > 0) await auditWebhook(em, which, row, 'webhook.changed', { changed: others });
     return row;
   });
 }
@@ -141,10 +143,10 @@ export async function changeWebhook(
 export async function deleteWebhook(
   database: Database,
   which: Which,
-  mayGo: (row: WebhookRow) => boolean = () => true,
+  canDelete: (row: WebhookRow) => boolean = () => true,
 ): Promise<boolean> {
-  const deleted = await inLockedTransaction(database, which, async (em, row) => {
-    if (!mayGo(row)) return false;
+  const deleted = await withLockedWebhook(database, which, async (em, row) => {
+    if (!canDelete(row)) return false;
     Object.assign(row, { secret: null, previous_secret: null, previous_secret_until: null, active: false });
     row.deleted_at = row.updated_at = which.now;
     await em.flush();
@@ -155,8 +157,8 @@ export async function deleteWebhook(
        where webhook_id = ? and status in ('pending', 'retrying', 'held')`,
       [which.now, row.id],
     );
-    if (row.listening_until) await tellListenerOfEnd(em, row.id);
-    await note(em, which, row, 'webhook.deleted');
+    if (row.listening_until) await notifyListenerOfEnd(em, row.id);
+    await auditWebhook(em, which, row, 'webhook.deleted');
     return true;
   });
   return deleted ?? false;
@@ -171,7 +173,7 @@ export async function rotateSecret(
   which: Which & { previousUntil: Date | null },
   seal: (row: WebhookRow) => string,
 ): Promise<WebhookRow | null> {
-  return await inLockedTransaction(database, which, async (em, row) => {
+  return await withLockedWebhook(database, which, async (em, row) => {
     const secret = seal(row);
     const overlaps = row.secret !== null && which.previousUntil !== null;
     row.previous_secret = overlaps ? row.secret : null;
@@ -180,7 +182,7 @@ export async function rotateSecret(
     row.updated_at = which.now;
     await em.flush();
     const until = row.previous_secret_until?.toISOString() ?? null;
-    await note(em, which, row, 'webhook.secret_rotated', { previous_until: until });
+    await auditWebhook(em, which, row, 'webhook.secret_rotated', { previous_until: until });
     return row;
   });
 }
@@ -191,7 +193,7 @@ const TRIES = 3;
  * Runs `work` in a transaction that holds the webhook, and tells who looks at it; null where there is none. Attempts that end meanwhile may lock
  * the same deliveries in another order, and each wait for the other: then it is done again.
  */
-export async function inLockedTransaction<T>(
+export async function withLockedWebhook<T>(
   database: Database,
   which: { workspaceId: string; id: string },
   work: (em: EntityManager, row: WebhookRow) => Promise<T>,
@@ -206,7 +208,7 @@ export async function inLockedTransaction<T>(
         );
         if (!row) return null;
         const done = await work(em, row);
-        await tellOfWebhook(em, row.id);
+        await notifyWebhookChanged(em, row.id);
         return done;
       });
     } catch (error) {
@@ -216,7 +218,7 @@ export async function inLockedTransaction<T>(
 }
 
 /** Names and members that changed; never a secret, nor an address, which may hold one. */
-async function note(
+async function auditWebhook(
   em: EntityManager,
   { workspaceId, actor, now }: By,
   row: WebhookRow,
@@ -224,7 +226,7 @@ async function note(
   detail: Record<string, unknown> = {},
 ): Promise<void> {
   const subject = `webhook:${row.id}`;
-  await noteAudit(em, {
+  await recordAudit(em, {
     workspaceId,
     actor,
     action,

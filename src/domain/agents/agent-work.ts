@@ -1,8 +1,8 @@
 import type { Usage } from '../tasks/task-run.ts';
 
-/** What agents with models work with: the shapes between the workflow of a step, its activities and the record. */
+/** Types that the workflow of a step, its activities and the record of calls share. */
 
-/** How far an agent may go in one attempt of a step. Null: no limit of its own. */
+/** Limits of an agent in one attempt of a step. Null: no limit. */
 export type AgentLimits = {
   model_calls: number;
   tokens: number | null;
@@ -11,10 +11,10 @@ export type AgentLimits = {
   on_limit: 'fail' | 'escalate';
 };
 
-/** A tool as a model is told of it. `name` is what the model calls: `<server>__<tool>`, or one of our own. */
+/** A tool as a model sees it. `name` is what the model calls: `<server>__<tool>`, or a built-in tool. */
 export type ToolDescription = {
   name: string;
-  /** The MCP server in the catalogue; null for our own tools. */
+  /** The MCP server in the catalogue; null for built-in tools. */
   server: string | null;
   tool: string;
   description: string;
@@ -22,28 +22,27 @@ export type ToolDescription = {
   input_schema: Record<string, unknown>;
 };
 
-/** Where a call stands in the record: which one of which attempt of which step. The same when it is repeated. */
-export type CallPlace = { executionId: string; stepId: string; attempt: number; number: number };
+/** Key of a call in the record. A repeated call has the same key. */
+export type CallKey = { executionId: string; stepId: string; attempt: number; number: number };
 
 /** A tool's answer as the model gets it, cut to a limit. */
 export type ToolAnswer = { text: string; is_error: boolean; truncated: boolean };
 
 /**
- * The tools that servers give an agent, as activities on the agents' queue. Neither throws for what a tool or its
- * server does: that is an answer with `is_error`. Our own tools are the workflow's, and are neither listed nor called
- * here.
+ * The tools of MCP servers, as activities on the agents' queue. Neither throws for a failure of a tool or its server:
+ * that is an answer with `is_error`. Built-in tools run in the workflow and are neither listed nor called here.
  */
 export type ToolActivities = {
-  /** What the catalogue allows the agent, with the names that its model calls. */
+  /** Returns the tools that the catalogue allows the agent, with the names that its model calls. */
   listTools(asked: { agent: string }): Promise<ToolDescription[]>;
-  /** Calls one of them and writes the record of it; a name that is not allowed is answered as an error. */
-  callTool(asked: { agent: string; place: CallPlace; name: string; input: unknown }): Promise<ToolAnswer>;
+  /** Calls a tool and records the call. A tool that is not allowed returns an error as its answer. */
+  callTool(asked: { agent: string; place: CallKey; name: string; input: unknown }): Promise<ToolAnswer>;
 };
 
-/** The price of a model, in US dollars for a million tokens. */
+/** Price of a model, in US dollars per million tokens. */
 export type Price = { input: number; output: number };
 
-/** What one call of a model took; it has a cost where there is a price. */
+/** Returns the usage of one model call, with its cost if there is a price. */
 export function usageOfCall(tokens: { input: number; output: number }, price: Price | null): Usage {
   return {
     input_tokens: tokens.input,
@@ -53,7 +52,7 @@ export function usageOfCall(tokens: { input: number; output: number }, price: Pr
   };
 }
 
-/** A call as it stands in the record. Times are ISO 8601. */
+/** A recorded call. Times are ISO 8601. */
 export type AgentCall = {
   step_id: string;
   attempt: number;
@@ -71,18 +70,21 @@ export type AgentCall = {
   duration_ms: number;
 };
 
-/** What a model call brings along beside the call itself, for whoever makes it and writes the record. */
-export type ModelCallNote = {
-  place: CallPlace;
+/** Data that a model call carries for the activity that makes and records it. */
+export type ModelCallContext = {
+  place: CallKey;
   step: { name: string; agent: string };
   /** The longest time of the call, in milliseconds. */
   callTimeMs: number;
-  /** Whether what the model says is told in the run's feed. */
+  /** Whether the text of the model becomes an event in the feed of the run. */
   isTold: boolean;
 };
 
-/** The name under which it travels among the options for providers. */
-export const CALL_NOTE = 'baton';
+/** Name of {@link ModelCallContext} among the provider options of a call. */
+export const CALL_CONTEXT_OPTION = 'baton';
 
-/** Types of the failures of a call, as Temporal carries them: another try is of no use; all tries failed. */
+/**
+ * Temporal's failure types of a call. `refused`: retrying is of no use. `failed`: all tries failed. `over`: the run has
+ * ended.
+ */
 export const MODEL_FAILURES = { refused: 'ModelRefused', failed: 'ModelFailed', over: 'RunIsOver' } as const;

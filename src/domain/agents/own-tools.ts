@@ -1,7 +1,7 @@
 import type { ToolDescription } from './agent-work.ts';
 import { MAX_REASON_LENGTH } from '../common/limits.ts';
 
-/** The tools that are ours: what they do is done by the workflow of a step, never by a server. */
+/** The built-in tools. The workflow of a step runs them, never a server. */
 export const OWN_TOOLS = [
   'report_progress',
   'escalate_to_human',
@@ -10,7 +10,7 @@ export const OWN_TOOLS = [
 ] as const;
 export type OwnToolName = (typeof OWN_TOOLS)[number];
 
-/** What an agent may call that names no tools. */
+/** Tools of an agent whose settings list no tools. */
 export const DEFAULT_TOOLS: readonly OwnToolName[] = [...OWN_TOOLS];
 
 const text = (description: string, maxLength: number) => ({
@@ -20,7 +20,7 @@ const text = (description: string, maxLength: number) => ({
   description,
 });
 
-/** How a model is told of them. */
+/** Descriptions of the built-in tools for the model. */
 const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 'input_schema'>>> = {
   report_progress: {
     description: 'Report progress to the people who watch. Changes nothing else.',
@@ -69,12 +69,12 @@ const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 
   },
 };
 
-/** One of them as a model is told of it. */
+/** Returns the description of a built-in tool for the model. */
 export function ownTool(name: OwnToolName): ToolDescription {
   return { name, server: null, tool: name, ...ABOUT[name] };
 }
 
-/** Those of an allow-list that are ours; null: {@link DEFAULT_TOOLS}. */
+/** Returns the built-in tools of an allow-list; null: {@link DEFAULT_TOOLS}. */
 export function ownToolsOf(tools: readonly string[] | null): OwnToolName[] {
   const named = tools ?? DEFAULT_TOOLS;
   return OWN_TOOLS.filter((name) => named.includes(name));

@@ -8,8 +8,9 @@ import { timestamp, uuidOut } from '../common/schema-parts.ts';
 import { webhookView } from '../webhooks/webhook-view.ts';
 
 /*
- * What the live channel says, beside the events of runs. A Socket.IO client gets an answer as the acknowledgement of
- * its message, with `ok` beside these members; a plain one gets it as a message, with `type` and its own `id`.
+ * Messages of the live channel other than the events of runs. A Socket.IO client gets an answer as the acknowledgement
+ * of its message, with `ok` beside these fields. A plain client gets it as a message, with `type` and the `id` of its
+ * own message.
  */
 
 const RUN = '0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
@@ -89,7 +90,7 @@ export const refusedAnswer = z
     examples: [{ code: 'forbidden', message: CHANNEL_CODES.forbidden, room: `workflow:${RUN}` }],
   });
 
-/** The last words of a connection. */
+/** The last message on a connection. */
 export const closedMessage = z.strictObject({ code, message: z.string() }).meta({
   id: 'Closed',
   description: 'Last message before the service closes the connection',

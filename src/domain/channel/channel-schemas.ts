@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { MAX_ROOM_LENGTH, MAX_TOKEN_LENGTH } from '../common/limits.ts';
 
 /**
- * What clients say to the live channel (docs/channel.md): the schemas that check their messages, and of which the
- * description of the channel is made. A plain message has `type` and may have `id` beside these members; a Socket.IO
+ * Schemas of client messages on the live channel (docs/channel.md). They validate the messages, and the description of
+ * the channel is generated from them. A plain message has `type` and may have `id` beside these fields. A Socket.IO
  * message is an event of that name with one of these as its only argument.
  */
 
 const ROOM = 'workflow:0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
 const room = z.string().max(MAX_ROOM_LENGTH).describe('`workflow:<execution_id>` or `webhook:<id>`');
 
-/** `join`: enter a room. */
+/** `join`: join a room. */
 export const joinMessage = z
   .strictObject({
     room,
@@ -29,14 +29,14 @@ export const joinMessage = z
     examples: [{ room: ROOM }, { room: ROOM, after: 17 }],
   });
 
-/** `leave`: go out of a room. */
+/** `leave`: leave a room. */
 export const leaveMessage = z.strictObject({ room }).meta({
   id: 'Leave',
   description: 'Leave a room',
   examples: [{ room: ROOM }],
 });
 
-/** `renew`: go on with a newer token. */
+/** `renew`: continue with a newer token. */
 export const renewMessage = z
   .strictObject({
     token: z.string().max(MAX_TOKEN_LENGTH).describe('New token for the same project'),

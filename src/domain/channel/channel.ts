@@ -1,9 +1,9 @@
 import type { FailureKind } from '../common/failure-kinds.ts';
 import type { FeedEvent } from '../tasks/feed-events.ts';
 
-/** The live channel's words (docs/channel.md): rooms, what goes in, what comes out, why something is refused. */
+/** Vocabulary of the live channel (docs/channel.md): rooms, messages, problem codes. */
 
-/** The path of the channel, for Socket.IO and for plain WebSockets alike. */
+/** Path of the channel, for Socket.IO and for plain WebSockets. */
 export const CHANNEL_PATH = '/ws';
 
 export const ROOM_KINDS = ['workflow', 'webhook'] as const;
@@ -12,18 +12,20 @@ export type Room = { kind: RoomKind; id: string };
 
 const ROOM = /^(workflow|webhook):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** The parts of a room's name; null where it is none. */
+/** Returns the parts of a room name; null if it is not one. */
 export function parseRoom(name: string): Room | null {
   const [, kind, id] = ROOM.exec(name) ?? [];
   return kind === undefined || id === undefined ? null : { kind: kind as RoomKind, id };
 }
 
-/** The name of a webhook's room. */
+/** Returns the name of a webhook's room. */
 export function webhookRoomOf(webhookId: string): string {
   return `webhook:${webhookId}`;
 }
 
-/** Why a message was refused, or a connection was refused or ended. Stable; clients decide by them. */
+/**
+ * Why a message was refused, or a connection was refused or closed. The codes are stable, and clients depend on them.
+ */
 export const CHANNEL_CODES = {
   token_invalid: 'The token is missing or invalid, or its key or user no longer exists.',
   token_expired: 'The token has expired. Get a new one.',
@@ -39,7 +41,7 @@ export const CHANNEL_CODES = {
 } as const;
 export type ChannelCode = keyof typeof CHANNEL_CODES;
 
-/** A delivery has changed: as it is in a list now. */
+/** A delivery changed. Contains it as a list shows it now. */
 export type DeliveryEvent = {
   type: 'delivery.changed';
   webhook_id: string;
@@ -47,8 +49,8 @@ export type DeliveryEvent = {
 };
 
 /**
- * A webhook was changed, disabled, enabled, recovered or deleted (null), or much of it changed at once: as it is now.
- * Deliveries beyond the newest may have changed with it.
+ * A webhook was changed, disabled, enabled, recovered or deleted (null), or many of its deliveries changed at once.
+ * Contains its current state. Deliveries beyond the newest may have changed too.
  */
 export type WebhookChanged = {
   type: 'webhook.changed';
@@ -56,19 +58,19 @@ export type WebhookChanged = {
   webhook: Record<string, unknown> | null;
 };
 
-/** What a client is sent without having asked, by its name. */
-export type Pushed = {
-  /** What happened in a room. */
+/** Messages that a client receives without a request, by name. */
+export type PushedMessages = {
+  /** An event in a room. */
   event: FeedEvent | DeliveryEvent | WebhookChanged;
   /** A delivery for a listener to post and answer. */
   request: RelayRequest;
   /** No more requests of this webhook are sent over this connection. */
   listening_ended: ListeningEnded;
-  /** The last words before the connection ends. */
+  /** The last message before the connection closes. */
   closed: { code: ChannelCode; message: string };
 };
 
-/** A delivery's request on its way to a listener; `body` is base64 of the bytes that are signed. */
+/** A delivery's request for a listener. `body` is base64 of the signed bytes. */
 export type RelayRequest = {
   id: string;
   webhook_id: string;
@@ -79,7 +81,7 @@ export type RelayRequest = {
   body: string;
 };
 
-/** What may go wrong between a listener and its machine. */
+/** Failures between a listener and its local endpoint. */
 export const RELAY_FAILURES = [
   'lookup_failed',
   'connection_failed',
@@ -89,32 +91,37 @@ export const RELAY_FAILURES = [
   'invalid_response',
 ] as const satisfies readonly FailureKind[];
 
-/** What a listener's machine answered; `body` is base64. `failure` where there was no answer. */
+/** The response of a listener's local endpoint; `body` is base64. `failure` if there was no response. */
 export type RelayAnswer =
   | {
       status: number;
       headers: Record<string, string>;
       body: string;
-      /** The body went on behind what is here. */
+      /** Whether the body was cut. */
       truncated: boolean;
       duration_ms: number;
     }
   | { failure: (typeof RELAY_FAILURES)[number]; message: string };
 
-/** `replaced`: another connection listens now; `gone`: the webhook was deleted, or is not this token's any more. */
+/**
+ * `replaced`: another connection listens now. `gone`: the webhook was deleted, or the token has no access to it any
+ * more.
+ */
 export const LISTENING_ENDS = ['replaced', 'gone'] as const;
 export type ListeningEnded = { webhook_id: string; reason: (typeof LISTENING_ENDS)[number] };
 
-/** What a gateway tells of itself at `/health/channel`. */
-export type ChannelNumbers = {
+/** Metrics of a gateway at `/health/channel`. */
+export type ChannelMetrics = {
   connections: number;
-  /** Rooms that somebody is in, by kind. */
+  /** Rooms with at least one client, by kind. */
   rooms: Record<RoomKind, number>;
-  /** Events sent since startup, counted once per client, and in a second of the last ten. */
+  /** Events sent since startup, counted once per client, and events per second over the last ten seconds. */
   events_sent: number;
   events_per_second: number;
-  /** From the write of an event to its hand-over, over the last 2,048 readings; null before the first. */
+  /**
+   * Milliseconds from the write of an event to its hand-over, over the last 2,048 measurements; null before the first.
+   */
   lag_ms: { p50: number | null; p95: number | null; max: number | null };
-  /** Connections that were refused or ended by us, by reason. */
+  /** Connections that the gateway refused or closed, by reason. */
   dropped: Partial<Record<ChannelCode, number>>;
 };

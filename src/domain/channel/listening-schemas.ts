@@ -9,7 +9,7 @@ import {
 import { uuidOut } from '../common/schema-parts.ts';
 import { isStorableText } from '../common/text.ts';
 
-/** What a listener and the live channel say to each other: deliveries that go out, answers that come back. */
+/** Messages between a listener and the live channel: deliveries to the listener, and its answers. */
 
 const uuid = z
   .string()
@@ -23,7 +23,7 @@ const EXAMPLE = {
   delivery: '019a2b3c-0000-7000-8000-000000000003',
 };
 
-/** `listen`: have the deliveries of a webhook sent over this connection. */
+/** `listen`: receive the deliveries of a webhook over this connection. */
 export const listenMessage = z.strictObject({ webhook_id: uuid }).meta({
   id: 'Listen',
   description:
@@ -45,7 +45,7 @@ const headers = z
     `must have at most ${MAX_RELAYED_HEADERS} members`,
   );
 
-/** Four characters stand for three bytes, the last of which may be padding. */
+/** Four characters encode three bytes, the last of which may be padding. */
 const base64Body = z
   .base64()
   .refine(
@@ -73,7 +73,7 @@ const failed = z.strictObject({
     .describe('Description of the failure for the delivery log'),
 });
 
-/** `answer`: what came of a request. */
+/** `answer`: the response to a request, or its failure. */
 export const answerMessage = z.union([answered, failed]).meta({
   id: 'RelayAnswer',
   description: 'The response to a request, or the failure',
@@ -93,7 +93,7 @@ export const answerMessage = z.union([answered, failed]).meta({
   ],
 });
 
-/** Reads an answer by the form that it seems to have, so that what is said of a wrong one fits. */
+/** Parses an answer with the schema of the form that it seems to have, so that the errors fit. */
 export function readAnswer(body: Record<string, unknown>) {
   return 'failure' in body ? failed.safeParse(body) : answered.safeParse(body);
 }
@@ -133,7 +133,7 @@ export const relayRequest = z
     ],
   });
 
-/** `listening_ended`: no more requests of a webhook come. */
+/** `listening_ended`: the connection gets no more requests of a webhook. */
 export const listeningEnded = z
   .strictObject({
     webhook_id: uuidOut,

@@ -1,28 +1,29 @@
 import { z } from 'zod';
 import { MAX_URL_LENGTH } from './limits.ts';
-import { memberProblem } from './schema-parts.ts';
+import { fieldProblem } from './schema-parts.ts';
 
 /**
- * A callback address: it must begin with `https://` (docs/http-api.md). Which addresses may be reached is judged
- * when an attempt is made, on the address that is connected to.
+ * A callback URL. It must begin with `https://` (docs/http-api.md). Whether its address is allowed is decided at each
+ * attempt, for the address that is connected to.
  */
 export const callbackUrl = z
   .string()
   .superRefine((value, context) => {
     if (value.length > MAX_URL_LENGTH) {
-      context.addIssue(memberProblem('too_long', `must have at most ${MAX_URL_LENGTH} characters`));
+      context.addIssue(fieldProblem('too_long', `must have at most ${MAX_URL_LENGTH} characters`));
     } else if (!value.startsWith('https://')) {
-      context.addIssue(memberProblem('not_https', 'must start with https://'));
+      context.addIssue(fieldProblem('not_https', 'must start with https://'));
     } else {
       const problem = urlProblem(value);
-      if (problem) context.addIssue(memberProblem('invalid_format', problem));
+      if (problem) context.addIssue(fieldProblem('invalid_format', problem));
     }
   })
   .meta({ maxLength: MAX_URL_LENGTH, pattern: '^https://', format: 'uri' });
 
-/** What keeps a text from being an address that we call; null where nothing does. Schemes are the caller's to judge. */
+/** Returns why a text is not a URL that the service calls, or null if it is one. The caller checks the scheme. */
 export function urlProblem(value: string): string | null {
-  // The parser of URLs silently drops or repairs these; what is signed up for should be what is called.
+  // The URL parser silently drops or repairs these characters. The service must call exactly the URL that the user
+  // entered.
   if (/[\s\p{Cc}\\]/u.test(value) || !value.isWellFormed())
     return 'must not contain characters that are invalid in a URL';
   const url = URL.parse(value);

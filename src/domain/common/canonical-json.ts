@@ -1,7 +1,7 @@
 /**
- * One text for all JSON texts that say the same: members sorted, no white space, numbers as JavaScript spells them (the
- * idea of RFC 8785). Null where a number is not held exactly, so that another one would get the same text.
- * Recurses, so the depth of `value` must be bounded.
+ * Returns the same text for all JSON texts with the same content: fields sorted, no white space, numbers as JavaScript
+ * writes them (the idea of RFC 8785). Returns null if a number is not represented exactly, since different numbers
+ * would get the same text. Recursive, so the depth of `value` must be bounded.
  */
 export function canonicalJson(value: unknown): string | null {
   if (typeof value === 'number') return isExact(value) ? String(value) : null;
@@ -15,16 +15,16 @@ export function canonicalJson(value: unknown): string | null {
     }
     return `[${entries.join(',')}]`;
   }
-  const members: string[] = [];
+  const fields: string[] = [];
   for (const name of Object.keys(value).toSorted()) {
     const text = canonicalJson((value as Record<string, unknown>)[name]);
     if (text === null) return null;
-    members.push(`${JSON.stringify(name)}:${text}`);
+    fields.push(`${JSON.stringify(name)}:${text}`);
   }
-  return `{${members.join(',')}}`;
+  return `{${fields.join(',')}}`;
 }
 
-/** True where objects and lists in a JSON value are nested more than `levels` deep, the value itself counted. */
+/** Returns whether objects and lists in a JSON value are nested more than `levels` deep, counting the value itself. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false;
   if (levels === 0) return true;

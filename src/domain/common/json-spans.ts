@@ -1,4 +1,4 @@
-/** Where a value stands in a text: from `start` up to, not including, `end`. */
+/** Position of a value in a text: from `start` up to, not including, `end`. */
 export type Span = { start: number; end: number };
 
 const QUOTE = 0x22;
@@ -10,15 +10,15 @@ const CLOSES_LIST = 0x5d;
 const COMMA = 0x2c;
 
 /*
- * Finds values in JSON texts without parsing them, so that they can be passed on to the byte. Every text given here must
- * have passed `JSON.parse` already: nothing is checked again.
+ * Finds values in JSON texts without parsing them, so that they can be passed on byte for byte. `JSON.parse` must have
+ * accepted every text given here: nothing is checked again.
  */
 
 /**
- * The value of the member `name` of the object that begins at or behind `from`; null where there is none. Of several
- * members of one name the last one counts, as with `JSON.parse`.
+ * Returns the span of the value of the field `name` in the object that begins at or after `from`, or null if there is
+ * none. Of several fields with the same name the last one counts, as with `JSON.parse`.
  */
-export function memberSpan(text: string, name: string, from = 0): Span | null {
+export function fieldSpan(text: string, name: string, from = 0): Span | null {
   let found: Span | null = null;
   let at = skipSpace(text, skipSpace(text, from) + 1);
   while (text.charCodeAt(at) !== CLOSES_OBJECT) {
@@ -32,7 +32,7 @@ export function memberSpan(text: string, name: string, from = 0): Span | null {
   return found;
 }
 
-/** The entries of the list that begins at or behind `from`. */
+/** Returns the spans of the entries of the list that begins at or after `from`. */
 export function entrySpans(text: string, from = 0): Span[] {
   const found: Span[] = [];
   let at = skipSpace(text, skipSpace(text, from) + 1);
@@ -44,7 +44,7 @@ export function entrySpans(text: string, from = 0): Span[] {
   return found;
 }
 
-/** A name may be spelt with escapes; the text is between quotes. */
+/** Returns whether a string between quotes is this name. It may contain escapes. */
 function saysName(text: string, start: number, end: number, name: string): boolean {
   if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
   // Cut out first: a search in the whole text would read on behind the name, once for each member.
@@ -58,7 +58,7 @@ function skipValue(text: string, at: number): number {
   return first === OPENS_OBJECT || first === OPENS_LIST ? skipNest(text, at) : skipBare(text, at);
 }
 
-/** Behind an object or a list. What is inside is not told apart: the brackets are known to match. */
+/** Returns the position after an object or a list. Kinds of brackets are not distinguished: they are known to match. */
 function skipNest(text: string, from: number): number {
   let depth = 0;
   for (let at = from; ; at += 1) {
@@ -72,7 +72,7 @@ function skipNest(text: string, from: number): number {
   }
 }
 
-/** Behind the quote that closes the string: the first one without an odd number of backslashes before it. */
+/** Returns the position after the closing quote: the first quote without an odd number of backslashes before it. */
 function skipString(text: string, from: number): number {
   for (let quote = text.indexOf('"', from + 1); ; quote = text.indexOf('"', quote + 1)) {
     let first = quote;
@@ -81,7 +81,7 @@ function skipString(text: string, from: number): number {
   }
 }
 
-/** Behind a number, true, false or null. */
+/** Returns the position after a number, true, false or null. */
 function skipBare(text: string, from: number): number {
   let at = from;
   while (at < text.length) {

@@ -41,7 +41,7 @@ export const MAX_WAIT_SECONDS = 60;
 export const DEFAULT_PAGE = 50;
 export const MAX_PAGE = 200;
 /** Retention of the first response to an Idempotency-Key, in milliseconds. */
-export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
+export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 /** Lifetime of a token from `POST /api/v1/tokens`, in seconds. */
 export const TOKEN_SECONDS = 15 * 60;
 /** Events per request. */
@@ -64,7 +64,7 @@ export const DELIVERY_RESPONSE_BYTES = 65_536;
 /** Failed attempts in a row that disable a webhook (docs/webhooks.md). */
 export const FAILURES_TO_DISABLE = 10;
 /** Concurrent attempts per webhook in one delivery worker. */
-export const ATTEMPTS_AT_ONCE = 10;
+export const CONCURRENT_ATTEMPTS = 10;
 /** Longest overlap of two secrets, in hours. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
 /** Length of the id of the object of an event, in characters. */
@@ -86,11 +86,11 @@ export const CHANNEL_PENDING_BYTES = 262_144;
 export const CHANNEL_STALL_MS = 30_000;
 /** Time that a webhook counts as listened to after a heartbeat of its listener, and interval of heartbeats, in milliseconds. */
 export const LISTENING_MS = 30_000;
-export const LISTENING_SIGN_MS = 10_000;
+export const LISTENING_HEARTBEAT_MS = 10_000;
 /** Time that requests wait for a disconnected listener, in milliseconds. */
-export const LISTENER_BACK_MS = 5_000;
+export const LISTENER_RECONNECT_MS = 5_000;
 /** Time after which a webhook without a listener is deleted, in milliseconds. */
-export const LISTENER_GONE_MS = 60_000;
+export const LISTENER_EXPIRY_MS = 60_000;
 /** Webhooks that a channel connection can listen to. */
 export const MAX_LISTENED = 10;
 /** Headers in the answer of a listener, characters of a header value, and characters of a failure message. */
@@ -103,7 +103,7 @@ export const MAX_MESSAGE_ID_LENGTH = 64;
 export const MAX_ROOM_LENGTH = 200;
 export const MAX_TOKEN_LENGTH = 8_192;
 /** Sign-ins per IP address and minute, unless configured otherwise (docs/http-api.md). */
-export const SIGN_INS_A_MINUTE = 10;
+export const SIGN_INS_PER_MINUTE = 10;
 /** Wrong passwords per account before the limit applies, and seconds until another one is allowed. */
 export const WRONG_PASSWORDS = 10;
 export const WRONG_PASSWORD_SECONDS = 60;
@@ -125,7 +125,7 @@ export const MAX_RETURN_TO_LENGTH = 1_000;
 export const ROOM_DELIVERIES = 25;
 export const ROOM_DELIVERIES_AGAIN = 100;
 /** Pending delivery events of a slow client. Beyond it, the client gets one `webhook.changed` event. */
-export const MAX_OWED_DELIVERIES = 2_000;
+export const MAX_PENDING_DELIVERIES = 2_000;
 /** Model calls per step attempt: default and maximum in the catalogue. */
 export const AGENT_MODEL_CALLS = 50;
 export const MAX_MODEL_CALLS = 10_000;
@@ -160,6 +160,6 @@ export const ALL_TOOLS_BYTES = 131_072;
 /** `step.progress` events per step attempt. Faster reports are merged; the latest report wins. */
 export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;
 /** Concurrent tool calls of an agent. Further calls in the same turn return an error. */
-export const MAX_CALLS_A_TURN = 32;
+export const MAX_CALLS_PER_TURN = 32;
 /** Time limit of planning by a model, for all calls together, in milliseconds. */
 export const PLANNING_TIME_LIMIT_MS = 10 * 60_000;

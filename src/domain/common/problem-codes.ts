@@ -1,4 +1,4 @@
-/** Every problem that the API can answer with: its status and title (docs/http-api.md). Codes are stable. */
+/** All problems of the API, with status and title (docs/http-api.md). Codes are stable. */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   bad_request: { status: 400, title: 'Bad request' },
@@ -21,8 +21,8 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** What may be wrong with one member of a body or one parameter. */
-export const MEMBER_PROBLEMS = [
+/** Problems of one field of a body or of one parameter. */
+export const FIELD_PROBLEMS = [
   'required',
   'wrong_type',
   'unknown_member',
@@ -38,4 +38,4 @@ export const MEMBER_PROBLEMS = [
   'number_not_exact',
   'blank',
 ] as const;
-export type MemberProblem = (typeof MEMBER_PROBLEMS)[number];
+export type FieldProblem = (typeof FIELD_PROBLEMS)[number];

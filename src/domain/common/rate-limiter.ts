@@ -1,16 +1,19 @@
-/** Token buckets, counted by the time that is given. */
+/** Token buckets with an injected clock. */
 
-/** A token bucket's measure: so many a second on average, so many at once. */
+/** Rate of a token bucket: tokens per second on average, and size of a burst. */
 export type Rate = { name: string; perSecond: number; burst: number };
 
 type Bucket = { tokens: number; at: number };
 const SWEEP_AT = 10_000;
 
-/** Buckets of one rate, by whom they belong to. They live in this process: each process grants the rate anew. */
+/**
+ * Creates a rate limiter with one bucket per key. Buckets live in this process: each process grants the rate
+ * separately.
+ */
 export function createRateLimiter(rate: Rate, clock: () => Date) {
   const buckets = new Map<string, Bucket>();
 
-  /** A bucket that has become full again says nothing any more. */
+  /** Removes full buckets: they are the same as new ones. */
   function sweep(now: number): void {
     for (const [who, bucket] of buckets) {
       if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(who);
@@ -20,8 +23,8 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
   return {
     rate,
     /**
-     * Takes so many, but never more than a full bucket has; `remaining` is what is left, negative where it was
-     * refused, by as much as is missing.
+     * Takes `wanted` tokens, at most as many as a full bucket has. `remaining` is the number of tokens left. If the
+     * request was not granted, it is negative by the number of missing tokens.
      */
     take(who: string, wanted = 1): { granted: boolean; remaining: number } {
       const count = Math.min(wanted, rate.burst);
@@ -36,8 +39,8 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
       buckets.set(who, { tokens: granted ? tokens - count : tokens, at: now });
       return { granted, remaining: tokens - count };
     },
-    /** Puts one back that was taken. What is above a full bucket is lost with the next that is taken. */
-    giveBack(who: string): void {
+    /** Returns one token. Tokens above a full bucket are dropped with the next `take`. */
+    refund(who: string): void {
       const bucket = buckets.get(who);
       if (bucket) bucket.tokens += 1;
     },

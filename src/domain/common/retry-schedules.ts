@@ -7,12 +7,12 @@ const CALLBACK_WAITS_MS = [1_000, 4_000] as const;
  */
 const DELIVERY_WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 43_200_000] as const;
 
-/** Attempts of a webhook delivery by the schedule alone. */
+/** Automatic attempts of a webhook delivery, the first one included. */
 export const DELIVERY_ATTEMPTS = DELIVERY_WAITS_MS.length + 1;
 
 /**
- * When the next automatic attempt of a delivery is due, in milliseconds after its failure number `failures` (counted
- * from 1); null when none follows.
+ * Returns the wait after failure number `failures` (counted from 1) until the next automatic attempt of a delivery, in
+ * milliseconds; null if there is none.
  */
 export function deliveryWaitMs(failures: number): number | null {
   return DELIVERY_WAITS_MS[failures - 1] ?? null;
@@ -22,8 +22,8 @@ export function deliveryWaitMs(failures: number): number | null {
 export const CALLBACK_ATTEMPTS = CALLBACK_WAITS_MS.length + 1;
 
 /**
- * When the next callback attempt is due, in milliseconds after the failure of attempt `attempt`
- * (counted from 1); null when none follows.
+ * Returns the wait after failed attempt `attempt` (counted from 1) until the next callback attempt, in milliseconds;
+ * null if there is none.
  */
 export function callbackWaitMs(attempt: number): number | null {
   return CALLBACK_WAITS_MS[attempt - 1] ?? null;

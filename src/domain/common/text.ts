@@ -1,12 +1,12 @@
 /**
- * True for text that can be stored and sent again unchanged: no NUL (PostgreSQL refuses it) and no lone
- * surrogate (it has no UTF-8 form).
+ * Returns whether text can be stored and sent again unchanged: no NUL (PostgreSQL rejects it) and no lone surrogate (it
+ * has no UTF-8 form).
  */
 export function isStorableText(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
 
-/** The same for every string and member name inside a JSON value. */
+/** Returns whether {@link isStorableText} holds for every string and field name in a JSON value. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorableText(value);
   if (Array.isArray(value)) return value.every(isStorableJson);
@@ -14,7 +14,10 @@ export function isStorableJson(value: unknown): boolean {
   return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner));
 }
 
-/** A project's short key from its name: its first letters and digits in upper case, `PROJECT` where there are none. */
+/**
+ * Returns a short project key for a name: its first ten letters and digits in upper case, without digits at the start;
+ * `PROJECT` if none remain.
+ */
 export function projectKeyFrom(name: string): string {
   const letters = name
     .toUpperCase()
@@ -23,7 +26,7 @@ export function projectKeyFrom(name: string): string {
   return letters.slice(0, 10) || 'PROJECT';
 }
 
-/** Text as it can be stored: without NUL, and well-formed. */
+/** Returns the text without NUL and with lone surrogates replaced, so that it can be stored. */
 export function storable(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }

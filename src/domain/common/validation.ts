@@ -1,18 +1,18 @@
 import type { z } from 'zod';
-import type { MemberProblem } from './problem-codes.ts';
+import type { FieldProblem } from './problem-codes.ts';
 
 type Issue = z.core.$ZodIssue;
 type Where = 'body' | 'query';
 
-/** One thing wrong with a body (`pointer`, RFC 6901) or with a parameter (`parameter`, its name). */
-export type ProblemEntry = { pointer?: string; parameter?: string; code: MemberProblem; message: string };
+/** One problem of a body (`pointer`, RFC 6901) or of a parameter (`parameter`, its name). */
+export type ProblemEntry = { pointer?: string; parameter?: string; code: FieldProblem; message: string };
 
-/** Everything that a schema finds wrong with a value, in the words that callers read. */
+/** Converts the issues that a schema found to problem entries with messages for the caller. */
 export function problemsIn(error: z.ZodError, value: unknown, where: Where): ProblemEntry[] {
   return error.issues.flatMap((issue) => entriesOf(issue, value, where));
 }
 
-/** A JSON Pointer (RFC 6901); the empty text is the whole document. */
+/** Returns a JSON Pointer (RFC 6901). The empty string is the whole document. */
 export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
@@ -30,7 +30,7 @@ function entriesOf(issue: Issue, value: unknown, where: Where): ProblemEntry[] {
 function entry(
   path: readonly PropertyKey[],
   where: Where,
-  code: MemberProblem,
+  code: FieldProblem,
   message: string,
 ): ProblemEntry {
   const name = path.length === 0 ? `The ${where}` : `\`${path.map(String).join('.')}\``;
@@ -38,7 +38,7 @@ function entry(
   return { ...place, code, message: `${name} ${message}.` };
 }
 
-function wordsFor(issue: Issue, value: unknown): [MemberProblem, string] {
+function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
   switch (issue.code) {
     case 'invalid_type':
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
@@ -57,7 +57,7 @@ function wordsFor(issue: Issue, value: unknown): [MemberProblem, string] {
     case 'invalid_format':
       return ['invalid_format', FORMAT_WORDS[issue.format] ?? 'has an invalid format'];
     case 'custom': {
-      const { problem } = (issue.params ?? {}) as { problem?: MemberProblem };
+      const { problem } = (issue.params ?? {}) as { problem?: FieldProblem };
       return [problem ?? 'invalid_format', issue.message];
     }
     default:

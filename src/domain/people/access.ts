@@ -1,4 +1,4 @@
-/** Who may do what: scopes of keys and tokens, roles of people (docs/http-api.md). */
+/** Permissions: scopes of keys and tokens, roles of people (docs/http-api.md). */
 
 export const SCOPES = [
   'tasks:read',
@@ -9,31 +9,31 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that reach over the whole workspace; only admins make keys with them. */
+/** Scopes that apply to the whole workspace. Only admins create keys with them. */
 export const WORKSPACE_SCOPES: readonly Scope[] = ['events:write', 'webhooks:read', 'webhooks:write'];
 
-/** From the least to the most. */
+/** From the lowest to the highest. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** True when `role` is `least` or more. */
+/** Returns whether `role` is `least` or higher. */
 export function hasRole(role: Role, least: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(least);
 }
 
-/** What a person of a role may do with tasks and webhooks, in the words of scopes. */
+/** Returns what a person with this role may do with tasks and webhooks, as scopes. */
 export function scopesOfRole(role: Role): readonly Scope[] {
   if (hasRole(role, 'admin')) return SCOPES;
   if (hasRole(role, 'member')) return ['tasks:read', 'tasks:write', 'webhooks:read'];
   return ['tasks:read', 'webhooks:read'];
 }
 
-/** Who a token of ours speaks for: the key or the person it was made with. */
+/** Subject of a token that the service issued: the key or the person that created it. */
 export type TokenSubject = `key:${string}` | `user:${string}`;
 
 /**
- * What a good token says. `origin` tells ours, whose subject is a key or a person, from an outside provider's,
- * which names no workspace.
+ * Claims of a valid token. `origin` is `own` for tokens of the service, whose subject is a key or a person, and
+ * `outside` for tokens of another provider, which contain no workspace.
  */
 export type TokenClaims = { projectId: string; scopes: Scope[]; expiresAt: Date } & (
   | { origin: 'own'; subject: TokenSubject; workspaceId: string }

@@ -1,4 +1,4 @@
-/** Everything that an entry of the audit log may tell of: what it happened to, and what happened. */
+/** All actions of the audit log, as `<area>.<action>`. */
 export const AUDIT_ACTIONS = [
   'installation.created',
   'project.created',
@@ -28,7 +28,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** To what kind of thing something happened. */
+/** Areas of the audit log: the kind of the affected object. */
 export const AUDIT_AREAS = [
   'member',
   'invitation',
@@ -43,7 +43,7 @@ export const AUDIT_AREAS = [
 ] as const;
 export type AuditArea = (typeof AUDIT_AREAS)[number];
 
-/** The actions of these areas, all of them where none is named. */
+/** Returns the actions of these areas; all actions if no area is given. */
 export function actionsOf(areas: readonly AuditArea[]): AuditAction[] {
   return AUDIT_ACTIONS.filter(
     (action) => areas.length === 0 || areas.some((area) => action.startsWith(`${area}.`)),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ROLES, hasRole, type Role } from './access.ts';
 import { email, newPassword, personName } from './person-fields.ts';
 
-/** What may have become of an invitation. */
+/** Statuses of an invitation. */
 export const INVITATION_STATUSES = ['open', 'accepted', 'expired', 'revoked'] as const;
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
@@ -12,7 +12,7 @@ type Times = {
   expires_at: Date;
 };
 
-/** What has become of an invitation by now. */
+/** Returns the current status of an invitation. */
 export function statusOfInvitation(
   { accepted_at, revoked_at, expires_at }: Times,
   now: Date,
@@ -22,15 +22,15 @@ export function statusOfInvitation(
   return expires_at <= now ? 'expired' : 'open';
 }
 
-/** The roles that a person of a role may invite to: admins and more, up to their own. */
+/** Returns the roles that a person with this role may invite to: for admins and owners, all up to their own. */
 export function rolesToInvite(role: Role): readonly Role[] {
   return hasRole(role, 'admin') ? ROLES.filter((other) => hasRole(role, other)) : [];
 }
 
-/** Whom to invite as what. */
+/** A new invitation. */
 export const invitationPlan = z
   .strictObject({ email, role: z.enum(ROLES).describe('Up to your own role') })
   .meta({ id: 'InvitationPlan', example: { email: 'ada@example.com', role: 'member' } });
 
-/** What somebody new must give. */
+/** Required fields of a new person. */
 export const newPerson = z.object({ name: personName, password: newPassword });

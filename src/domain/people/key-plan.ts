@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SCOPES, WORKSPACE_SCOPES, type Scope } from './access.ts';
 import { givenTime, text, uuid } from '../common/schema-parts.ts';
 
-/** What a key may do where nothing is said. */
+/** Scopes of a key that is created without scopes. */
 export const DEFAULT_SCOPES: readonly Scope[] = ['tasks:read', 'tasks:write'];
 
 const scopes = z
@@ -11,7 +11,7 @@ const scopes = z
   .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
   .describe(`${WORKSPACE_SCOPES.join(', ')} apply to the whole workspace`);
 
-/** A key to be. */
+/** A new key. */
 export const keyPlan = z
   .strictObject({
     name: text({ least: 1, most: 200 }),

@@ -1,16 +1,16 @@
 import type { Role } from './access.ts';
 
-/** What people are told of in the screens and by mail, and from which role on. */
+/** Kinds of notices in the screens and by mail, and the lowest role that receives them. */
 export const NOTICES = {
   'webhook.disabled': { subject: 'webhook', least: 'admin' },
   'task.escalated': { subject: 'task', least: 'member' },
 } as const satisfies Record<string, { subject: string; least: Role }>;
 export type NoticeKind = keyof typeof NOTICES;
 
-/** One thing that people are told of; all notices of it have its time. */
+/** An occurrence that people are notified of. All its notices have the same time. */
 export type Occasion = { kind: NoticeKind; id: string; at: Date };
 
-/** What the notices of an occasion name as their subject, for example `webhook:<id>`. */
+/** Returns the subject of the notices of an occasion, for example `webhook:<id>`. */
 export function subjectOf({ kind, id }: Pick<Occasion, 'kind' | 'id'>): string {
   return `${NOTICES[kind].subject}:${id}`;
 }

@@ -7,7 +7,7 @@ import {
 } from '../common/limits.ts';
 import { shownAs, text } from '../common/schema-parts.ts';
 
-/** Somebody's e-mail address, in lower case whatever it came in. */
+/** An e-mail address, converted to lower case. */
 export const email = z
   .email()
   .max(MAX_EMAIL_LENGTH)
@@ -16,13 +16,13 @@ export const email = z
 
 export const personName = text({ least: 1, most: MAX_PERSON_NAME_LENGTH });
 
-/** A password that somebody chooses. */
+/** A new password. */
 export const newPassword = text({ least: MIN_PASSWORD_LENGTH, most: MAX_PASSWORD_LENGTH });
 
-/** A password that is held against one that was chosen, under whatever rules there were then. */
+/** An existing password. It may have been chosen under earlier rules. */
 export const givenPassword = z.string().max(MAX_PASSWORD_LENGTH);
 
-/** Changing one's own password. */
+/** A change of the user's own password. */
 export const passwordChange = z
   .strictObject({ current_password: givenPassword, new_password: newPassword })
   .meta({

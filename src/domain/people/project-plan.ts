@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { memberProblem, text } from '../common/schema-parts.ts';
+import { fieldProblem, text } from '../common/schema-parts.ts';
 
 const KEY_FORM = /^[A-Z][A-Z0-9]{0,9}$/;
 
-/** A project to be. */
+/** A new project. */
 export const projectPlan = z
   .strictObject({
     name: text({ least: 1, most: 200 }),
@@ -12,7 +12,7 @@ export const projectPlan = z
       .superRefine((value, context) => {
         if (KEY_FORM.test(value)) return;
         context.addIssue(
-          memberProblem(
+          fieldProblem(
             'invalid_format',
             'must be 1–10 upper-case letters and digits and start with a letter',
           ),

@@ -1,6 +1,6 @@
 /**
- * Why a sign-in at the OpenID provider failed, in words for the person. The codes stand in the address of the sign-in
- * page, `/sign-in?problem=<code>`; they are stable.
+ * Why an OpenID sign-in failed, as messages for the person. The codes appear in the address of the sign-in page,
+ * `/sign-in?problem=<code>`, and are stable.
  */
 export const SIGN_IN_PROBLEMS = {
   openid_off: 'Single sign-on is not configured.',

@@ -1,16 +1,16 @@
 import { MAX_ARTIFACT_BYTES, MAX_ARTIFACT_NAME_LENGTH } from '../common/limits.ts';
 
-/** A document that a step has left behind, without its content. `size` in bytes. */
-export type ArtifactNote = { name: string; media_type: string; size: number };
+/** A document of a step, without its content. `size` in bytes. */
+export type ArtifactInfo = { name: string; media_type: string; size: number };
 
-/** The same as a run's output tells of it. */
-export type RunArtifact = ArtifactNote & { step: string; agent: string };
+/** A document in the output of a run. */
+export type RunArtifact = ArtifactInfo & { step: string; agent: string };
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N} ._()+-]*$/u;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** What an agent gives to be kept; `content` is text, or base64 of any bytes. */
+/** A document that an agent wants to save. `content` is text, or base64 of any bytes. */
 export type ArtifactDraft = {
   name: string;
   media_type: string;
@@ -19,9 +19,9 @@ export type ArtifactDraft = {
 };
 
 /**
- * Reads what an agent wants to keep. A name is a file name without a path, of letters, digits, spaces and ._()+-, and
- * begins with a letter, a digit or _; a type is a bare media type (RFC 6838, section 4.2).
- * Answers a sentence where something is wrong.
+ * Parses a document that an agent wants to save. A name is a file name without a path, of letters, digits, spaces and
+ * ._()+-, and begins with a letter, a digit or _. A type is a bare media type (RFC 6838, section 4.2). Returns an error
+ * message if something is wrong.
  */
 export function readArtifact(input: unknown): ArtifactDraft | { error: string } {
   const { name, media_type, content, encoding = 'text' } = (input ?? {}) as Record<string, unknown>;
@@ -38,7 +38,7 @@ export function readArtifact(input: unknown): ArtifactDraft | { error: string } 
   return { name, media_type: type, content, encoding };
 }
 
-/** Why a document of this many bytes can't be kept; null where it can. */
+/** Returns why a document of this size cannot be saved, or null if it can. */
 export function artifactSizeFault(bytes: number): string | null {
   return bytes <= MAX_ARTIFACT_BYTES
     ? null

@@ -1,8 +1,8 @@
 import type { RunView } from './task-run.ts';
 
 /**
- * The body of a task result callback (docs/callbacks.md) as the one text that is stored, signed and sent.
- * A run that ended without a result has an empty `output`.
+ * Returns the body of a task result callback (docs/callbacks.md), the text that is stored, signed and sent. A run that
+ * ended without a result has an empty `output`.
  */
 export function callbackBody(executionId: string, view: Omit<RunView, 'last_seq'>): string {
   return JSON.stringify({

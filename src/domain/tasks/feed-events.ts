@@ -1,4 +1,7 @@
-/** The feed of a run: what the channel, `GET …/events` and SSE tell, in the order of `seq` (docs/how-it-works.md). */
+/**
+ * Event types of a run's feed. The channel, `GET …/events` and SSE send them in the order of `seq`
+ * (docs/how-it-works.md).
+ */
 
 export const FEED_EVENT_TYPES = [
   'state.changed',
@@ -13,7 +16,7 @@ export const FEED_EVENT_TYPES = [
 ] as const;
 export type FeedEventType = (typeof FEED_EVENT_TYPES)[number];
 
-/** One event as a reader gets it. `seq` counts 1, 2, 3 … within a run. */
+/** One event as a reader receives it. `seq` counts 1, 2, 3 … within a run. */
 export type FeedEvent = {
   seq: number;
   type: FeedEventType;
@@ -22,10 +25,7 @@ export type FeedEvent = {
   data: Record<string, unknown>;
 };
 
-/**
- * An event on its way into the feed. `key` is the same whenever the same work is repeated, so that a
- * repeat writes nothing.
- */
+/** An event that is not stored yet. Repeated work has the same `key`, so that a repeat writes nothing. */
 export type FeedEntry = {
   key: string;
   type: FeedEventType;

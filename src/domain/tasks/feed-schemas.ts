@@ -7,8 +7,8 @@ import { timestamp, uuidOut } from '../common/schema-parts.ts';
 import { TASK_STATES, TERMINAL_STATES } from './task-states.ts';
 
 /*
- * What the events of a run's feed hold, by type. One description for the channel, for `GET …/events`, as JSON or as
- * server-sent events, and for whoever reads the documents that are made of it.
+ * Schemas of the events of a run's feed, by type. The channel, `GET …/events` as JSON and as server-sent events, and
+ * the generated documents use them.
  */
 
 const EXECUTION = '0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
@@ -32,7 +32,7 @@ const plannedStep = z.strictObject({
   kept: z.literal(true).optional().describe('Completed step, kept from the earlier run'),
 });
 
-/** What an event of each type tells, beside the members that all have. */
+/** `data` of the events of each type, without the fields that all events have. */
 const KINDS = {
   'state.changed': {
     id: 'StateChanged',

@@ -1,4 +1,4 @@
-/** How often and after which waits a failed step is tried again. Times in milliseconds. */
+/** Retry policy of a step. Times in milliseconds. */
 export type StepRetry = {
   maximum_attempts: number;
   initial_interval_ms: number;
@@ -6,7 +6,7 @@ export type StepRetry = {
   maximum_interval_ms: number;
 };
 
-/** One step as planning wrote it. `name` is unique within the plan; `after` holds names of other steps. */
+/** One planned step. `name` is unique within the plan. `after` contains names of other steps. */
 export type PlannedStep = {
   id: string;
   name: string;
@@ -14,28 +14,28 @@ export type PlannedStep = {
   after: string[];
   time_limit_ms: number;
   retry: StepRetry;
-  /** Where it is another one than the plan's. */
+  /** Set if it differs from the backend of the plan. */
   backend?: BackendName;
-  /** What the step is to do, where a planner wrote that. */
+  /** The work of the step, if a planner described it. */
   task?: string;
 };
 
 /**
- * What does the work of a step: a scripted player, a model in our own loop, an agent at an address that speaks A2A,
- * a command that speaks JSON lines.
+ * What runs a step: a scripted simulation, a model in the service's own loop, a remote agent that speaks A2A, or a
+ * program that speaks JSON lines.
  */
 export const BACKENDS = ['rehearsal', 'model', 'a2a', 'command'] as const;
 export type BackendName = (typeof BACKENDS)[number];
 
-/** What planning decided: who does what after what, by which backend, within which time without pauses. */
+/** The plan of a run: its steps with agents and order, their backend, and the time limit without pauses. */
 export type Plan = { backend: BackendName; steps: PlannedStep[]; run_time_limit_ms: number };
 
-/** Who does a step's work. */
+/** Returns the backend of a step. */
 export function backendOf(plan: Plan, step: PlannedStep): BackendName {
   return step.backend ?? plan.backend;
 }
 
-/** The wait before attempt `attempt + 1` after attempt `attempt` (from 1) failed; null when there is none. */
+/** Returns the wait after failed attempt `attempt` (from 1), in milliseconds; null if there is no further attempt. */
 export function stepWaitMs(retry: StepRetry, attempt: number): number | null {
   if (attempt >= retry.maximum_attempts) return null;
   const wait = retry.initial_interval_ms * retry.backoff_coefficient ** (attempt - 1);

@@ -5,8 +5,8 @@ const milliseconds = z.int().min(0).max(86_400_000);
 const stepNumber = z.int().min(1).max(MAX_STEPS);
 
 /**
- * `metadata.rehearsal`: how the rehearsal backend plays a run (docs/agents.md). Steps are numbered from 1 in the
- * order of the plan. Unknown members are refused.
+ * `metadata.rehearsal`: the script of a simulated run (docs/agents.md). Steps are numbered from 1 in the order of the
+ * plan. Unknown fields are rejected.
  */
 export const rehearsalSchema = z
   .strictObject({

@@ -2,22 +2,26 @@ import type { RunArtifact } from './artifact.ts';
 import type { Plan } from './plan.ts';
 import type { Step } from './task-run.ts';
 
-/** A plan as it is stored: the steps that were taken over from an earlier run stand beside it, as they ended there. */
-export type StoredPlan = Plan & { kept?: Step[]; left?: Left };
+/** A stored plan. `kept`: steps taken over from an earlier run, as they ended there. */
+export type StoredPlan = Plan & { kept?: Step[]; left?: KeptOutputs };
 
-/** What kept steps have left behind: results as the output shows them, by the ids of the steps, and documents. */
-type Left = { results: { id: string; text: string }[]; artifacts: RunArtifact[] };
+/** Outputs of kept steps: results as the output shows them, by step id, and documents. */
+type KeptOutputs = { results: { id: string; text: string }[]; artifacts: RunArtifact[] };
 
-/** From which step a run is taken up again, and the names of the steps that stay as they are. */
-export type TakingUp = { from: string; kept: string[] };
+/** The step that a rerun starts from, and the names of the steps that it keeps. */
+export type RerunSelection = { from: string; kept: string[] };
 
 /**
- * Which steps of an ended run need not be done again. The run is taken up from the step `from`, where none is named
- * from the first that is not completed, and where all are completed from the first of all. That step is done again
- * and so is whatever comes after it, directly or by way of others, and whatever was not completed; the rest is kept.
- * Null where the plan has no step of that name.
+ * Selects the steps of an ended run that a rerun keeps. The rerun starts from the step `from`; by default from the
+ * first step that is not completed, or from the first step if all are completed. It repeats that step, all steps after
+ * it, direct or indirect, and all steps that were not completed, and keeps the rest. Returns null if the plan has no
+ * step of that name.
  */
-export function takeUp(plan: Plan, steps: readonly Step[], from: string | null): TakingUp | null {
+export function selectRerunSteps(
+  plan: Plan,
+  steps: readonly Step[],
+  from: string | null,
+): RerunSelection | null {
   const completed = new Set(steps.filter(({ status }) => status === 'completed').map(({ name }) => name));
   const names = plan.steps.map(({ name }) => name);
   const first = from ?? names.find((name) => !completed.has(name)) ?? names[0];
@@ -30,22 +34,22 @@ export function takeUp(plan: Plan, steps: readonly Step[], from: string | null):
   return { from: first, kept: names.filter((name) => !again.has(name)) };
 }
 
-/** How far the steps of a run have come; one that ended before they began has those that it was to keep. */
+/** Returns the steps of a run; for a run that ended before its steps started, the steps it was to keep. */
 export function stepsReached(plan: StoredPlan, steps: readonly Step[]): readonly Step[] {
   return steps.length > 0 ? steps : (plan.kept ?? []);
 }
 
-/** What the steps of a run have left behind, by their names. */
-export type Leftovers = {
+/** Outputs of the steps of a run, by step name. */
+export type StepOutputs = {
   results: readonly { step: string; text: string }[];
   artifacts: readonly RunArtifact[];
 };
 
-/** The same plan for another run, under new ids, with the steps that it keeps as they ended. */
-export function planAgain(
+/** Returns the plan for another run, with new ids and with the kept steps as they ended. */
+export function createRerunPlan(
   plan: StoredPlan,
   steps: readonly Step[],
-  { kept, results, artifacts }: Leftovers & { kept: readonly string[] },
+  { kept, results, artifacts }: StepOutputs & { kept: readonly string[] },
   newId: () => string,
 ): StoredPlan {
   const { kept: _, left: __, ...rest } = plan;

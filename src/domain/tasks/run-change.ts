@@ -3,20 +3,20 @@ import type { StoredPlan } from './rerun.ts';
 import type { RunView } from './task-run.ts';
 import type { TaskState } from './task-states.ts';
 
-/** A change of a run: what it looks like now (`view`, or null to leave it) and the events that tell of it. */
+/** A change of a run: its new state (`view`; null: unchanged) and the events of the change. */
 export type RunChange = {
   executionId: string;
   view: Omit<RunView, 'last_seq'> | null;
   entries: FeedEntry[];
-  /** The plan, once when it was made. */
+  /** The plan, in the change that contains it first. */
   plan?: StoredPlan;
-  /** True when a pause made in the Web UI is known to be over. */
+  /** Whether a pause made in the Temporal Web UI is over. */
   enginePauseOver?: boolean;
 };
 
 /**
- * `recorded`: written, or written before by the same work. `ended`: somebody else has ended the run, nothing
- * was written. `missing`: there is no such run. `lastSeq` is the feed's last number after the change.
+ * `recorded`: written now, or earlier by the same work. `ended`: something else has ended the run, nothing was written.
+ * `missing`: the run does not exist. `lastSeq` is the last `seq` of the feed after the change.
  */
 export type RecordOutcome =
   | { outcome: 'recorded'; lastSeq: number }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestamp, uuidOut } from '../common/schema-parts.ts';
 import { ACTIVE_STATES, RUN_ERROR_CODES, STEP_STATUSES, TASK_STATES } from './task-states.ts';
 
-/** The parts of a run as everybody outside sees them: in its detail, its feed and its room. */
+/** Schemas of the parts of a run in its detail, its feed and its room. */
 
 export const runError = z
   .strictObject({
@@ -88,7 +88,7 @@ const runView = z.strictObject({
   last_seq: z.int().describe('`seq` of the last event in this snapshot'),
 });
 
-/** The snapshot that a run's room begins with. */
+/** The snapshot that a client gets when it joins the room of a run. */
 export const workflowSnapshot = z
   .strictObject({ execution_id: uuidOut, ...runView.shape })
   .meta({ id: 'WorkflowSnapshot', description: 'Current state of a run' });

@@ -1,4 +1,4 @@
-import type { ArtifactNote, RunArtifact } from './artifact.ts';
+import type { ArtifactInfo, RunArtifact } from './artifact.ts';
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
 import { backendOf, type BackendName, type PlannedStep } from './plan.ts';
 import type { StoredPlan } from './rerun.ts';
@@ -19,13 +19,13 @@ import {
   type TransitionTrigger,
 } from './task-states.ts';
 
-/** Who wished for something, for example `key:bt_k3f9` or `user:ada@example.com`. */
-export type Wish = { by: string; reason?: string | undefined };
+/** A request to pause, continue or cancel a run. `by` is for example `key:bt_k3f9` or `user:ada@example.com`. */
+export type ControlRequest = { by: string; reason?: string | undefined };
 
-/** What a person answered to an agent's question by continuing the run. */
+/** A person's answer to an agent's question, given by continuing the run. */
 export type Answer = { by: string; reason: string | null };
 
-/** What a step left behind when it was done. `text`: its result, as the run's output shows it. */
+/** The result of a completed step. `text`: the result as the output of the run shows it. */
 export type StepResult = {
   summary: string;
   usage: Usage | null;
@@ -41,24 +41,24 @@ const TRIGGER_OF_END: Readonly<Record<TerminalState, TransitionTrigger>> = {
 };
 
 /**
- * The state of one run and the news it makes. It owns every rule of what may follow what; it does no I/O and
- * reads no clock: each method is told the time in milliseconds since 1970. A method that changes nothing, since
- * the change is not allowed or holds already, makes no news.
+ * The state of one run and its unrecorded events. Contains every rule about which change may follow which. It does no
+ * I/O and reads no clock: each method gets the time in milliseconds since 1970. A method whose change is not allowed,
+ * or has been made already, adds no events.
  */
 export class RunState {
   #view: Omit<RunView, 'last_seq'>;
-  #news: FeedEntry[] = [];
-  /** How often the state has changed: makes the keys of `state.changed`. */
+  #entries: FeedEntry[] = [];
+  /** Number of state changes. Part of the keys of `state.changed`. */
   #changes = 0;
   #backend: BackendName | null = null;
-  #newPlan: StoredPlan | null = null;
-  /** By step: what did its work, and the text of its result. */
+  #unrecordedPlan: StoredPlan | null = null;
+  /** By step id: its backend, and the text of its result. */
   readonly #backends = new Map<string, BackendName>();
   readonly #results = new Map<string, string>();
   /** By name. */
   readonly #artifacts = new Map<string, RunArtifact>();
   readonly #enginePauses = new Set<string>();
-  /** Questions that nobody has answered, in the order they were asked; the first may be the one that is shown. */
+  /** Unanswered questions in the order they were asked. The first one may be shown already. */
   #questions: { number: number; stepId: string; text: string }[] = [];
   #asked = 0;
   readonly #createdAt: number;
@@ -77,18 +77,18 @@ export class RunState {
     return isTerminal(this.#view.state);
   }
 
-  /** Takes the news made since the last call, with the view they lead to; null when there are none. */
-  takeNews(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[]; plan?: StoredPlan } | null {
-    if (this.#news.length === 0) return null;
-    const entries = this.#news;
-    const plan = this.#newPlan;
-    this.#news = [];
-    this.#newPlan = null;
+  /** Returns the events since the last call and the view they lead to; null if there are none. */
+  takeChange(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[]; plan?: StoredPlan } | null {
+    if (this.#entries.length === 0) return null;
+    const entries = this.#entries;
+    const plan = this.#unrecordedPlan;
+    this.#entries = [];
+    this.#unrecordedPlan = null;
     this.#view.progress = progressOf(this.#view.steps);
     return { view: JSON.parse(JSON.stringify(this.#view)), entries, ...(plan ? { plan } : {}) };
   }
 
-  /** Milliseconds since the runner started, without those spent paused. */
+  /** Returns the milliseconds since the run started, without paused time. */
   activeMs(now: number): number {
     const started = this.#view.started_at;
     if (started === null) return 0;
@@ -96,16 +96,16 @@ export class RunState {
     return now - Date.parse(started) - this.#view.paused_ms - pausedNow;
   }
 
-  /** The runner started: `initializing` → `planning`. */
+  /** Starts the run: `initializing` → `planning`. */
   begin(now: number): void {
-    if (!this.#move('runner_started', now, {})) return;
+    if (!this.#transition('runner_started', now, {})) return;
     this.#view.started_at = iso(Math.max(now, this.#createdAt));
   }
 
-  /** Agents were chosen: `planning` → `executing`, with the steps they will take, and those that are kept. */
+  /** Sets the plan: `planning` → `executing`, with its steps, including kept ones. */
   agentsChosen(plan: StoredPlan, now: number): void {
     this.#backend = plan.backend;
-    this.#newPlan = plan;
+    this.#unrecordedPlan = plan;
     for (const planned of plan.steps) this.#backends.set(planned.id, backendOf(plan, planned));
     for (const { id, text } of plan.left?.results ?? []) this.#results.set(id, text);
     for (const artifact of plan.left?.artifacts ?? []) this.#artifacts.set(artifact.name, artifact);
@@ -115,34 +115,34 @@ export class RunState {
       const { id, name, agent, after } = planned;
       return { id, name, agent, after, ...(keptOf(planned) ? { kept: true } : {}) };
     });
-    this.#move('agents_chosen', now, { backend: plan.backend, steps });
+    this.#transition('agents_chosen', now, { backend: plan.backend, steps });
   }
 
-  pause(wish: Wish, now: number): void {
-    if (this.#move('paused', now, wish)) {
+  pause(request: ControlRequest, now: number): void {
+    if (this.#transition('paused', now, request)) {
       this.#view.paused_at = iso(now);
-      this.#view.paused_by = wish.by;
+      this.#view.paused_by = request.by;
     }
   }
 
   /**
-   * Continues a paused run. Where an agent's question had paused it, that is the answer to it, with the number of the
-   * question; the next question, if there is one, pauses the run again.
+   * Continues a paused run. If an agent's question paused the run, returns the answer with the number of the question.
+   * The next question, if any, pauses the run again.
    */
-  continue(wish: Wish, now: number): { number: number; answer: Answer } | null {
-    if (!this.#move('continued', now, wish)) return null;
+  continue(request: ControlRequest, now: number): { number: number; answer: Answer } | null {
+    if (!this.#transition('continued', now, request)) return null;
     this.#closePause(now);
     const answered = this.#view.question ? this.#questions.shift() : undefined;
     this.#view.question = null;
     this.#showQuestion(now);
     return answered
-      ? { number: answered.number, answer: { by: wish.by, reason: wish.reason ?? null } }
+      ? { number: answered.number, answer: { by: request.by, reason: request.reason ?? null } }
       : null;
   }
 
   /**
-   * A step's agent asks a person: the run is paused by it until somebody continues it, at once or as soon as what
-   * pauses it already is over. Answers the question's number; null where the run has ended.
+   * Asks a person for the agent of a step. The run is paused until somebody continues it: at once, or as soon as the
+   * current pause is over. Returns the number of the question; null if the run has ended.
    */
   ask(stepId: string, text: string, now: number): number | null {
     if (this.hasEnded) return null;
@@ -153,8 +153,8 @@ export class RunState {
   }
 
   /**
-   * A pause that the engine held from `pausedAt` (ISO) is over. The projection has shown `paused` meanwhile, so
-   * the way back is news, unless a pause of our own holds still.
+   * Ends a pause that Temporal held from `pausedAt` (ISO). The projection has shown `paused` meanwhile, so the change
+   * back is an event, unless the run is still paused by a request.
    */
   enginePauseEnded(pausedAt: string, by: string, now: number): void {
     if (this.hasEnded || this.#enginePauses.has(pausedAt)) return;
@@ -162,7 +162,7 @@ export class RunState {
     if (this.isPaused) return;
     this.#view.paused_ms += Math.max(0, now - Date.parse(pausedAt));
     const data = { from: 'paused', to: this.#view.state, by };
-    this.#tell(`engine-pause-over:${pausedAt}`, 'state.changed', now, data);
+    this.#emit(`engine-pause-over:${pausedAt}`, 'state.changed', now, data);
   }
 
   stepStarted(stepId: string, attempt: number, now: number): void {
@@ -171,7 +171,7 @@ export class RunState {
     step.attempt = attempt;
     step.started_at ??= iso(now);
     step.error = null;
-    this.#tellOfStep(step, 'step.started', now, {});
+    this.#emitStepEvent(step, 'step.started', now, {});
   }
 
   stepCompleted(stepId: string, result: StepResult, now: number): void {
@@ -180,24 +180,24 @@ export class RunState {
     step.summary = result.summary;
     step.usage = addUsage(step.usage, result.usage);
     if (result.text) this.#results.set(stepId, result.text);
-    if (result.message !== null) this.#tellOfStep(step, 'agent.message', now, { text: result.message });
+    if (result.message !== null) this.#emitStepEvent(step, 'agent.message', now, { text: result.message });
     const { summary, usage, duration_ms } = step;
-    this.#tellOfStep(step, 'step.completed', now, { summary, usage, duration_ms });
+    this.#emitStepEvent(step, 'step.completed', now, { summary, usage, duration_ms });
   }
 
-  /** Notes what an attempt left behind; a document takes the place of an earlier one of the same name. */
-  artifactsSaved(stepId: string, saved: readonly ArtifactNote[]): void {
+  /** Adds the documents of an attempt. A document replaces an earlier one of the same name. */
+  artifactsSaved(stepId: string, saved: readonly ArtifactInfo[]): void {
     const { name: step, agent } = this.#step(stepId);
     for (const note of saved) this.#artifacts.set(note.name, { ...note, step, agent });
   }
 
-  /** Adds what an attempt took to what its step has taken so far. */
+  /** Adds the usage of an attempt to the usage of its step. */
   stepUsed(stepId: string, usage: Usage): void {
     const step = this.#step(stepId);
     step.usage = addUsage(step.usage, usage);
   }
 
-  /** An attempt failed. `retryInMs` is the wait before the next one, null when there is none. */
+  /** Records a failed attempt. `retryInMs` is the wait before the next one; null if there is none. */
   stepFailed(
     stepId: string,
     code: RunErrorCode,
@@ -208,16 +208,16 @@ export class RunState {
     const step = this.#step(stepId);
     step.error = this.#error(code, message, step, now);
     if (retryInMs === null) this.#closeStep(step, 'failed', now);
-    this.#tellOfStep(step, 'step.failed', now, { error: step.error, retry_in_ms: retryInMs });
+    this.#emitStepEvent(step, 'step.failed', now, { error: step.error, retry_in_ms: retryInMs });
     if (retryInMs === null) this.#view.errors.push(step.error);
   }
 
-  /** An agent asked for a human: the step counts as failed, and the run will end `escalated`. */
+  /** Records that an agent escalated: the step counts as failed, and the run will end `escalated`. */
   stepEscalated(stepId: string, reason: string, now: number): void {
     const step = this.#step(stepId);
     this.#closeStep(step, 'failed', now);
     this.#view.escalation = { reason, step: step.name, agent: step.agent, at: iso(now) };
-    this.#tellOfStep(step, 'escalation.requested', now, { reason });
+    this.#emitStepEvent(step, 'escalation.requested', now, { reason });
   }
 
   /** Adds an error that belongs to no step (planning, a time limit). */
@@ -226,11 +226,11 @@ export class RunState {
   }
 
   /**
-   * Ends the run. What runs becomes `cancelled`, what never ran `skipped`; the output tells what was done,
-   * also of a run that was not completed.
+   * Ends the run. Running steps become `cancelled`, pending ones `skipped`. The output contains the completed work,
+   * even if the run was not completed.
    */
-  end(state: TerminalState, wish: Wish | null, now: number): void {
-    if (!this.#move(TRIGGER_OF_END[state], now, wish ?? {})) return;
+  end(state: TerminalState, request: ControlRequest | null, now: number): void {
+    if (!this.#transition(TRIGGER_OF_END[state], now, request ?? {})) return;
     this.#closePause(now);
     this.#view.question = null;
     for (const step of this.#view.steps) {
@@ -243,10 +243,12 @@ export class RunState {
     this.#view.duration_ms = completedAt - Date.parse(this.#view.started_at);
     this.#view.output = this.#output();
     const { duration_ms, errors, escalation } = this.#view;
-    this.#tell('run.ended', 'run.ended', now, { state, duration_ms, errors, escalation });
+    this.#emit('run.ended', 'run.ended', now, { state, duration_ms, errors, escalation });
   }
 
-  /** What a run leaves behind. The backends are named, so that nobody takes a rehearsal for a model's work. */
+  /**
+   * Returns the output of the run. It names the backends, so that nobody mistakes a simulation for the work of a model.
+   */
   #output(): Record<string, unknown> | null {
     if (this.#backend === null) return null;
     const { steps } = this.#view;
@@ -263,16 +265,16 @@ export class RunState {
     };
   }
 
-  #move(trigger: TransitionTrigger, now: number, data: Record<string, unknown>): boolean {
+  #transition(trigger: TransitionTrigger, now: number, data: Record<string, unknown>): boolean {
     const from = this.#view.state;
     const to = nextState(from, trigger, this.#view.paused_from);
     if (to === null) return false;
     this.#view.state = to;
     this.#view.paused_from = to === 'paused' && from !== 'paused' && !isTerminal(from) ? from : null;
     this.#changes += 1;
-    // Work that is repeated after a crash may meet a signal that the first try did not: number and way together
-    // tell a repeat from something new.
-    this.#tell(`state:${this.#changes}:${from}>${to}`, 'state.changed', now, { from, to, ...data });
+    // Work that is repeated after a crash may receive a signal that the first try did not. The number and the two
+    // states together distinguish a repeat from a new change.
+    this.#emit(`state:${this.#changes}:${from}>${to}`, 'state.changed', now, { from, to, ...data });
     return true;
   }
 
@@ -281,7 +283,7 @@ export class RunState {
     if (next === undefined || this.isPaused) return;
     const { name, agent } = this.#step(next.stepId);
     const question = { step: name, agent, text: next.text, at: iso(now) };
-    if (!this.#move('paused', now, { by: `agent:${agent}`, question })) return;
+    if (!this.#transition('paused', now, { by: `agent:${agent}`, question })) return;
     this.#view.question = question;
     this.#view.paused_at = iso(now);
     this.#view.paused_by = `agent:${agent}`;
@@ -311,13 +313,13 @@ export class RunState {
     return { code, message, step: step?.name ?? null, agent: step?.agent ?? null, at: iso(now) };
   }
 
-  #tellOfStep(step: Step, type: FeedEventType, now: number, data: Record<string, unknown>): void {
+  #emitStepEvent(step: Step, type: FeedEventType, now: number, data: Record<string, unknown>): void {
     const { id, name, agent, attempt } = step;
-    this.#tell(`${type}:${id}:${attempt}`, type, now, { step: { id, name, agent, attempt }, ...data });
+    this.#emit(`${type}:${id}:${attempt}`, type, now, { step: { id, name, agent, attempt }, ...data });
   }
 
-  #tell(key: string, type: FeedEventType, now: number, data: Record<string, unknown>): void {
-    this.#news.push({ key, type, at: iso(now), data });
+  #emit(key: string, type: FeedEventType, now: number, data: Record<string, unknown>): void {
+    this.#entries.push({ key, type, at: iso(now), data });
   }
 }
 

@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import { MAX_METADATA_BYTES } from '../common/limits.ts';
-import type { MemberProblem } from '../common/problem-codes.ts';
+import type { FieldProblem } from '../common/problem-codes.ts';
 import { rehearsalSchema, type Rehearsal } from './rehearsal.ts';
 import { isStorableText } from '../common/text.ts';
-import { memberProblem, shownAs } from '../common/schema-parts.ts';
+import { fieldProblem, shownAs } from '../common/schema-parts.ts';
 
 const MAX_DEPTH = 64;
 
 /**
- * Any JSON object that can be stored and given back as it came; its member `rehearsal`, if there, directs the
- * rehearsal backend and is checked by that backend's schema.
+ * Any JSON object that can be stored and returned unchanged. If it has the field `rehearsal`, that field scripts the
+ * rehearsal backend and is validated by its schema.
  */
 export const metadata = z
   .unknown()
   .superRefine((value, context) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-      context.addIssue(memberProblem('wrong_type', 'must be an object'));
+      context.addIssue(fieldProblem('wrong_type', 'must be an object'));
       return;
     }
     const found = problemOf(value, 1);
-    if (found) context.addIssue(memberProblem(...found));
+    if (found) context.addIssue(fieldProblem(...found));
     else if (new TextEncoder().encode(JSON.stringify(value)).length > MAX_METADATA_BYTES) {
-      context.addIssue(memberProblem('too_large', `must be at most ${MAX_METADATA_BYTES} bytes of JSON`));
+      context.addIssue(fieldProblem('too_large', `must be at most ${MAX_METADATA_BYTES} bytes of JSON`));
     }
     if (!Object.hasOwn(value, 'rehearsal')) return;
     const rehearsal = rehearsalSchema.safeParse((value as { rehearsal: unknown }).rehearsal);
@@ -38,12 +38,12 @@ export const metadata = z
     }),
   );
 
-/** The direction of the rehearsal backend in a checked metadata object, if any. */
+/** Returns the script for the rehearsal backend in validated metadata, or null. */
 export function rehearsalOf(given: Record<string, unknown> | undefined): Rehearsal | null {
   return given && Object.hasOwn(given, 'rehearsal') ? (given['rehearsal'] as Rehearsal) : null;
 }
 
-function problemOf(value: unknown, depth: number): [MemberProblem, string] | null {
+function problemOf(value: unknown, depth: number): [FieldProblem, string] | null {
   if (typeof value === 'string') {
     return isStorableText(value)
       ? null

@@ -10,12 +10,12 @@ export type {
   Usage,
 } from './run-schemas.ts';
 
-/** What a caller may ask for (docs/http-api.md); it selects the team of agents. */
+/** Types of tasks (docs/http-api.md). The type selects the team of agents. */
 export const TASK_TYPES = ['feature', 'bug', 'spec', 'chore'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
 export const DEFAULT_TASK_TYPE: TaskType = 'feature';
 
-/** Both together. A cost that only one of them knows is the sum's. */
+/** Adds two usages. If only one of them has a cost, the sum has that cost. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other;
   const sum = (member: 'model_calls' | 'cost_usd') =>
@@ -30,7 +30,7 @@ export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   };
 }
 
-/** The view of a run before its runner started. */
+/** Returns the view of a run before it starts. */
 export function initialView(): RunView {
   return {
     state: 'initializing',
@@ -51,7 +51,7 @@ export function initialView(): RunView {
   };
 }
 
-/** Progress counted from the steps: a run that ended early keeps the share that was completed. */
+/** Counts the progress of the steps. A run that ended early keeps the share that was completed. */
 export function progressOf(steps: readonly Step[]): Progress {
   const completed = steps.filter((step) => step.status === 'completed').length;
   const current = steps.find((step) => step.status === 'running');
@@ -63,7 +63,7 @@ export function progressOf(steps: readonly Step[]): Progress {
   };
 }
 
-/** The name of a run's live channel (docs/channel.md). */
+/** Returns the name of a run's room on the live channel (docs/channel.md). */
 export function roomOf(executionId: string): string {
   return `workflow:${executionId}`;
 }

@@ -1,4 +1,4 @@
-/** The eight states of a run and the only ways between them (docs/how-it-works.md). */
+/** The states of a run (docs/how-it-works.md). */
 
 export const TASK_STATES = [
   'initializing',
@@ -15,11 +15,11 @@ export type TaskState = (typeof TASK_STATES)[number];
 export const TERMINAL_STATES = ['completed', 'failed', 'cancelled', 'escalated'] as const;
 export type TerminalState = (typeof TERMINAL_STATES)[number];
 
-/** The states a paused run can go back to. */
+/** States that a paused run can return to. */
 export const ACTIVE_STATES = ['initializing', 'planning', 'executing'] as const;
 export type ActiveState = (typeof ACTIVE_STATES)[number];
 
-/** The end states that are told to a callback_url (docs/callbacks.md). */
+/** The end states that a callback reports (docs/callbacks.md). */
 export const CALLBACK_STATES = ['completed', 'failed', 'escalated'] as const;
 export type CallbackState = (typeof CALLBACK_STATES)[number];
 
@@ -36,8 +36,8 @@ export const TRANSITION_TRIGGERS = [
 export type TransitionTrigger = (typeof TRANSITION_TRIGGERS)[number];
 
 /**
- * State → trigger → next state. What is not in here does not happen.
- * `continued` leads back to the state that the run was paused from, see {@link nextState}.
+ * State → trigger → next state. Other changes are not allowed. `continued` returns to the state that the run was paused
+ * from, see {@link nextState}.
  */
 const TRANSITIONS: Readonly<
   Record<TaskState, Readonly<Partial<Record<TransitionTrigger, TaskState | 'paused_from'>>>>
@@ -68,19 +68,19 @@ const TRANSITIONS: Readonly<
   escalated: {},
 };
 
-/** True for `completed`, `failed`, `cancelled`, `escalated`: such a state never changes again. */
+/** Returns whether a state is final: `completed`, `failed`, `cancelled` or `escalated`. */
 export function isTerminal(state: TaskState): state is TerminalState {
   return (TERMINAL_STATES as readonly TaskState[]).includes(state);
 }
 
-/** True where a callback_url, if given, is told of this state. */
-export function isToldByCallback(state: TaskState): state is CallbackState {
+/** Returns whether a callback reports this state, if the task has a `callback_url`. */
+export function isReportedByCallback(state: TaskState): state is CallbackState {
   return (CALLBACK_STATES as readonly TaskState[]).includes(state);
 }
 
 /**
- * The state a trigger leads to, or null where the trigger changes nothing or is not allowed.
- * `pausedFrom` is the state that a paused run was paused from; it is read only for `continued`.
+ * Returns the state that a trigger leads to, or null if it changes nothing or is not allowed. `pausedFrom` is the state
+ * that a paused run was paused from; it is used only for `continued`.
  */
 export function nextState(
   state: TaskState,
@@ -95,7 +95,7 @@ export function nextState(
 export const STEP_STATUSES = ['pending', 'running', 'completed', 'failed', 'skipped', 'cancelled'] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
-/** One entry of `errors`: what ended a run, or what a person must know of it. */
+/** Codes in `errors`: why a run failed, or what a person must know about it. */
 export const RUN_ERROR_CODES = [
   'step_failed',
   'step_timed_out',

@@ -10,7 +10,7 @@ import { text, uuid } from '../common/schema-parts.ts';
 import { metadata } from './task-metadata.ts';
 import { DEFAULT_TASK_TYPE, TASK_TYPES } from './task-run.ts';
 
-/** A submission (docs/http-api.md). */
+/** A task submission (docs/http-api.md). */
 export const submission = z
   .strictObject({
     title: text({ least: 1, most: MAX_TITLE_LENGTH }).describe('Short human-readable name'),

@@ -1,11 +1,11 @@
-/** Whose attempt it is. */
-export type AttemptOwner = { webhookId: string; workspaceId: string };
+/** The webhook of an attempt, and its workspace. */
+export type AttemptTarget = { webhookId: string; workspaceId: string };
 
 /** How many attempts may run at once: of one webhook, of one workspace, of this process. */
 export type AttemptLimits = { perWebhook: number; perWorkspace: number; overall: number };
 
 /** An attempt that waits for its start, or runs. Times are milliseconds of the caller's clock. */
-export type AttemptTicket = AttemptOwner & {
+export type AttemptTicket = AttemptTarget & {
   /** When its wait is over unless it is prolonged; null: it waits until it starts. */
   dueAt: number | null;
   readonly waitMs: number;
@@ -61,7 +61,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
   };
 
   /** Removes the queue of a webhook with nothing waiting, and a workspace with nothing at all. */
-  function tidy({ webhookId, workspaceId }: AttemptOwner, workspace: Workspace): void {
+  function tidy({ webhookId, workspaceId }: AttemptTarget, workspace: Workspace): void {
     if (workspace.queues.get(webhookId)?.length === 0) {
       workspace.queues.delete(webhookId);
       finishedAt.delete(webhookId);
@@ -103,7 +103,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
 
   return {
     /** Adds an attempt that waits for its start, at most `waitMs` unless its webhook makes progress; null: without end. */
-    add({ webhookId, workspaceId }: AttemptOwner, waitMs: number | null, now: number): AttemptTicket {
+    add({ webhookId, workspaceId }: AttemptTarget, waitMs: number | null, now: number): AttemptTicket {
       const ticket: AttemptTicket = {
         webhookId,
         workspaceId,

@@ -70,7 +70,7 @@ export function presentDelivery(row: StoredDelivery) {
 }
 
 /** What is read of an event's words for a log, in characters: its id and a line of the rest. */
-export const MOST_WORDS = 500;
+export const MAX_WORDS_LENGTH = 500;
 
 /** A delivery of a log; `words` is what its event is searched by. */
 export function presentListed(row: StoredDelivery, words: string | null) {

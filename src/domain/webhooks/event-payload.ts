@@ -25,27 +25,33 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
 
 const MAX_WORDS_LENGTH = 1_000;
 /** By which members of an object people look for it. */
-const TELLING_MEMBERS = ['id', 'key', 'title', 'name'] as const;
+const SEARCHABLE_FIELDS = ['id', 'key', 'title', 'name'] as const;
 
 /** By what the log's search finds an event: its id and kind, what it is about, and who did it. */
-export function wordsOf(event: { id: string; event: EventKind }, data: Record<string, unknown>): string {
+export function searchWordsOf(
+  event: { id: string; event: EventKind },
+  data: Record<string, unknown>,
+): string {
   const { object } = ABOUT_EVENTS[event.event];
-  const about = [...tellingWords(data[object]), ...(object === 'issue' ? [] : tellingWords(data['issue']))];
-  const actor = tellingWords(data['actor'], ['name']);
+  const about = [
+    ...searchableTexts(data[object]),
+    ...(object === 'issue' ? [] : searchableTexts(data['issue'])),
+  ];
+  const actor = searchableTexts(data['actor'], ['name']);
   const words = [event.id, event.event, ...about, ...actor].join(' ');
   // Neither NUL nor half of a surrogate pair can be stored.
   return words.slice(0, MAX_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
 }
 
-/** What an event is about, from what {@link wordsOf} made of it; null where that is no longer kept. */
+/** What an event is about, from what {@link searchWordsOf} made of it; null where that is no longer kept. */
 export function aboutEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;
   return words.startsWith(head) && words.length > head.length ? words.slice(head.length) : null;
 }
 
-function tellingWords(
+function searchableTexts(
   object: unknown,
-  members: readonly (typeof TELLING_MEMBERS)[number][] = TELLING_MEMBERS,
+  members: readonly (typeof SEARCHABLE_FIELDS)[number][] = SEARCHABLE_FIELDS,
 ): string[] {
   if (object === null || typeof object !== 'object') return [];
   return members

@@ -14,10 +14,10 @@ const date = z.iso.date();
 
 const person = z.looseObject({ id: id.optional(), name: word.nullish(), email: word.nullish() });
 const actor = z.looseObject({ id: id.nullish(), name: word.nullish() }).nullish();
-const projectMembers = { key: word.optional(), name: word.optional() };
-const projectOfOther = z.looseObject({ id: id.optional(), ...projectMembers }).nullish();
+const projectFields = { key: word.optional(), name: word.optional() };
+const projectOfOther = z.looseObject({ id: id.optional(), ...projectFields }).nullish();
 
-const issueMembers = {
+const issueFields = {
   key: word.optional(),
   title: word.optional(),
   type: word.nullish(),
@@ -26,8 +26,8 @@ const issueMembers = {
   assignee: person.nullish(),
   project: projectOfOther,
 };
-const issue = z.looseObject({ id, ...issueMembers });
-const issueOfOther = z.looseObject({ id: id.optional(), ...issueMembers }).nullish();
+const issue = z.looseObject({ id, ...issueFields });
+const issueOfOther = z.looseObject({ id: id.optional(), ...issueFields }).nullish();
 const changes = z
   .array(
     z.looseObject({
@@ -57,7 +57,7 @@ const sprint = z.looseObject({
 });
 const project = z.looseObject({
   id,
-  ...projectMembers,
+  ...projectFields,
   description: word.nullish(),
   lead: person.nullish(),
 });

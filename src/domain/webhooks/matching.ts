@@ -5,19 +5,19 @@ import type { Filter, FilterField, FilterValue, Subscription } from './webhook.t
 export type Verdict = { verdict: 'send' } | { verdict: 'skip'; reason: string } | { verdict: 'unsubscribed' };
 
 /** What filters look at: the kind, and `data` as it was parsed. */
-export type JudgedEvent = { event: EventKind; data: Record<string, unknown> };
+export type MatchableEvent = { event: EventKind; data: Record<string, unknown> };
 
 const MAX_REASON_LENGTH = 500;
 const SHOWN_VALUES = 5;
 const SHOWN_LENGTH = 60;
 /** By which members an object (a person, a project) is meant when a filter names it. */
-const NAMING_MEMBERS = ['id', 'key', 'name', 'email'] as const;
+const IDENTIFYING_FIELDS = ['id', 'key', 'name', 'email'] as const;
 
 /**
  * Whether an event goes to a webhook with these subscriptions. All filters of its kind are required; values compare
  * exactly (docs/webhooks.md).
  */
-export function judge(subscriptions: readonly Subscription[], event: JudgedEvent): Verdict {
+export function matchEvent(subscriptions: readonly Subscription[], event: MatchableEvent): Verdict {
   const subscription = subscriptions.find((candidate) => candidate.event === event.event);
   if (!subscription) return { verdict: 'unsubscribed' };
   for (const filter of subscription.filters) {
@@ -30,7 +30,10 @@ export function judge(subscriptions: readonly Subscription[], event: JudgedEvent
   return { verdict: 'send' };
 }
 
-function notOneOf({ field, values }: Filter & { values: FilterValue[] }, event: JudgedEvent): string | null {
+function notOneOf(
+  { field, values }: Filter & { values: FilterValue[] },
+  event: MatchableEvent,
+): string | null {
   const present = presentValue(field, event);
   if (present === undefined) return 'the event does not have this field';
   const meant = meanings(present);
@@ -40,7 +43,7 @@ function notOneOf({ field, values }: Filter & { values: FilterValue[] }, event: 
 
 function notChangedTo(
   { field, changed_to: wanted }: Filter & { changed_to: FilterValue },
-  event: JudgedEvent,
+  event: MatchableEvent,
 ): string | null {
   const news = newValues(field, event);
   if (news.length === 0) return 'the field did not change';
@@ -58,7 +61,7 @@ function notChangedTo(
 /** What the filters on a field could name to let this event pass, in the words that people know best. */
 export function valuesOf(
   field: FilterField,
-  event: JudgedEvent,
+  event: MatchableEvent,
 ): { values: FilterValue[]; changedTo: FilterValue[] } {
   const known = (value: unknown) => nameOf(value) as FilterValue;
   const present = presentValue(field, event);
@@ -69,11 +72,11 @@ export function valuesOf(
 }
 
 /** By which members people know an object best. */
-const TELLING_MEMBERS = ['key', 'name', 'email', 'id'] as const;
+const DISPLAY_FIELDS = ['key', 'name', 'email', 'id'] as const;
 
 function nameOf(value: unknown): unknown {
   if (!isObject(value)) return value;
-  return TELLING_MEMBERS.map((member) => value[member]).find((name) => name !== undefined && name !== null);
+  return DISPLAY_FIELDS.map((member) => value[member]).find((name) => name !== undefined && name !== null);
 }
 
 function isFilterValue(value: unknown): value is FilterValue {
@@ -83,14 +86,16 @@ function isFilterValue(value: unknown): value is FilterValue {
 /** What a filter may name to mean this value: itself, or for an object what names it. */
 function meanings(value: unknown): unknown[] {
   if (!isObject(value)) return value === undefined ? [] : [value];
-  return NAMING_MEMBERS.map((member) => value[member]).filter((name) => name !== undefined && name !== null);
+  return IDENTIFYING_FIELDS.map((member) => value[member]).filter(
+    (name) => name !== undefined && name !== null,
+  );
 }
 
 /** Filters on an event about a comment look at its issue. */
 const HOLDERS: Readonly<Partial<Record<MainObject, string>>> = { comment: 'issue' };
 
 /** The field's value as it is after the event; undefined where the event does not have it. */
-function presentValue(field: FilterField, { event, data }: JudgedEvent): unknown {
+function presentValue(field: FilterField, { event, data }: MatchableEvent): unknown {
   const { object } = ABOUT_EVENTS[event];
   const holder = data[HOLDERS[object] ?? object];
   if (field === 'project' && object === 'project') return holder;
@@ -98,7 +103,7 @@ function presentValue(field: FilterField, { event, data }: JudgedEvent): unknown
   return own === undefined && field === 'project' ? data['project'] : own;
 }
 
-function newValues(field: FilterField, { data }: JudgedEvent): unknown[] {
+function newValues(field: FilterField, { data }: MatchableEvent): unknown[] {
   const changes = Array.isArray(data['changes']) ? data['changes'] : [];
   return changes
     .filter((change) => isObject(change) && change['field'] === field && change['new_value'] !== undefined)

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from './event-kinds.ts';
 import { MAX_FILTER_VALUES, MAX_FILTERS } from '../common/limits.ts';
-import type { MemberProblem } from '../common/problem-codes.ts';
+import type { FieldProblem } from '../common/problem-codes.ts';
 import { isStorableText } from '../common/text.ts';
 import { FILTER_FIELDS, type FilterValue, type Subscription } from './webhook.ts';
-import { memberProblem, shownAs } from '../common/schema-parts.ts';
+import { fieldProblem, shownAs } from '../common/schema-parts.ts';
 
 /** A text that a filter compares with, in characters. */
 const MAX_VALUE_LENGTH = 500;
@@ -14,7 +14,7 @@ const filterValue = z
   .unknown()
   .superRefine((value, context) => {
     const found = problemOfValue(value);
-    if (found) context.addIssue(memberProblem(...found));
+    if (found) context.addIssue(fieldProblem(...found));
   })
   .transform((value) => value as FilterValue)
   .meta(shownAs({ type: ['string', 'number', 'boolean', 'null'], maxLength: MAX_VALUE_LENGTH }));
@@ -33,9 +33,9 @@ const filter = z
   .superRefine((value, context) => {
     const given = ['changed_to', 'values'].filter((name) => Object.hasOwn(value, name));
     if (given.length === 0) {
-      context.addIssue(memberProblem('required', 'must have either `changed_to` or `values`'));
+      context.addIssue(fieldProblem('required', 'must have either `changed_to` or `values`'));
     } else if (given.length === 2) {
-      context.addIssue(memberProblem('not_allowed', 'must not have both `changed_to` and `values`'));
+      context.addIssue(fieldProblem('not_allowed', 'must not have both `changed_to` and `values`'));
     }
   })
   .meta({ id: 'WebhookFilter', description: 'Has exactly one of `changed_to` and `values`' });
@@ -55,13 +55,13 @@ export const subscriptions = z
   .superRefine((given, context) => {
     for (const [index, { event }] of given.entries()) {
       if (given.findIndex((other) => other.event === event) === index) continue;
-      const problem = memberProblem('not_allowed', 'is listed twice; put all its filters in one entry');
+      const problem = fieldProblem('not_allowed', 'is listed twice; put all its filters in one entry');
       context.addIssue({ ...problem, path: [index, 'event'] });
     }
   })
   .transform((given) => given as Subscription[]);
 
-function problemOfValue(value: unknown): [MemberProblem, string] | null {
+function problemOfValue(value: unknown): [FieldProblem, string] | null {
   if (value === null || typeof value === 'boolean') return null;
   if (typeof value === 'number') {
     const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));

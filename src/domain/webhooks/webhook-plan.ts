@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { urlProblem } from '../common/callback-url.ts';
 import { MAX_SECRET_LENGTH, MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../common/limits.ts';
-import { memberProblem, text } from '../common/schema-parts.ts';
+import { fieldProblem, text } from '../common/schema-parts.ts';
 import { subscriptions } from './webhook-filters.ts';
 
 /** What a name or an address leads to is judged where the address guard is, and again at each attempt. */
@@ -10,9 +10,9 @@ const url = z
   .superRefine((value, context) => {
     const problem = /^https?:\/\//i.test(value) ? urlProblem(value) : 'must start with https:// or http://';
     if (value.length > MAX_URL_LENGTH) {
-      context.addIssue(memberProblem('too_long', `must have at most ${MAX_URL_LENGTH} characters`));
+      context.addIssue(fieldProblem('too_long', `must have at most ${MAX_URL_LENGTH} characters`));
     } else if (problem) {
-      context.addIssue(memberProblem('invalid_format', problem));
+      context.addIssue(fieldProblem('invalid_format', problem));
     }
   })
   .meta({ maxLength: MAX_URL_LENGTH, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', format: 'uri' });
@@ -22,7 +22,7 @@ export const secret = text({ least: 1, most: MAX_SECRET_LENGTH })
   .superRefine((value, context) => {
     // NUL has been named already.
     if (/\p{Cc}/u.test(value.replaceAll('\u0000', ''))) {
-      context.addIssue(memberProblem('invalid_format', 'must not contain control characters'));
+      context.addIssue(fieldProblem('invalid_format', 'must not contain control characters'));
     }
   })
   .meta({ minLength: 1, maxLength: MAX_SECRET_LENGTH })

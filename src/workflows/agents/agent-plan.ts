@@ -1,8 +1,8 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import { generateText, jsonSchema, NoObjectGeneratedError, Output, type ModelMessage } from 'ai';
-import type { PlanBrief, PlanningActivities, ToPlan } from '../../activities/agents/planning.ts';
+import type { PlanBrief, PlanningActivities, PlanningInput } from '../../activities/agents/planning.ts';
 import { PLANNING_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
-import { CALL_NOTE, type ModelCallNote } from '../../domain/agents/agent-work.ts';
+import { CALL_CONTEXT_OPTION, type ModelCallContext } from '../../domain/agents/agent-work.ts';
 import type { AgentPlanOutcome } from '../../temporal/agent-messages.ts';
 import { modelFor, outcomeOf } from './ask-model.ts';
 import { Pace } from './pace.ts';
@@ -12,19 +12,19 @@ const { openPlanning, checkDraft } = proxyActivities<PlanningActivities>({
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
 
-/** A plan that can't be carried out is asked for once more, with what is wrong with it. */
-const TRIES = 2;
+/** The model gets one more try for a plan that cannot be executed, with a list of the faults. */
+const MAX_TRIES = 2;
 
-/** A draft as JSON, or why there is none. `text` is what the model said. */
+/** A draft as JSON, or what is wrong with the response. `text` is the text of the model. */
 type Drafted = { draft: unknown; text: string } | { fault: string; text: string };
 
-/** Lets a model write the steps of a run, within the team of its type. */
-export async function agentPlan(toPlan: ToPlan): Promise<AgentPlanOutcome> {
+/** Has a model write the steps of a run, within the team of the task type. */
+export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlanOutcome> {
   const pace = new Pace(null);
-  const brief = await openPlanning(toPlan);
+  const brief = await openPlanning(planningInput);
   if (brief === null) return { unusable: ['there is no planner'] };
   try {
-    const outcome = await pace.within(PLANNING_TIME_LIMIT_MS, () => plan(toPlan, brief, pace));
+    const outcome = await pace.within(PLANNING_TIME_LIMIT_MS, () => plan(planningInput, brief, pace));
     return outcome === 'late'
       ? { unusable: [`planning took longer than ${PLANNING_TIME_LIMIT_MS} ms`] }
       : outcome;
@@ -36,15 +36,15 @@ export async function agentPlan(toPlan: ToPlan): Promise<AgentPlanOutcome> {
   }
 }
 
-async function plan(toPlan: ToPlan, brief: PlanBrief, pace: Pace): Promise<AgentPlanOutcome> {
+async function plan(planningInput: PlanningInput, brief: PlanBrief, pace: Pace): Promise<AgentPlanOutcome> {
   const messages: ModelMessage[] = [{ role: 'user', content: brief.prompt }];
   for (let number = 1; ; number += 1) {
     await pace.unpaused();
-    const drafted = await askForDraft(toPlan, brief, messages, number);
+    const drafted = await askForDraft(planningInput, brief, messages, number);
     const checked =
-      'fault' in drafted ? { faults: [drafted.fault] } : await checkDraft(toPlan, drafted.draft);
+      'fault' in drafted ? { faults: [drafted.fault] } : await checkDraft(planningInput, drafted.draft);
     if ('plan' in checked) return checked;
-    if (number === TRIES) return { unusable: checked.faults };
+    if (number === MAX_TRIES) return { unusable: checked.faults };
     messages.push(
       { role: 'assistant', content: drafted.text || '(nothing)' },
       {
@@ -57,13 +57,13 @@ async function plan(toPlan: ToPlan, brief: PlanBrief, pace: Pace): Promise<Agent
 
 /** @throws ActivityFailure where the model could not be asked */
 async function askForDraft(
-  { executionId }: ToPlan,
+  { executionId }: PlanningInput,
   brief: PlanBrief,
   messages: ModelMessage[],
   number: number,
 ): Promise<Drafted> {
-  // Planning belongs to no step: in the record it stands under the id of the run.
-  const note: ModelCallNote = {
+  // Planning belongs to no step. It is recorded under the id of the run.
+  const callContext: ModelCallContext = {
     place: { executionId, stepId: executionId, attempt: 1, number },
     step: { name: 'planning', agent: 'planner' },
     callTimeMs: brief.callTimeMs,
@@ -76,7 +76,7 @@ async function askForDraft(
       messages: [...messages],
       output: Output.object({ schema: jsonSchema(brief.schema), name: 'plan' }),
       maxRetries: 0,
-      providerOptions: { [CALL_NOTE]: note },
+      providerOptions: { [CALL_CONTEXT_OPTION]: callContext },
     });
     return { draft: output, text };
   } catch (error) {

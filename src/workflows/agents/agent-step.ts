@@ -15,12 +15,13 @@ const { openStep, leaveResult } = proxyActivities<StepActivities>({
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
 
-/** A history of this many bytes is left for a new one. */
+/** Size of a history, in bytes, above which the work continues as a new execution. */
 const HISTORY_BYTES = 8 * 1_048_576;
 
 /**
- * One attempt of a step by an agent with a model: asks it, makes the calls it wishes, and so on until it answers
- * without a call. Started by the run as a child; tells how the work ended, and throws only when it is cancelled.
+ * Runs one attempt of a step by an agent with a model: asks the model, makes the calls it requests, and repeats until
+ * the model answers without a call. Started by the run as a child. Returns how the work ended, and throws only if it is
+ * cancelled.
  */
 export async function agentStep({ work, carried }: AgentStepInput<Carried>): Promise<StepOutcome> {
   const pace = new Pace(carried?.pace ?? null);
@@ -29,19 +30,19 @@ export async function agentStep({ work, carried }: AgentStepInput<Carried>): Pro
   const session = carried ? new Session(work, approvals, carried) : await open(work, approvals);
   if ('error' in session) return { kind: 'unrecoverable', message: session.error };
   const outcome = await pace.within(limitMs, () => workOn(session, pace));
-  if (outcome !== 'late') return { ...outcome, ...session.account() };
+  if (outcome !== 'late') return { ...outcome, ...session.totals() };
   const message = `took longer than ${limitMs} ms`;
   if (session.opened.brief.limits.on_limit === 'escalate') {
     return {
       kind: 'escalated',
       reason: `${work.step.agent} ${message} for ${work.step.name}`,
-      ...session.account(),
+      ...session.totals(),
     };
   }
-  return { kind: 'failed', timedOut: true, message, ...session.account() };
+  return { kind: 'failed', timedOut: true, message, ...session.totals() };
 }
 
-/** Finds out what the agent works with. */
+/** Reads the brief and the tools of the agent. */
 async function open(work: AgentWork, approvals: Approvals): Promise<Session | { error: string }> {
   const opened = await openStep(work);
   if ('error' in opened) return opened;
@@ -79,7 +80,7 @@ async function workOn(session: Session, pace: Pace): Promise<StepOutcome> {
   }
 }
 
-/** Goes on in a new execution, with all that was said, before the history grows large. */
+/** Continues as a new execution with the whole conversation before the history grows large. */
 async function leaveLongHistory(session: Session, pace: Pace): Promise<void> {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
   const isLong = historyLength > session.opened.brief.historyEvents || historySize > HISTORY_BYTES;

@@ -1,35 +1,35 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { ToolModelMessage, ToolResultPart } from 'ai';
-import type { CallPlace, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
-import { MAX_CALLS_A_TURN, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
+import type { CallKey, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { MAX_CALLS_PER_TURN, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
 import type { ToolCall } from './ask-model.ts';
-import { noteCall } from './note-call.ts';
+import { recordOwnCall } from './record-own-call.ts';
 import { ownTools } from './own-tools.ts';
 import type { Pace } from './pace.ts';
 import type { Session } from './session.ts';
 
-/** What the tools said, or that the agent has handed the run to a person. */
+/** The answers of the tools, or the reason why the agent handed the run to a person. */
 export type Answers = { message: ToolModelMessage } | { escalated: string };
 
-type Placed = { call: ToolCall; place: CallPlace };
+type Placed = { call: ToolCall; place: CallKey };
 
 /**
- * Makes the calls of one turn side by side; a tool that fails is an answer to the agent like any other. What asks a
- * person comes first, and alone: the calls beside it may be what the person is to decide about.
+ * Makes the calls of one turn concurrently. A tool that fails is an answer to the agent like any other. Calls that ask
+ * a person come first, one at a time: the other calls may be what the person decides about.
  */
 export async function answerCalls(
   session: Session,
   calls: readonly ToolCall[],
   pace: Pace,
 ): Promise<Answers> {
-  const placed = calls.map((call) => ({ call, place: session.nextPlace() }));
+  const placed = calls.map((call) => ({ call, place: session.nextCallKey() }));
   const escalated = await escalationAmong(session, placed);
   if (escalated !== null) return { escalated };
   const answers = new Map<ToolCall, ToolAnswer>();
   const answer = async ({ call, place }: Placed) => {
     answers.set(call, await answerTo(session, call, place));
   };
-  const allowed = placed.slice(0, MAX_CALLS_A_TURN);
+  const allowed = placed.slice(0, MAX_CALLS_PER_TURN);
   for (const one of allowed.filter(asksPeople)) await answer(one);
   await pace.unpaused();
   await Promise.all(allowed.filter((one) => !asksPeople(one)).map(answer));
@@ -38,7 +38,7 @@ export async function answerCalls(
   };
 }
 
-const TOO_MANY = fault(`only ${MAX_CALLS_A_TURN} tools can be called at once`);
+const TOO_MANY = fault(`only ${MAX_CALLS_PER_TURN} tools can be called at once`);
 
 function asksPeople({ call }: Placed): boolean {
   return call.name === 'ask_for_approval';
@@ -49,40 +49,42 @@ function resultOf({ id, name }: ToolCall, { text, is_error }: ToolAnswer): ToolR
   return { type: 'tool-result', toolCallId: id, toolName: name, output };
 }
 
-/** The reason of the first call that hands the run to a person: then no other call is made. */
+/**
+ * Returns the reason of the first call that hands the run to a person, or null. If there is one, no other call is made.
+ */
 async function escalationAmong(session: Session, placed: readonly Placed[]): Promise<string | null> {
   for (const { call, place } of placed) {
     const reason = reasonToEscalate(session, call);
     if (reason === null) continue;
-    await noteCall(session, call, place, { text: 'a person takes over', is_error: false });
+    await recordOwnCall(session, call, place, { text: 'a person takes over', is_error: false });
     return reason;
   }
   return null;
 }
 
-async function answerTo(session: Session, call: ToolCall, place: CallPlace): Promise<ToolAnswer> {
+async function answerTo(session: Session, call: ToolCall, place: CallKey): Promise<ToolAnswer> {
   const described = session.opened.tools.find(({ name }) => name === call.name);
   if (call.fault !== null || !described) {
     const answer = fault(call.fault ?? `there is no tool ${call.name.slice(0, 100)} for you`);
-    await noteCall(session, call, place, answer);
+    await recordOwnCall(session, call, place, answer);
     return answer;
   }
   if (described.server === null) {
     const own = Object.hasOwn(ownTools, call.name) ? ownTools[call.name] : undefined;
     if (own) return await own(session, call.input, place);
     const answer = fault(`${call.name} is not to be had here`);
-    await noteCall(session, call, place, answer);
+    await recordOwnCall(session, call, place, answer);
     return answer;
   }
   return await callTool(session, call, place);
 }
 
-async function callTool(session: Session, call: ToolCall, place: CallPlace): Promise<ToolAnswer> {
+async function callTool(session: Session, call: ToolCall, place: CallKey): Promise<ToolAnswer> {
   const { step } = session.work;
   const tools = proxyActivities<ToolActivities>({
     summary: `${step.name} · ${step.agent} · ${call.name}`,
     heartbeatTimeout: '5 s',
-    // The activity limits the call itself, by the time that the catalogue gives the tool.
+    // The activity limits the call itself, by the tool's time limit in the catalogue.
     startToCloseTimeout: '1 h',
     retry: { initialInterval: '500 ms', maximumInterval: '10 s', maximumAttempts: 5 },
   });
@@ -94,7 +96,10 @@ async function callTool(session: Session, call: ToolCall, place: CallPlace): Pro
   }
 }
 
-/** The reason of a well-formed call of `escalate_to_human`, where the agent may make it; else null. */
+/**
+ * Returns the reason of a well-formed call of `escalate_to_human`, or null if it is another call or the agent may not
+ * make it.
+ */
 function reasonToEscalate(session: Session, { name, input, fault: wrong }: ToolCall): string | null {
   if (name !== 'escalate_to_human' || wrong !== null) return null;
   if (!session.opened.tools.some((one) => one.name === name && one.server === null)) return null;

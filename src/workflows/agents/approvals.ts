@@ -5,7 +5,7 @@ import {
   type ApprovalAnswered,
 } from '../../temporal/task-messages.ts';
 
-/** What an agent asks people by way of its run, which is paused until somebody continues it. */
+/** Questions of an agent to people. They go through its run, which stays paused until somebody continues it. */
 export class Approvals {
   readonly #answers = new Map<number, ApprovalAnswered>();
 
@@ -15,7 +15,7 @@ export class Approvals {
     });
   }
 
-  /** Asks, and waits for the answer to this very call: only the run gives it, when a person continues it. */
+  /** Asks a question and waits for its answer. Only the run sends it, when a person continues the run. */
   async ask(stepId: string, attempt: number, call: number, text: string): Promise<ApprovalAnswered> {
     const { parent } = workflowInfo();
     if (!parent) throw new RangeError('an agent without a run');

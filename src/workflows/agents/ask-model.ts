@@ -3,23 +3,26 @@ import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio
 import { generateText, jsonSchema, tool, type ToolSet } from 'ai';
 import {
   type ToolDescription,
-  CALL_NOTE,
+  CALL_CONTEXT_OPTION,
   MODEL_FAILURES,
-  type ModelCallNote,
+  type ModelCallContext,
 } from '../../domain/agents/agent-work.ts';
 import type { StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Session } from './session.ts';
 
-/** A call of a tool, as the model wrote it. `fault`: why it can't be made. */
+/** A tool call, as the model wrote it. `fault`: why it cannot be made. */
 export type ToolCall = { id: string; name: string; input: unknown; fault: string | null };
 
-/** What became of one model call: the end of the step's work, or calls that the model waits for. */
+/** The result of one model call: the end of the step's work, or calls that the model waits for. */
 export type Turn =
   | { kind: 'answered'; text: string }
   | { kind: 'calls'; calls: ToolCall[] }
   | { kind: 'broken'; outcome: StepOutcome };
 
-/** A crashed worker is noticed by missing heartbeats. The call itself is limited by the activity, in its own words. */
+/**
+ * Missing heartbeats reveal a crashed worker. The activity limits the call itself, by the time that the catalogue
+ * gives.
+ */
 const CALL_POLICY = {
   heartbeatTimeout: '5 s',
   startToCloseTimeout: '24 h',
@@ -31,13 +34,13 @@ const CALL_POLICY = {
   },
 } as const;
 
-/** Asks the model once, with all that was said before, and adds what it says. */
+/** Calls the model once with the whole conversation, and adds its response to the conversation. */
 export async function askModel(session: Session): Promise<Turn> {
   const { brief, tools } = session.opened;
   const { step } = session.work;
-  const place = session.nextPlace();
+  const place = session.nextCallKey();
   session.modelCalls += 1;
-  const note: ModelCallNote = {
+  const callContext: ModelCallContext = {
     place,
     step: { name: step.name, agent: step.agent },
     callTimeMs: brief.callTimeMs,
@@ -50,10 +53,10 @@ export async function askModel(session: Session): Promise<Turn> {
       messages: [...session.conversation.messages],
       tools: toolSet(tools),
       maxRetries: 0,
-      providerOptions: { [CALL_NOTE]: note },
+      providerOptions: { [CALL_CONTEXT_OPTION]: callContext },
     });
     session.count({ input: result.usage.inputTokens ?? 0, output: result.usage.outputTokens ?? 0 });
-    // Calls that can't be made have got an answer of the SDK's; all calls get ours.
+    // The SDK has already answered invalid calls. Our answers replace those, so only the assistant's messages are kept.
     session.conversation.add(result.response.messages.filter(({ role }) => role === 'assistant'));
     return turnOf(result, brief.model);
   } catch (error) {
@@ -62,12 +65,12 @@ export async function askModel(session: Session): Promise<Turn> {
   }
 }
 
-/** A model as workflow code sees it: each call is an activity on the worker's own queue. */
+/** Returns a model for workflow code. Each call is an activity on the worker's own queue. */
 export function modelFor(name: string, summary: string) {
   return new TemporalProvider({ languageModel: { ...CALL_POLICY, summary } }).languageModel(name);
 }
 
-/** How a step ends whose model could not be asked. */
+/** Returns how a step ends if its model could not be called. */
 export function outcomeOf({ cause, message }: ActivityFailure): StepOutcome {
   const said = cause?.message ?? message;
   const isRefused = cause instanceof ApplicationFailure && cause.type === MODEL_FAILURES.refused;
@@ -108,7 +111,7 @@ function callOf(call: Result['toolCalls'][number]): ToolCall {
   return { id, name, input, fault };
 }
 
-/** Told to the model without the means to run them: it is the workflow that does, one turn at a time. */
+/** Describes the tools to the model without functions to run them. The workflow makes the calls, one turn at a time. */
 function toolSet(tools: readonly ToolDescription[]): ToolSet {
   return Object.fromEntries(
     tools.map(({ name, description, input_schema }) => [

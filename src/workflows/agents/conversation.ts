@@ -2,13 +2,13 @@ import type { ModelMessage } from 'ai';
 import { MAX_CONVERSATION_BYTES } from '../../domain/common/limits.ts';
 
 const LEFT_OUT = '[left out: this answer is too long ago]';
-/** So many of the latest messages stay whole. */
+/** Number of latest messages that are never shortened. */
 const LATEST = 8;
 
 /**
- * What an agent and its model have said. It stays below a size: of more, the oldest answers of tools are blanked, then
- * the oldest turns left out whole; the first message, which says what is to be done, stays. A good part goes at once,
- * so that the beginning stays the same for many calls, as providers' caches want it.
+ * The messages between an agent and its model, below a size limit. Above the limit, the oldest tool answers are
+ * blanked, then the oldest turns are omitted. The first message, which contains the task, stays. Each cut shortens the
+ * conversation to 70 % of the limit, so that the beginning stays the same for many calls and providers can cache it.
  */
 export class Conversation {
   #messages: ModelMessage[] = [];
@@ -44,7 +44,7 @@ export class Conversation {
       this.#sizes[index] = sizeOf(blank);
     }
     while (this.#size() > size) {
-      // A turn begins with what the model said; the answers to its calls go with it.
+      // A turn begins with the model's message. The answers to its calls are removed with it.
       const next = this.#messages.findIndex(({ role }, index) => index > 1 && role === 'assistant');
       if (next === -1) return;
       this.#messages.splice(1, next - 1);
@@ -62,7 +62,7 @@ function blanked(message: Extract<ModelMessage, { role: 'tool' }>): ModelMessage
   };
 }
 
-/** Bytes of a message's JSON, at most: a character of JavaScript's takes three of UTF-8. */
+/** Returns the size of a message's JSON in bytes, at most: a UTF-16 unit takes up to three bytes in UTF-8. */
 function sizeOf(message: ModelMessage): number {
   const json = JSON.stringify(message);
   let size = json.length;

@@ -1,13 +1,16 @@
-import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import { MAX_QUESTION_LENGTH } from '../../domain/common/limits.ts';
-import { noteCall } from './note-call.ts';
-import { save } from './save-artifact.ts';
+import { recordOwnCall } from './record-own-call.ts';
+import { saveArtifactTool } from './save-artifact.ts';
 import type { Session } from './session.ts';
 
-/** What one of our own tools does when a model calls it; it writes the record of the call, too. */
-type OwnTool = (session: Session, input: unknown, place: CallPlace) => Promise<ToolAnswer>;
+/** Handles the call of a built-in tool and records it. */
+type OwnTool = (session: Session, input: unknown, place: CallKey) => Promise<ToolAnswer>;
 
-/** By name. `escalate_to_human` ends the step, and is seen to before any tool is called. */
+/**
+ * Handlers by name of the tool. Valid calls of `escalate_to_human` end the step before any handler is called, so this
+ * handler only sees invalid ones.
+ */
 export const ownTools: Readonly<Record<string, OwnTool>> = {
   async report_progress(session, input, place) {
     const { text, percent } = (input ?? {}) as { text?: unknown; percent?: unknown };
@@ -16,14 +19,14 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
       ? { text: 'noted', is_error: false, truncated: false }
       : { text: 'give text, and percent from 0 to 100', is_error: true, truncated: false };
     const progress = isWell ? { percent: isPercent(percent) ? Math.floor(percent) : null, text } : null;
-    await noteCall(session, { name: 'report_progress', input }, place, answer, progress);
+    await recordOwnCall(session, { name: 'report_progress', input }, place, answer, progress);
     return answer;
   },
   async ask_for_approval(session, input, place) {
     const { question } = (input ?? {}) as { question?: unknown };
     if (typeof question !== 'string' || question.trim() === '') {
       const answer = { text: 'give the question', is_error: true, truncated: false };
-      await noteCall(session, { name: 'ask_for_approval', input }, place, answer);
+      await recordOwnCall(session, { name: 'ask_for_approval', input }, place, answer);
       return answer;
     }
     const { stepId, attempt, number } = place;
@@ -31,13 +34,13 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
     const { reason } = await session.approvals.ask(stepId, attempt, number, text);
     const said = reason === null ? 'without a word more: go on' : `and said: ${reason}`;
     const answer = { text: `A person has let the work go on, ${said}`, is_error: false, truncated: false };
-    await noteCall(session, { name: 'ask_for_approval', input }, place, answer);
+    await recordOwnCall(session, { name: 'ask_for_approval', input }, place, answer);
     return answer;
   },
-  save_artifact: save,
+  save_artifact: saveArtifactTool,
   async escalate_to_human(session, input, place) {
     const answer = { text: 'give the reason', is_error: true, truncated: false };
-    await noteCall(session, { name: 'escalate_to_human', input }, place, answer);
+    await recordOwnCall(session, { name: 'escalate_to_human', input }, place, answer);
     return answer;
   },
 };

@@ -2,12 +2,12 @@ import { CancellationScope, condition, isCancellation, setHandler } from '@tempo
 import { continueSignal, pauseSignal } from '../../temporal/task-messages.ts';
 import { until } from '../until.ts';
 
-/** When an agent may work: it rests while its run is paused, and the time it rests is not counted. */
+/** Measures the working time of an agent. The agent pauses with its run, and paused time does not count. */
 export class Pace {
   #workedMs: number;
   #since: number | null;
 
-  /** Takes up where an earlier execution left off. */
+  /** Continues from the time that an earlier execution measured. */
   constructor(carried: { workedMs: number; isPaused: boolean } | null) {
     this.#workedMs = carried?.workedMs ?? 0;
     this.#since = carried?.isPaused ? null : Date.now();
@@ -19,7 +19,7 @@ export class Pace {
     return this.#since === null;
   }
 
-  /** Milliseconds of work so far, over all executions. */
+  /** Returns the milliseconds of work so far, over all executions. */
   workedMs(): number {
     return this.#workedMs + (this.#since === null ? 0 : Date.now() - this.#since);
   }
@@ -29,9 +29,9 @@ export class Pace {
   }
 
   /**
-   * Does `work` within `limitMs` of working time.
-   * @returns what it answers, or 'late' when it was stopped
-   * @throws what `work` throws, and CancelledFailure when the scope around is cancelled
+   * Runs `work` within `limitMs` of working time.
+   * @returns the result of `work`, or 'late' if the limit stopped it
+   * @throws what `work` throws, and CancelledFailure if the surrounding scope is cancelled
    */
   async within<T>(limitMs: number, work: () => Promise<T>): Promise<T | 'late'> {
     const scope = new CancellationScope();
@@ -53,7 +53,7 @@ export class Pace {
     }
   }
 
-  /** Resolves when so much time was worked. */
+  /** Resolves after `limitMs` of working time. */
   async #spend(limitMs: number): Promise<void> {
     for (;;) {
       await this.unpaused();

@@ -1,7 +1,7 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { ArtifactActivities } from '../../activities/agents/artifacts.ts';
-import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
-import { noteCall } from './note-call.ts';
+import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { recordOwnCall } from './record-own-call.ts';
 import type { Session } from './session.ts';
 
 const { saveArtifact } = proxyActivities<ArtifactActivities>({
@@ -9,13 +9,20 @@ const { saveArtifact } = proxyActivities<ArtifactActivities>({
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
 
-/** Keeps a document of the agent's; the record of the call says how long it is, the document itself is kept once. */
-export async function save(session: Session, input: unknown, place: CallPlace): Promise<ToolAnswer> {
+/**
+ * Stores a document of the agent. The record of the call contains only its length, since the document is stored
+ * already.
+ */
+export async function saveArtifactTool(
+  session: Session,
+  input: unknown,
+  place: CallKey,
+): Promise<ToolAnswer> {
   const { step } = session.work;
   const options = { summary: `${step.name} · ${step.agent} · document` };
   const saved = await saveArtifact.executeWithOptions(options, [{ place, agent: step.agent, input }]);
-  if (saved.artifact) session.noteArtifact(saved.artifact);
-  await noteCall(session, { name: 'save_artifact', input: withoutContent(input) }, place, saved.answer);
+  if (saved.artifact) session.recordArtifact(saved.artifact);
+  await recordOwnCall(session, { name: 'save_artifact', input: withoutContent(input) }, place, saved.answer);
   return saved.answer;
 }
 

@@ -1,28 +1,28 @@
 import type { ModelMessage } from 'ai';
 import type { StepBrief } from '../../activities/agents/steps.ts';
-import { usageOfCall, type CallPlace, type ToolDescription } from '../../domain/agents/agent-work.ts';
-import type { ArtifactNote } from '../../domain/tasks/artifact.ts';
+import { usageOfCall, type CallKey, type ToolDescription } from '../../domain/agents/agent-work.ts';
+import type { ArtifactInfo } from '../../domain/tasks/artifact.ts';
 import type { AgentWork } from '../../domain/tasks/step-work.ts';
 import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
 import type { Approvals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 
-/** What an agent needs, found out once for an attempt: its brief, and the tools that it may call. */
+/** The brief of an agent and the tools it may call, read once for each attempt. */
 export type Opened = { brief: Omit<StepBrief, 'prompt'>; tools: ToolDescription[] };
 
-/** What goes over into the next execution of the same attempt. */
+/** State that the next execution of the same attempt continues with. */
 export type Carried = {
   opened: Opened;
   messages: ModelMessage[];
   usage: Usage | null;
-  /** The last call's number. */
+  /** Number of the last call. */
   number: number;
   modelCalls: number;
-  artifacts: ArtifactNote[];
+  artifacts: ArtifactInfo[];
   pace: { workedMs: number; isPaused: boolean };
 };
 
-/** An attempt of a step while an agent works on it. */
+/** An attempt of a step in progress. */
 export class Session {
   readonly work: AgentWork;
   readonly opened: Opened;
@@ -30,8 +30,8 @@ export class Session {
   readonly approvals: Approvals;
   usage: Usage | null;
   modelCalls: number;
-  /** Documents that the agent has left behind, by name. */
-  readonly #artifacts: Map<string, ArtifactNote>;
+  /** Documents that the agent saved, by name. */
+  readonly #artifacts: Map<string, ArtifactInfo>;
   #number: number;
 
   constructor(
@@ -49,28 +49,28 @@ export class Session {
     this.#number = begun.number ?? 0;
   }
 
-  /** The place of the next call in the record. */
-  nextPlace(): CallPlace {
+  /** Returns the key of the next call in the record. */
+  nextCallKey(): CallKey {
     const { executionId, step, attempt } = this.work;
     this.#number += 1;
     return { executionId, stepId: step.id, attempt, number: this.#number };
   }
 
-  noteArtifact(note: ArtifactNote): void {
+  recordArtifact(note: ArtifactInfo): void {
     this.#artifacts.set(note.name, note);
   }
 
-  /** What the attempt took and has left behind so far. */
-  account(): { usage: Usage | null; artifacts: ArtifactNote[] } {
+  /** Returns the usage and the documents of the attempt so far. */
+  totals(): { usage: Usage | null; artifacts: ArtifactInfo[] } {
     return { usage: this.usage, artifacts: [...this.#artifacts.values()] };
   }
 
-  /** Counts what a model call took. */
+  /** Adds the tokens of a model call. */
   count(tokens: { input: number; output: number }): void {
     this.usage = addUsage(this.usage, usageOfCall(tokens, this.opened.brief.price));
   }
 
-  /** The limit of the agent that is reached, in words; null where it may go on. */
+  /** Returns the limit that the agent reached, as text; null if it may continue. */
   limitReached(): string | null {
     const { model_calls, tokens, cost_usd } = this.opened.brief.limits;
     const used = this.usage;
@@ -84,6 +84,6 @@ export class Session {
   carried(): Omit<Carried, 'pace'> {
     const { opened, modelCalls } = this;
     const messages = [...this.conversation.messages];
-    return { opened, messages, ...this.account(), number: this.#number, modelCalls };
+    return { opened, messages, ...this.totals(), number: this.#number, modelCalls };
   }
 }

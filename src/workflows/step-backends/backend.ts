@@ -2,26 +2,29 @@ import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts'
 import type { Answer } from '../../domain/tasks/run-state.ts';
 import type { AgentWork, StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 
-/** What a backend may know of the run around its step. */
+/** What a backend can use of the run. */
 export type Dependencies = {
   isPaused(): boolean;
-  /** Asks a person and waits for the answer; the run is paused meanwhile. */
+  /** Pauses the run, asks a person and waits for the answer. */
   ask(text: string): Promise<Answer>;
-  /** The step's work as an agent is told of it. */
+  /** Returns the step's work for an agent. */
   agentWork(): AgentWork;
 };
 
-/** Does the work of one attempt of a step, as workflow code: whatever leaves the workflow is an activity. */
+/** Runs one attempt of a step, as workflow code. Everything outside the workflow is an activity. */
 export type StepBackend = {
-  /** Answers how the work ended; throws only when it was cancelled. */
-  work(work: StepWork, around: Dependencies): Promise<StepOutcome>;
+  /** Returns how the work ended. Throws only if it was cancelled. */
+  work(work: StepWork, dependencies: Dependencies): Promise<StepOutcome>;
   /**
-   * For work that takes less than a moment: one local activity writes the news of the run and does the work.
-   * Only a step that works alone is asked for: of two local activities in flight together a replay may learn in
-   * one activation where the first execution learnt in two, and then what follows gets other numbers.
+   * For very short work: one local activity records the pending change of the run and does the work. Used only for a
+   * step that runs alone. If two local activities run concurrently, a replay may resolve both in one activation where
+   * the first execution used two, and the commands that follow would get other numbers.
    */
   brief?: {
     fits(work: StepWork): boolean;
-    work(news: RunChange, work: StepWork): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }>;
+    work(
+      change: RunChange,
+      work: StepWork,
+    ): Promise<{ recorded: RecordOutcome; outcome: StepOutcome | null }>;
   };
 };

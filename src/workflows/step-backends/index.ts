@@ -4,7 +4,7 @@ import { modelBackend } from './model.ts';
 import { rehearsalBackend } from './rehearsal.ts';
 import { a2aBackend, commandBackend } from './remote.ts';
 
-/** The seam where models and remote agents stand beside the rehearsal: one line for each backend. */
+/** The backends that can run a step. */
 export const stepBackends: Readonly<Record<BackendName, StepBackend>> = {
   rehearsal: rehearsalBackend,
   model: modelBackend,

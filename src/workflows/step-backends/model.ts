@@ -4,10 +4,10 @@ import { runAgentChild } from '../agent-child.ts';
 import { AGENT_STEP_WORKFLOW, agentStepWorkflowId } from '../../temporal/agent-messages.ts';
 import type { StepBackend, Dependencies } from './backend.ts';
 
-/** Lets an agent with a model do the work, in a workflow of its own. */
+/** Runs the step by an agent with a model, in a separate workflow. */
 export const modelBackend: StepBackend = {
-  async work({ step }: StepWork, around: Dependencies): Promise<StepOutcome> {
-    const work = around.agentWork();
+  async work({ step }: StepWork, dependencies: Dependencies): Promise<StepOutcome> {
+    const work = dependencies.agentWork();
     const child = {
       workflow: AGENT_STEP_WORKFLOW,
       workflowId: agentStepWorkflowId(work),
@@ -15,7 +15,7 @@ export const modelBackend: StepBackend = {
       summary: `${step.name} · ${step.agent}`,
     };
     try {
-      return await runAgentChild<StepOutcome>(child, around.isPaused);
+      return await runAgentChild<StepOutcome>(child, dependencies.isPaused);
     } catch (error) {
       if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure))
         throw error;

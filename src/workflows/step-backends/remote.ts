@@ -7,64 +7,64 @@ import {
 } from '@temporalio/workflow';
 import type {
   RemoteAgentActivities,
-  RemoteAsked,
+  RemoteAgentInput,
   RemoteOutcome,
 } from '../../activities/agents/remote-agents.ts';
 import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
 import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
-import { queuesBeside } from '../../temporal/task-messages.ts';
+import { siblingQueues } from '../../temporal/task-messages.ts';
 import { until } from '../until.ts';
 import type { StepBackend, Dependencies } from './backend.ts';
 
-/** How long the activity has to say by itself that the time was up, in milliseconds. */
+/** Time for the activity to report a timeout itself before Temporal does, in milliseconds. */
 const GRACE_MS = 30_000;
 
-// A worker that died is noticed by its missing heartbeats; the work is then taken up elsewhere. All that the agent
-// itself does wrong is an answer, and the run's own policy decides.
+// Missing heartbeats reveal a crashed worker, and another worker continues the work. Failures of the agent itself are
+// results, and the run's own policy decides.
 const { askRemoteAgent, runCommand } = proxyActivities<RemoteAgentActivities>({
   heartbeatTimeout: '5 s',
   startToCloseTimeout: '24 h',
   retry: { initialInterval: '500 ms', maximumInterval: '5 s' },
 });
 
-/** Lets an agent that speaks A2A do the work; what it wants to know is asked of a person, the run paused meanwhile. */
+/** Runs the step by an agent that speaks A2A. Its questions are asked to a person while the run is paused. */
 export const a2aBackend: StepBackend = {
-  async work(work, around) {
+  async work(work, dependencies) {
     let spentMs = 0;
-    let answer: RemoteAsked['answer'];
+    let answer: RemoteAgentInput['answer'];
     let usage: Usage | null = null;
     for (let turn = 1; ; turn += 1) {
       const began = Date.now();
       const timeLimitMs = Math.max(1, work.step.time_limit_ms - spentMs);
-      const asked = { work: around.agentWork(), turn, timeLimitMs, ...(answer ? { answer } : {}) };
-      const outcome = await oneActivity(askRemoteAgent, work, asked);
+      const asked = { work: dependencies.agentWork(), turn, timeLimitMs, ...(answer ? { answer } : {}) };
+      const outcome = await runActivity(askRemoteAgent, work, asked);
       usage = addUsage(usage, outcome.usage ?? null);
       if (outcome.kind !== 'asks') return { ...outcome, usage };
       spentMs += Date.now() - began;
-      const { by, reason } = await around.ask(outcome.text);
-      await until(() => !around.isPaused());
+      const { by, reason } = await dependencies.ask(outcome.text);
+      await until(() => !dependencies.isPaused());
       answer = { task: outcome.task, text: reason ?? `${by} says: go on.` };
     }
   },
 };
 
-/** Lets a program do the work. */
+/** Runs the step by a program. */
 export const commandBackend: StepBackend = {
-  async work(work, around: Dependencies) {
-    const asked = { work: around.agentWork(), turn: 1, timeLimitMs: work.step.time_limit_ms };
-    const outcome = await oneActivity(runCommand, work, asked);
+  async work(work, dependencies: Dependencies) {
+    const asked = { work: dependencies.agentWork(), turn: 1, timeLimitMs: work.step.time_limit_ms };
+    const outcome = await runActivity(runCommand, work, asked);
     return outcome.kind === 'asks' ? { kind: 'escalated', reason: outcome.text } : outcome;
   },
 };
 
-async function oneActivity(
+async function runActivity(
   activity: typeof runCommand,
   { step }: StepWork,
-  asked: RemoteAsked,
+  asked: RemoteAgentInput,
 ): Promise<RemoteOutcome | StepOutcome> {
   const options = {
     summary: `${step.name} · ${step.agent}`,
-    taskQueue: queuesBeside(workflowInfo().taskQueue).agents,
+    taskQueue: siblingQueues(workflowInfo().taskQueue).agents,
     scheduleToCloseTimeout: asked.timeLimitMs + GRACE_MS,
   };
   try {

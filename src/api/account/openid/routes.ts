@@ -111,7 +111,7 @@ async function redeem(
   const person = await provider.finish(new URLSearchParams(given), secrets);
   const { plan: session, cookie } = planSession(deps, request);
   const visitor = visitorOf(person);
-  const done = await signInByOpenId(deps.database, { visitor, joining, session, now: session.now });
+  const done = await signInByOpenId(deps.database, { person: visitor, joining, session, now: session.now });
   if (typeof done === 'string') return toSignIn(deps, done, place);
   return { status: 302, headers: { Location: deps.baseUrl + place, 'Set-Cookie': cookie } };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { ROLES } from '../../../domain/people/access.ts';
 import { findWorkspace } from '../../../database/people/projects.ts';
-import { findLivingSession, type NewSession } from '../../../database/people/sessions.ts';
+import { findActiveSession, type NewSession } from '../../../database/people/sessions.ts';
 import { newSessionToken, SESSION_MS, sessionCookie } from '../../../security/sessions.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { refused } from '../../http/authentication.ts';
@@ -56,7 +56,7 @@ export function planSession(
  * @throws Problem `unauthenticated` where it has ended already, for example with the person's membership
  */
 export async function sessionAnswer(deps: Dependencies, plan: SessionPlan, cookie: string) {
-  const signed = await findLivingSession(deps.database, plan.tokenHash);
+  const signed = await findActiveSession(deps.database, plan.tokenHash);
   if (!signed) throw refused('The session has ended. Sign in again.');
   return { status: 201, headers: { 'Set-Cookie': cookie }, body: await presentSigned(deps, signed) };
 }

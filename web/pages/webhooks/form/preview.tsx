@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { EVENT_KINDS } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
-import { judge } from '../../../../src/domain/webhooks/matching.ts';
+import { matchEvent } from '../../../../src/domain/webhooks/matching.ts';
 import type { Subscription } from '../../../../src/domain/webhooks/webhook.ts';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { Panel } from '../../../components/panel.tsx';
@@ -77,7 +77,7 @@ function summary(verdicts: readonly Verdict[], isSample: boolean): string {
 
 function samplesJudged(events: readonly Subscription[]): Verdict[] {
   return EVENT_KINDS.map((event) => {
-    const verdict = judge(events, { event, data: sampleData(event) });
+    const verdict = matchEvent(events, { event, data: sampleData(event) });
     return {
       id: event,
       event,

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { OwnCall, StepActivities } from '../../activities/agents/steps.ts';
-import type { CallPlace, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import type { Session } from './session.ts';
 
 const { noteOwnCall } = proxyActivities<StepActivities>({
@@ -8,11 +8,11 @@ const { noteOwnCall } = proxyActivities<StepActivities>({
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
 
-/** Writes the record of a call that the workflow has answered by itself; `progress` is told in the run's feed. */
-export async function noteCall(
+/** Records a call that the workflow itself has answered. `progress` becomes an event in the feed of the run. */
+export async function recordOwnCall(
   { work: { step } }: Session,
   { name, input }: { name: string; input: unknown },
-  place: CallPlace,
+  place: CallKey,
   { text, is_error }: Pick<ToolAnswer, 'text' | 'is_error'>,
   progress: OwnCall['progress'] | null = null,
 ): Promise<void> {

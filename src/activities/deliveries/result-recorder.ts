@@ -1,22 +1,22 @@
 import type { Database } from '../../database/database.ts';
 import type { AttemptResult, Disabled, RecordedResult } from '../../database/webhooks/delivery-results.ts';
-import { recordUntilDone } from './recording.ts';
+import { recordWithRetries } from './recording.ts';
 
 /** Writes the results of attempts down. */
-export type Ledger = {
+export type ResultRecorder = {
   /**
    * Resolves once the result is committed, which waits for a database that is away; null where the delivery is gone.
    * @throws what the database throws
    */
   record(result: AttemptResult): Promise<RecordedResult | null>;
   /** More results are not committed yet than a crash should repeat: whoever has one more waits for it. */
-  isCrowded(): boolean;
+  isOverloaded(): boolean;
 };
 
 /** At most so many results in one transaction, and a success waits so many milliseconds for others. */
 const BATCH = 60;
 const LINGER_MS = 15;
-const CROWD = 120;
+const MAX_UNCOMMITTED = 120;
 
 type Entry = {
   result: AttemptResult;
@@ -29,9 +29,12 @@ type Entry = {
  * A ledger that writes one transaction at a time, so that results are committed in the order they came in: failures
  * at once with every success before them, successes together with the next ones, so that a crash repeats few.
  */
-export function createLedger(database: Database, onDisabled: (disabled: Disabled) => void): Ledger {
+export function createResultRecorder(
+  database: Database,
+  onDisabled: (disabled: Disabled) => void,
+): ResultRecorder {
   const waiting: Entry[] = [];
-  let open = 0;
+  let uncommitted = 0;
   let failures = 0;
   let writing = false;
   let timer: NodeJS.Timeout | null = null;
@@ -55,7 +58,7 @@ export function createLedger(database: Database, onDisabled: (disabled: Disabled
   async function writeBatch(batch: Entry[]): Promise<void> {
     failures -= batch.filter(({ result }) => !result.succeeded).length;
     try {
-      const { recorded, disabled } = await recordUntilDone(
+      const { recorded, disabled } = await recordWithRetries(
         database,
         batch.map(({ result }) => result),
       );
@@ -64,20 +67,20 @@ export function createLedger(database: Database, onDisabled: (disabled: Disabled
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-    open -= batch.length;
+    uncommitted -= batch.length;
   }
 
   return {
     record(result) {
       const { promise, resolve, reject } = Promise.withResolvers<RecordedResult | null>();
       waiting.push({ result, since: performance.now(), resolve, reject });
-      open += 1;
+      uncommitted += 1;
       if (!result.succeeded) failures += 1;
       if (isUrgent()) void write();
       else if (!writing) timer ??= setTimeout(() => void write(), LINGER_MS);
       return promise;
     },
-    isCrowded: () => open >= CROWD,
+    isOverloaded: () => uncommitted >= MAX_UNCOMMITTED,
   };
 }
 

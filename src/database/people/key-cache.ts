@@ -1,17 +1,17 @@
 import type { Database } from '../database.ts';
-import { findLivingKey, type LivingKey } from './keys.ts';
+import { findActiveKey, type ActiveKey } from './keys.ts';
 import type { Notifications } from '../common/notifications.ts';
 
 /** How long a key is remembered, in milliseconds, when nothing is heard of it. */
-const REMEMBERED_MS = 10_000;
-const MOST = 10_000;
+const TTL_MS = 10_000;
+const MAX_KEYS = 10_000;
 
 /** The keys that may be used, as far as possible without asking the database. */
-export type KnownKeys = {
+export type KeyCache = {
   /** The living key with this hash, or null. */
-  find(hash: string): Promise<LivingKey | null>;
+  find(hash: string): Promise<ActiveKey | null>;
   /** Has all be looked up again: this process has just changed one, and the news of it are still on their way. */
-  forget(): void;
+  invalidate(): void;
 };
 
 /**
@@ -19,31 +19,31 @@ export type KnownKeys = {
  * removed, and then it is looked up again; while the database can not be heard, every key is. Keys that are
  * unknown are never remembered.
  */
-export function createKnownKeys(
+export function createKeyCache(
   database: Database,
   notifications: Notifications,
   clock: () => Date,
-): KnownKeys {
-  const known = new Map<string, { key: LivingKey; until: number }>();
+): KeyCache {
+  const known = new Map<string, { key: ActiveKey; until: number }>();
   let changes = 0;
-  const forget = () => {
+  const invalidate = () => {
     changes += 1;
     known.clear();
   };
-  notifications.subscribe('keys', null, forget);
+  notifications.subscribe('keys', null, invalidate);
   return {
-    forget,
+    invalidate,
     async find(hash) {
       const now = clock().getTime();
       const remembered = known.get(hash);
-      if (remembered && now < remembered.until && notifications.isHearing()) return remembered.key;
+      if (remembered && now < remembered.until && notifications.isConnected()) return remembered.key;
       const before = changes;
-      const key = await findLivingKey(database, { hash });
+      const key = await findActiveKey(database, { hash });
       known.delete(hash);
       // What was told while the answer was on its way may be about this key.
-      if (key && before === changes && known.size < MOST) {
-        known.set(hash, { key, until: Math.min(now + REMEMBERED_MS, key.expires_at?.getTime() ?? Infinity) });
-      } else if (known.size >= MOST) known.clear();
+      if (key && before === changes && known.size < MAX_KEYS) {
+        known.set(hash, { key, until: Math.min(now + TTL_MS, key.expires_at?.getTime() ?? Infinity) });
+      } else if (known.size >= MAX_KEYS) known.clear();
       return key;
     },
   };

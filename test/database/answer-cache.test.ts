@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createKeptAnswers } from '../../src/database/common/kept-answers.ts';
+import { createAnswerCache } from '../../src/database/common/answer-cache.ts';
 
 describe('answers that are kept', () => {
   let nowMs: number;
@@ -11,7 +11,7 @@ describe('answers that are kept', () => {
 
   /** An answer of so many letters serves for so many milliseconds. */
   const answers = () =>
-    createKeptAnswers<string>(
+    createAnswerCache<string>(
       ({ length }) => length,
       () => nowMs,
     );

@@ -2,19 +2,19 @@ import type { FeedEntry } from './feed-events.ts';
 import { progressOf, type RunView } from './task-run.ts';
 import type { RunErrorCode } from './task-states.ts';
 
-/** A view and the events that lead to it, ready to be recorded. */
-export type News = { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] };
+/** A view and the events that lead to it, not recorded yet. */
+export type UnrecordedChange = { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] };
 
 /**
- * A run that was paused in the engine while nothing of ours could say so. A run that is paused already stays as
- * it is: null. `pausedAt` is when the engine's pause began.
+ * Returns the change for a run that was paused in Temporal, where its workflow cannot record it. Returns null if the
+ * run is paused already or cannot be paused. `pausedAt` is the start of Temporal's pause.
  */
-export function pausedByEngine(
+export function applyEnginePause(
   view: RunView,
   by: string,
   pausedAt: Date,
   reason: string | null,
-): News | null {
+): UnrecordedChange | null {
   const { last_seq: _, ...rest } = view;
   if (view.state !== 'initializing' && view.state !== 'planning' && view.state !== 'executing') return null;
   const at = pausedAt.toISOString();
@@ -25,11 +25,16 @@ export function pausedByEngine(
   };
 }
 
-/** How a run that the engine closed without our code ends: terminated → cancelled, all else → failed. */
+/** How a run ends that Temporal closed without running its workflow: terminated → cancelled, all others → failed. */
 export type EngineEnd = { state: 'cancelled' } | { state: 'failed'; code: RunErrorCode; message: string };
 
-/** A run that was ended in the engine, at `closedAt`. */
-export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, closedAt: Date): News {
+/** Returns the change for a run that was ended in Temporal at `closedAt`. */
+export function applyEngineEnd(
+  view: RunView,
+  createdAt: Date,
+  end: EngineEnd,
+  closedAt: Date,
+): UnrecordedChange {
   const { last_seq: _, ...rest } = view;
   const startedAt = view.started_at ?? createdAt.toISOString();
   const completedAt = new Date(Math.max(closedAt.getTime(), Date.parse(startedAt)));
@@ -78,8 +83,11 @@ export function endedByEngine(view: RunView, createdAt: Date, end: EngineEnd, cl
   };
 }
 
-/** A run that had ended by itself, as its workflow tells it, while what is stored of it knows nothing of that end. */
-export function endedAsItSays(stored: RunView, said: RunView): News {
+/**
+ * Returns the change for a run that ended by itself, as its workflow reports it, if the stored row does not contain
+ * that end.
+ */
+export function applyWorkflowEnd(stored: RunView, said: RunView): UnrecordedChange {
   const { last_seq: _, ...view } = said;
   const at = said.completed_at ?? new Date(0).toISOString();
   const { state, duration_ms, errors, escalation } = said;

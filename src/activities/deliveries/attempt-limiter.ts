@@ -1,40 +1,39 @@
 import {
   createAttemptScheduler,
   type AttemptLimits,
-  type AttemptOwner,
+  type AttemptTarget,
   type AttemptTicket,
 } from '../../domain/webhooks/attempt-scheduler.ts';
 
-/** Admits attempts by the rules of the attempt scheduler. */
-export type Gate = {
+/** Limits concurrent attempts by the rules of the attempt scheduler. */
+export type AttemptLimiter = {
   /**
-   * Resolves with the function that frees the place, once the attempt may start. Resolves with null where it has waited
-   * `waitMs` without progress of its webhook; null waits without end.
+   * Resolves with the function that releases the place, once the attempt may start. Resolves with null where it has waited
+   * `waitMs` without progress of its webhook; null waits without limit.
    */
-  enter(owner: AttemptOwner, waitMs: number | null): Promise<(() => void) | null>;
+  acquire(target: AttemptTarget, waitMs: number | null): Promise<(() => void) | null>;
 };
 
-export function createGate(limits: AttemptLimits): Gate {
+type Entry = { resolve(release: (() => void) | null): void; timer?: NodeJS.Timeout };
+
+export function createAttemptLimiter(limits: AttemptLimits): AttemptLimiter {
   const scheduler = createAttemptScheduler(limits);
-  const entries = new Map<
-    AttemptTicket,
-    { resolve(leave: (() => void) | null): void; timer?: NodeJS.Timeout }
-  >();
+  const entries = new Map<AttemptTicket, Entry>();
 
   function startAll(): void {
     for (let ticket = scheduler.start(); ticket !== null; ticket = scheduler.start()) {
       const entry = entries.get(ticket);
       entries.delete(ticket);
       clearTimeout(entry?.timer);
-      entry?.resolve(leaving(ticket));
+      entry?.resolve(releaseOf(ticket));
     }
   }
 
-  function leaving(ticket: AttemptTicket): () => void {
-    let hasLeft = false;
+  function releaseOf(ticket: AttemptTicket): () => void {
+    let isReleased = false;
     return () => {
-      if (hasLeft) return;
-      hasLeft = true;
+      if (isReleased) return;
+      isReleased = true;
       scheduler.finish(ticket, performance.now());
       startAll();
     };
@@ -51,9 +50,9 @@ export function createGate(limits: AttemptLimits): Gate {
   }
 
   return {
-    enter(owner, waitMs) {
+    acquire(target, waitMs) {
       const { promise, resolve } = Promise.withResolvers<(() => void) | null>();
-      const ticket = scheduler.add(owner, waitMs, performance.now());
+      const ticket = scheduler.add(target, waitMs, performance.now());
       entries.set(ticket, { resolve });
       startAll();
       watch(ticket);

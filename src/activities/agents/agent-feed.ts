@@ -1,5 +1,5 @@
 import { cutText } from '../../agents/cut.ts';
-import type { AgentEars } from '../../agents/agent-end.ts';
+import type { AgentListener } from '../../agents/agent-end.ts';
 import type { Database } from '../../database/database.ts';
 import { lastProgress, recordChange } from '../../database/tasks/feed.ts';
 import { AGENT_MESSAGE_BYTES, MAX_AGENT_MESSAGES } from '../../domain/common/limits.ts';
@@ -8,10 +8,10 @@ import { storable } from '../../domain/common/text.ts';
 import { createProgressMerger } from '../progress-merger.ts';
 
 type Dependencies = { database: Database; clock: () => Date };
-type Told = { number: number; at: Date; data: { text?: string; percent?: number } };
+type AgentReport = { number: number; at: Date; data: { text?: string; percent?: number } };
 
 /** Takes what an agent says while it works, and has it written into its run's feed. */
-export type Telling = AgentEars & {
+export type AgentFeed = AgentListener & {
   /** Resolves when all of it is written. @throws what the database throws */
   flush(): Promise<void>;
   /** Ends without writing what still waits. */
@@ -22,13 +22,16 @@ export type Telling = AgentEars & {
  * What comes too fast is merged before it is written: of progress the latest counts, and of messages no more than
  * {@link MAX_AGENT_MESSAGES} of an attempt are told. Work that is done again goes on counting where it was left.
  */
-export async function createTelling({ database, clock }: Dependencies, work: AgentWork): Promise<Telling> {
+export async function createAgentFeed(
+  { database, clock }: Dependencies,
+  work: AgentWork,
+): Promise<AgentFeed> {
   const { executionId, attempt } = work;
   const { id, name, agent } = work.step;
   const writerOf = async (type: 'agent.message' | 'step.progress') => {
     const prefix = `${type}:${id}:${attempt}:`;
     let number = await lastProgress(database, executionId, prefix);
-    const merger = createProgressMerger<Told>(async (all) => {
+    const merger = createProgressMerger<AgentReport>(async (all) => {
       const entries = all.map((one) => ({
         key: `${prefix}${one.number}`,
         type,
@@ -37,7 +40,7 @@ export async function createTelling({ database, clock }: Dependencies, work: Age
       }));
       await recordChange(database, { executionId, view: null, entries });
     });
-    const tell = (data: Told['data']) => {
+    const tell = (data: AgentReport['data']) => {
       number += 1;
       merger.report({ number, at: clock(), data });
     };

@@ -3,12 +3,12 @@ import type { Database } from '../database/database.ts';
 import type { CallbackAttempt } from './callback-attempt.ts';
 
 /** First attempts of callbacks by the process that writes the end of the run. */
-export type CallbacksAtOnce = {
+export type ImmediateCallbacks = {
   /**
    * Makes the first attempt of a callback and waits a moment for it. True where nothing is left to do; else it is for
    * the activity of the callbacks' own queue to go on, by what the audit log says. Never rejects.
    */
-  callBack(executionId: string): Promise<boolean>;
+  attemptNow(executionId: string): Promise<boolean>;
   /** Lets what is under way end for a moment, then breaks it off: the activity of the queue makes the next attempt. */
   close(): Promise<void>;
 };
@@ -25,16 +25,16 @@ type Dependencies = {
 /** A receiver that takes longer is waited for apart: meanwhile the run holds a place of a workflow task. */
 const BRIEF_MS = 500;
 /** Attempts under way in one process; receivers that hang fill these, and not the places of workflow tasks. */
-const AT_ONCE = 20;
+const MAX_CONCURRENT = 20;
 /** How long attempts may go on in a process that is to end. */
 const GRACE_MS = 5_000;
 
-export function createCallbacksAtOnce({
+export function createImmediateCallbacks({
   database,
   attempt,
   briefMs = BRIEF_MS,
   graceMs = GRACE_MS,
-}: Dependencies): CallbacksAtOnce {
+}: Dependencies): ImmediateCallbacks {
   const underWay = new Set<Promise<boolean>>();
   // An attempt outlives the activity that has begun it.
   const stopping = new AbortController();
@@ -54,8 +54,8 @@ export function createCallbacksAtOnce({
   }
 
   return {
-    async callBack(executionId) {
-      if (underWay.size >= AT_ONCE) return false;
+    async attemptNow(executionId) {
+      if (underWay.size >= MAX_CONCURRENT) return false;
       const calling = first(executionId);
       underWay.add(calling);
       void calling.finally(() => underWay.delete(calling));
