@@ -15,7 +15,7 @@ import type { Traces } from '../outbound/traces.ts';
 import { signature } from '../outbound/sign.ts';
 import { retryOnDeadlock, retryOnOutage } from './retry-on-outage.ts';
 
-/** What attempts of callbacks are made with. */
+/** Dependencies of callback attempts. */
 export type CallbackDependencies = {
   database: Database;
   sender: Sender;
@@ -23,34 +23,34 @@ export type CallbackDependencies = {
   openSecret(sealed: string, executionId: string): string;
   newId: () => string;
   clock: () => Date;
-  /** Attempts as parts of traces. */
+  /** Creates the trace spans of attempts. */
   traces: Traces;
-  /** Told of every attempt that was made. */
+  /** Called after every attempt. */
   onAttempt?: ((record: AttemptRecord, executionId: string) => void) | undefined;
 };
 
 /**
  * Makes the next attempt of a callback (docs/callbacks.md). Its row is in the audit log before anything is sent, and
- * attempts are counted there: a call that finds the database away, or whose process dies before it sends, is none; nor
- * is one that another process was quicker than.
- * @throws ApplicationFailure of type `CallbackFailed` when the receiver did not answer 2xx in time: with the wait
- *   before the next attempt, or not to be retried after the last one
+ * the audit log counts the attempts. A call does not count if the database is down, if its process dies before sending,
+ * or if another process was faster.
+ * @throws ApplicationFailure of type `CallbackFailed` if the receiver did not respond with 2xx in time: with the wait
+ * before the next attempt, or non-retryable after the last one
  */
 export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) => Promise<{ status: number }>;
 
-/** When it is looked again whether another process has come to an end with its attempt. */
+/** Time until the next check whether another process has ended its attempt, in milliseconds. */
 export const RECHECK_MS = 1_000;
-/** An attempt that was begun so long ago is over, whatever became of its process. */
+/** An attempt that started this long ago is over, in milliseconds, even if its process died. */
 export const ATTEMPT_EXPIRY_MS = CALLBACK_TIMEOUT_MS + 2_000;
 /**
- * What takes longer to begin (a database that stood still, a process that was frozen) is taken back before it sends: it
- * would be on its way when others take it for over.
+ * Longest time to start an attempt, in milliseconds. A slower start (a stalled database, a frozen process) is withdrawn
+ * before sending: its request would be in flight when others consider it over.
  */
 const MAX_START_MS = 1_500;
 
-/** What an attempt sends: the same in all attempts of a run. */
+/** The request of a callback, the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
-/** One attempt of it; `earlier` ones were begun before. */
+/** One attempt. `earlier`: number of attempts that started before. */
 type NextAttempt = Callback & { earlier: number };
 
 export function createCallbackAttempt(deps: CallbackDependencies): CallbackAttempt {
@@ -124,7 +124,10 @@ async function attempt(
   throw callbackFailed(record.message ?? 'the callback was not accepted', waitMs);
 }
 
-/** Writes the row of the next attempt. @throws `CallbackFailed` where there is nothing to be sent at the moment */
+/**
+ * Writes the row of the next attempt.
+ * @throws `CallbackFailed` if nothing may be sent at the moment
+ */
 async function begin(
   { database, newId, clock }: CallbackDependencies,
   executionId: string,
@@ -153,12 +156,14 @@ async function begin(
   return { id, number };
 }
 
-/** Notes what became of an attempt in spite of deadlocks and a database that is away, unless `signal` ends the process. */
+/**
+ * Records the result of an attempt, with retries for deadlocks and database outages, until `signal` ends the process.
+ */
 async function writeWithRetries(write: () => Promise<void>, signal: AbortSignal): Promise<void> {
   await retryOnOutage(() => retryOnDeadlock(write), signal);
 }
 
-/** `waitMs`: until the next attempt; null when there is none. */
+/** Creates the failure of a callback attempt. `waitMs`: until the next attempt; null if there is none. */
 export function callbackFailed(message: string, waitMs: number | null): ApplicationFailure {
   const common = { message, type: 'CallbackFailed' };
   return ApplicationFailure.create(

@@ -3,8 +3,8 @@ import { heartbeat } from '@temporalio/activity';
 const HEARTBEAT_MS = 1_500;
 
 /**
- * Tells Temporal every 1.5 s that the current activity's worker lives; the answer ends it. What `details` answers is
- * there for whoever has to take the work up after a crash.
+ * Sends a heartbeat of the current activity every 1.5 s. Returns a function that stops it. If the worker crashes, the
+ * next one gets the last result of `details`.
  */
 export function startHeartbeat(details: () => unknown = () => undefined): () => void {
   heartbeat(details());

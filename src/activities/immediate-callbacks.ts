@@ -2,31 +2,34 @@ import { pendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import type { CallbackAttempt } from './callback-attempt.ts';
 
-/** First attempts of callbacks by the process that writes the end of the run. */
+/** First attempts of callbacks, made by the process that writes the end of the run. */
 export type ImmediateCallbacks = {
   /**
-   * Makes the first attempt of a callback and waits a moment for it. True where nothing is left to do; else it is for
-   * the activity of the callbacks' own queue to go on, by what the audit log says. Never rejects.
+   * Makes the first attempt of a callback and waits a moment for it. Returns true if nothing is left to do. Otherwise
+   * the activity on the callbacks' queue continues, by the state in the audit log. Never rejects.
    */
   attemptNow(executionId: string): Promise<boolean>;
-  /** Lets what is under way end for a moment, then breaks it off: the activity of the queue makes the next attempt. */
+  /**
+   * Waits a moment for attempts in flight, then aborts them. The activity on the callbacks' queue makes the next
+   * attempt.
+   */
   close(): Promise<void>;
 };
 
 type Dependencies = {
   database: Database;
   attempt: CallbackAttempt;
-  /** How long a receiver is waited for, unless the usual time. */
+  /** Time to wait for a receiver, in milliseconds. Default: {@link BRIEF_MS}. */
   briefMs?: number;
-  /** How long attempts may go on in a process that is to end, unless the usual time. */
+  /** Time for attempts in flight at shutdown, in milliseconds. Default: {@link GRACE_MS}. */
   graceMs?: number;
 };
 
-/** A receiver that takes longer is waited for apart: meanwhile the run holds a place of a workflow task. */
+/** Time to wait for a receiver, in milliseconds. The run occupies a workflow task meanwhile. */
 const BRIEF_MS = 500;
-/** Attempts under way in one process; receivers that hang fill these, and not the places of workflow tasks. */
+/** Attempts in flight per process. Receivers that hang occupy these instead of workflow tasks. */
 const MAX_CONCURRENT = 20;
-/** How long attempts may go on in a process that is to end. */
+/** Time for attempts in flight at shutdown, in milliseconds. */
 const GRACE_MS = 5_000;
 
 export function createImmediateCallbacks({
@@ -36,19 +39,19 @@ export function createImmediateCallbacks({
   graceMs = GRACE_MS,
 }: Dependencies): ImmediateCallbacks {
   const underWay = new Set<Promise<boolean>>();
-  // An attempt outlives the activity that has begun it.
+  // An attempt may outlive the activity that started it.
   const stopping = new AbortController();
 
   async function first(executionId: string): Promise<boolean> {
     try {
       const pending = await pendingCallback(database, executionId);
       if (pending === null) return true;
-      // Begun before, by a process that may still be at it.
+      // Another process has started an attempt, which may still be in flight.
       if (pending.last !== null) return false;
       await attempt(pending, stopping.signal);
       return true;
     } catch {
-      // It is in the audit log as far as it has come.
+      // The audit log contains the state of the attempt.
       return false;
     }
   }

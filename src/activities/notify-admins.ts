@@ -12,14 +12,14 @@ export type NotifyActivities = ReturnType<typeof createNotifyActivities>;
 
 type Dependencies = {
   database: Database;
-  /** Null where no mail server is configured: then the notices in the screens are all there is. */
+  /** Null if no mail server is configured. Then there are only the notices in the screens. */
   mailer: Mailer | null;
   /** The public address without a slash at its end. */
   baseUrl: string;
   clock?: () => Date;
 };
 
-/** Telling people by mail. */
+/** Creates the activity that sends mails. */
 export function createNotifyActivities({
   database,
   mailer,
@@ -28,9 +28,9 @@ export function createNotifyActivities({
 }: Dependencies) {
   return {
     /**
-     * Mails everybody who was not mailed about this yet; answers how many it has mailed. Somebody whose mail is not
-     * taken keeps nobody else from theirs.
-     * @throws Error when one or more could not be mailed; a repeat tries only those
+     * Mails everybody who was not mailed about this yet, and returns the number of mails. A rejected mail does not
+     * delay the others.
+     * @throws Error if one or more mails failed; a repeat sends only those
      */
     async mailNotices(input: NotifyInput): Promise<{ mailed: number }> {
       if (mailer === null) return { mailed: 0 };

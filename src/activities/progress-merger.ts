@@ -1,22 +1,22 @@
 import { PROGRESS_EVENTS } from '../domain/common/limits.ts';
 
-/** Takes reports of one step's progress as fast as they come, and has only as many written as the feed is to hold. */
+/** Accepts frequent progress reports of one step, and writes only as many as the feed may contain. */
 export type ProgressMerger<Report> = {
-  /** Never waits. Of reports that come too fast, the latest takes the place of the one before. */
+  /** Returns immediately. If reports come too fast, the latest replaces the previous one. */
   report(report: Report): void;
   /**
-   * Resolves when the latest report is written: called before the step ends.
+   * Resolves when the latest report is written. Called before the step ends.
    * @throws what `write` throws
    */
   flush(): Promise<void>;
-  /** Ends without writing what still waits. */
+  /** Stops without writing what is pending. */
   drop(): Promise<void>;
 };
 
 /**
- * At most one write is under way. Each report is written on its own as long as there are few; beyond
- * {@link PROGRESS_EVENTS} they are merged before they are written, and so before they are given a number. A write that
- * fails is tried again with what has come since.
+ * Creates a merger with at most one write at a time. Reports are written separately up to the rate {@link
+ * PROGRESS_EVENTS}. Faster ones are merged before they are written, and so before they get a number. A failed write is
+ * repeated with the reports that came since.
  */
 export function createProgressMerger<Report>(
   write: (reports: Report[]) => Promise<void>,
@@ -26,7 +26,7 @@ export function createProgressMerger<Report>(
   let tokens: number = burst;
   let countedAt = clock();
   let waiting: Report[] = [];
-  /** True where the last of the waiting ones has no place yet. */
+  /** Whether the last waiting report has no token yet. */
   let isOverLimit = false;
   let writing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export function createProgressMerger<Report>(
     return true;
   }
 
-  /** Writes what waits as soon as it may. */
+  /** Writes waiting reports as soon as the rate allows. */
   function proceed(): void {
     if (writing || timer || isOver || waiting.length === 0) return;
     if (isOverLimit && !takeToken()) {

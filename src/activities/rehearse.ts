@@ -12,17 +12,17 @@ export type RehearsalActivities = ReturnType<typeof createRehearsalActivities>;
 
 type Dependencies = {
   database: Database;
-  /** Told of every change of a run that was written. */
+  /** Called for every recorded change of a run. */
   onRecorded?: ((change: RunChange) => void) | undefined;
 };
 
-/** The rehearsal backend as activities. */
+/** Creates the activities of the rehearsal backend. */
 export function createRehearsalActivities({ database, onRecorded }: Dependencies) {
   const artifacts = createArtifactActivities({ database, clock: () => new Date() });
-  /** Plays a step; its progress is in the feed, up to the last report, before it ends. */
+  /** Simulates a step. All its progress is in the feed before it ends. */
   const play = async (work: StepWork): Promise<StepOutcome> => {
     const { info, cancellationSignal: signal } = Context.current();
-    // What was done before a crash has been told of; who does it again goes on telling from there.
+    // Progress from before a crash is in the feed already. The repeat continues after it.
     const lastReported =
       info.attempt > 1 ? await lastProgress(database, work.executionId, progressKey(work)) : 0;
     const progress = createProgressMerger<ProgressReport>(async (reports) => {
@@ -39,7 +39,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
       await progress.drop();
     }
   };
-  /** Leaves the document behind that the script gives to the step. */
+  /** Saves the document that the script assigns to the step. */
   const saveScriptedArtifact = async (
     { executionId, step, number, rehearsal }: StepWork,
     { kind }: StepOutcome,
@@ -52,7 +52,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
     return artifact ? [artifact] : [];
   };
   return {
-    /** Plays one attempt of a step; its progress goes into the feed while it lasts. */
+    /** Simulates one attempt of a step and writes its progress to the feed meanwhile. */
     async rehearse(work: StepWork): Promise<StepOutcome> {
       const stopHeartbeat = startHeartbeat();
       try {
@@ -62,7 +62,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
       }
     },
 
-    /** The same for a short step, as a local activity that first writes the news of the run. */
+    /** Simulates a short step as a local activity, which first records the pending change of the run. */
     async rehearseBriefly(
       change: RunChange,
       work: StepWork,
@@ -75,7 +75,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
   };
 }
 
-/** What the keys of a step's progress begin with; the number of the report is the rest. */
+/** Returns the prefix of the keys of a step's progress events. The number of the report follows. */
 function progressKey(work: StepWork): string {
   return `step.progress:${work.step.id}:${work.attempt}:`;
 }

@@ -14,9 +14,9 @@ import {
 
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>;
 
-/** For how many days what is kept. */
+/** Retention in days. */
 export type KeptDays = {
-  /** Payloads of events, and answers to attempts. */
+  /** Payloads of events, and responses to attempts. */
   payloads: number;
   /** Deliveries with their attempts, and events. */
   deliveries: number;
@@ -27,13 +27,13 @@ export type KeptDays = {
 
 type Dependencies = { database: Database; kept: KeptDays; clock?: () => Date };
 
-/** Rows that one statement touches at most. */
+/** Rows per statement, at most. */
 export const BATCH_ROWS = 5_000;
 const DAY_MS = 24 * 3_600_000;
-/** The least pause between two batches, in milliseconds. */
+/** Shortest pause between two batches, in milliseconds. */
 const LEAST_PAUSE_MS = 10;
 
-/** Removing what is kept no longer; each answers how many rows it has touched. */
+/** Creates the activities that remove rows past their retention. Each returns the number of affected rows. */
 export function createRetentionActivities({ database, kept, clock = () => new Date() }: Dependencies) {
   const olderThan = (days: number) => new Date(clock().getTime() - days * DAY_MS);
   const all = (removal: Removal, days: number) => removeAll(database, removal, olderThan(days));
@@ -43,17 +43,20 @@ export function createRetentionActivities({ database, kept, clock = () => new Da
     removeSkipped: () => all(removeSkipped, kept.skipped),
     removeDeliveries: () => all(removeDeliveries, kept.deliveries),
     removeEvents: () => all(removeEvents, kept.deliveries),
-    // Nobody needs to know which events came together once they can't be sent any more.
+    // Groups are not needed once their events can no longer be sent.
     removeGroups: () => all(removeGroups, Math.min(kept.payloads, kept.deliveries)),
     removeNotifications: () => all(removeNotifications, kept.notifications),
     removeDeletedWebhooks: () => all(removeDeletedWebhooks, kept.deliveries),
   };
 }
 
-/** What a beat tells, so that a repeat after a crash counts on. */
+/** Heartbeat details, with which a repeat after a crash continues to count. */
 type Progress = { rows: number };
 
-/** Batch by batch, with pauses as long as the batches, so that deliveries have the database half of the time at least. */
+/**
+ * Removes rows in batches, with pauses as long as the batches, so that deliveries have at least half of the database's
+ * time.
+ */
 async function removeAll(database: Database, removal: Removal, before: Date): Promise<number> {
   const context = Context.current();
   const known = context.info.heartbeatDetails as Progress | undefined;

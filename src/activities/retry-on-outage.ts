@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDatabaseOutage, isDeadlock } from '../database/common/outage.ts';
 
-/** How often a database that is away is looked for, and for how long what is to be written is kept for it. */
+/** Retry interval and time limit of {@link retryOnOutage}, in milliseconds; tries of {@link retryOnDeadlock}. */
 const RETRY_MS = 200;
 const GIVE_UP_MS = 60_000;
 const MAX_DEADLOCKS = 5;
 
 /**
- * Writes what became of something that was sent, in spite of a database that is away: it would else be sent again. Gives
- * up after a minute, so that a process can end, or once `signal` says that it is to end. `write` is told whether it was
- * tried before: a connection that broke may have done so before the commit or after it.
+ * Repeats a write during a database outage, since a lost result would be sent again. Gives up after a minute, so that a
+ * process can end, or as soon as `signal` aborts. `isAgain` says whether `write` was tried before: a broken connection
+ * may have failed before or after the commit.
  */
 export async function retryOnOutage<Result>(
   write: (isAgain: boolean) => Promise<Result>,
@@ -26,7 +26,7 @@ export async function retryOnOutage<Result>(
   }
 }
 
-/** Two transactions that waited for each other: one was thrown out whole, and is done again. */
+/** Repeats a write that was rolled back because of a deadlock. */
 export async function retryOnDeadlock<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let turn = 1; ; turn += 1) {
     try {

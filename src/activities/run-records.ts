@@ -14,13 +14,13 @@ export type RunRecords = ReturnType<typeof createRunRecords>;
 type Dependencies = {
   database: Database;
   catalogue: Catalogue;
-  /** Makes the first attempt of an ended run's callback; false where somebody else has to go on. */
+  /** Makes the first attempt of an ended run's callback. Returns false if the callbacks' queue has to continue. */
   callBack: ImmediateCallbacks['attemptNow'];
-  /** Told of every change that was written; of a repeat after a crash once more. */
+  /** Called for every recorded change; again for a repeat after a crash. */
   onRecorded?: ((change: RunChange) => void) | undefined;
 };
 
-/** The short database work of a run, called as local activities by the worker that runs the workflow. */
+/** Creates the short database activities of a run. The worker that runs the workflow calls them as local activities. */
 export function createRunRecords({ database, catalogue, callBack, onRecorded }: Dependencies) {
   async function record(change: RunChange): Promise<RecordOutcome> {
     const outcome = await recordChange(database, change);
@@ -28,7 +28,7 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
     return outcome;
   }
 
-  /** Writes a change, and leaves notices where it asks for a human; repeats write nothing. */
+  /** Records a change, and creates notices if it escalates the run. Repeats write nothing. */
   async function recordAndNotify(change: RunChange): Promise<RecordOutcome> {
     const outcome = await record(change);
     const { view, executionId } = change;
@@ -41,8 +41,8 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
     recordRun: recordAndNotify,
 
     /**
-     * Writes that planning has begun, then chooses the team and writes the steps, or takes up the plan that lies ready.
-     * `callsBackAtOnce` goes into the run's history: one that was planned before there was {@link endRun} has none.
+     * Records the start of planning, then chooses the team and writes the steps, or adopts the stored plan.
+     * `callsBackAtOnce` is part of the run's history. Runs planned before {@link endRun} existed do not have it.
      */
     async planRun(
       change: RunChange,
@@ -56,14 +56,14 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
       return { recorded, planned, callsBackAtOnce: true };
     },
 
-    /** Writes the end of a run that is told by callback, and makes the callback's first attempt. */
+    /** Records the end of a run with a callback, and makes the callback's first attempt. */
     async endRun(change: RunChange): Promise<{ recorded: RecordOutcome; calledBack: boolean }> {
       const recorded = await recordAndNotify(change);
       const isOurs = recorded.outcome === 'recorded';
       return { recorded, calledBack: isOurs && (await callBack(change.executionId)) };
     },
 
-    /** Notes that a callback could not be sent; one that was settled before stays as it is. */
+    /** Records that a callback could not be sent. Does nothing if its outcome is final already. */
     async giveUpCallback(executionId: string): Promise<void> {
       await giveUpCallback(database, executionId, new Date());
     },

@@ -9,16 +9,18 @@ export type CallbackActivities = ReturnType<typeof createCallbackActivities>;
 
 type Dependencies = { database: Database; attempt: CallbackAttempt };
 
-/** Waits up to here are waited for in place. */
+/** Waits up to this time are spent inside the activity, in milliseconds. */
 const BRIEF_MS = 100;
 
-/** Callbacks in their own task queue: what was not delivered at once, see {@link CallbacksAtOnce}. */
+/**
+ * Creates the activity of the callbacks' own task queue, for callbacks that {@link ImmediateCallbacks} did not deliver.
+ */
 export function createCallbackActivities({ database, attempt }: Dependencies) {
   return {
     /**
-     * Makes the next attempt of an ended run's callback, unless one is under way elsewhere or the next is not due yet.
-     * @throws ApplicationFailure of type `CallbackFailed`, see {@link CallbackAttempt}; also with the time to wait until
-     *   an attempt can be made
+     * Makes the next attempt of an ended run's callback, unless one is in flight elsewhere or the next is not due yet.
+     * @throws ApplicationFailure of type `CallbackFailed`, see {@link CallbackAttempt}; also with the time until an
+     * attempt can be made
      */
     async sendCallback({ executionId }: { executionId: string }): Promise<{ status: number }> {
       const stopHeartbeat = startHeartbeat();
@@ -34,7 +36,7 @@ export function createCallbackActivities({ database, attempt }: Dependencies) {
   };
 }
 
-/** Whoever has to wait for longer leaves its place to others, and comes again. */
+/** Waits until the attempt is due. Throws if the wait is long, so that the activity does not occupy a place. */
 async function waitUntilDue({ last }: PendingCallback): Promise<void> {
   const now = Date.now();
   const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= ATTEMPT_EXPIRY_MS;

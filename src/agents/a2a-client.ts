@@ -10,16 +10,16 @@ import type { Environment } from './secrets.ts';
 import type { RemoteAgent } from './server-settings.ts';
 import { headersOf } from './tool-connection.ts';
 
-/** A remote agent that has shown its card. */
+/** A connected remote agent with its card. */
 export type RemoteClient = { client: Client; card: AgentCard };
 
 type Dependencies = { environment: Environment; fetch: typeof globalThis.fetch };
 
 /**
- * Reads an agent's card and connects to what that names. An address that ends with `.json` is the card's own; else the
- * card lies where the protocol says. The headers of the catalogue go to the origin of the catalogue's address alone,
- * whatever addresses the card names.
- * @throws Error that says why it is not to be had
+ * Reads an agent's card and connects to the agent. A URL that ends with `.json` is the card itself; otherwise the card
+ * is at the protocol's path. The headers of the catalogue are sent only to the origin of the catalogue's URL, whatever
+ * URLs the card contains.
+ * @throws Error with the reason if the agent is unavailable
  */
 export async function connectToRemote(
   { url, headersEnv }: RemoteAgent,
@@ -33,7 +33,7 @@ export async function connectToRemote(
     if (new URL(input).origin === origin) {
       for (const [name, value] of Object.entries(own)) headers.set(name, value);
     }
-    // The card is asked for without a signal; all else brings its own.
+    // The SDK reads the card without a signal. All other requests have one.
     return await fetch(input, {
       ...init,
       headers: Object.fromEntries(headers),

@@ -19,7 +19,7 @@ import {
 } from './agent-end.ts';
 import type { RemoteClient } from './a2a-client.ts';
 
-/** What a remote agent is told: a message for a new task, or for the one that is named. */
+/** A message to a remote agent, for a new task or for an existing one. */
 export type RemoteMessage = {
   id: string;
   text: string;
@@ -28,21 +28,21 @@ export type RemoteMessage = {
 };
 
 type Work = {
-  /** Null: nothing is said, the task that is named is taken up where it stands. */
+  /** Null: no message is sent, the existing task is followed. */
   message: RemoteMessage | null;
   task: RemoteTask | null;
   tokens: number | null;
-  /** Asked when `signal` has aborted the work: whether its task is to be cancelled. */
+  /** Called after `signal` aborted the work: returns whether to cancel the task. */
   isGivenUp(): boolean;
   listener: AgentListener & { task(task: RemoteTask): void };
 };
 
-/** What has been seen of a task. */
+/** The known state of a task. */
 type TaskProgress = {
   task: RemoteTask | null;
   status: TaskStatus | null;
   artifacts: Map<string, string>;
-  /** An answer that is no task. */
+  /** A response that is a message instead of a task. */
   reply: string | null;
   reported: Set<string>;
   usage: ReportedUsage | null;
@@ -50,10 +50,10 @@ type TaskProgress = {
 
 const FIRST_POLL_MS = 500;
 const LONGEST_POLL_MS = 5_000;
-/** Polls in a row that may fail. */
+/** Consecutive polls that may fail. */
 const MAX_FAILED_POLLS = 10;
 const CANCEL_MS = 5_000;
-/** States in which nothing more comes by itself. */
+/** States in which the task does not continue by itself. */
 const RESTING = new Set([
   TaskState.TASK_STATE_COMPLETED,
   TaskState.TASK_STATE_FAILED,
@@ -64,9 +64,9 @@ const RESTING = new Set([
 ]);
 
 /**
- * Lets a remote agent do the work of a step, and follows its task to the end: by the stream it offers, and by asking
- * where there is none or it broke off. When `signal` aborts the work for good the task is cancelled there.
- * @throws the signal's reason, or an Error that says why nobody answered
+ * Runs a step by a remote agent and follows its task to the end: by its stream, and by polling if there is no stream or
+ * it broke off. If `signal` aborts the work permanently, the task is cancelled.
+ * @throws the signal's reason, or an Error with the reason if the agent did not respond
  */
 export async function workByRemote(
   { client, card }: RemoteClient,
@@ -117,7 +117,7 @@ async function send(
     for await (const response of client.sendMessageStream(request, { signal })) onResponse(response);
   } catch (error) {
     signal.throwIfAborted();
-    // What has begun is asked for from here on.
+    // From here on, polling follows the started task.
     if (progress.task === null) throw error;
   }
 }
@@ -147,7 +147,7 @@ async function poll(
   }
 }
 
-/** Keeps what a response says, and tells what is new in it. */
+/** Applies a response to the known state and reports what is new. */
 function applyResponse(progress: TaskProgress, { payload }: StreamResponse, listener: AgentListener): void {
   switch (payload?.$case) {
     case 'message':
@@ -269,7 +269,7 @@ function textOf(parts: readonly Part[]): string {
     .join('');
 }
 
-/** Tells the agent that nobody waits for its task any more; whether it stops is its own affair. */
+/** Asks the agent to cancel its task. Whether it stops is up to the agent. */
 async function cancel(client: RemoteClient['client'], task: RemoteTask | null): Promise<void> {
   if (task === null) return;
   const signal = AbortSignal.timeout(CANCEL_MS);

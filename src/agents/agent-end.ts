@@ -1,10 +1,13 @@
-/** What an agent elsewhere says of the tokens it took. */
+/** The token usage that a remote agent or a program reports. */
 export type ReportedUsage = { input_tokens: number; output_tokens: number };
 
-/** Where a remote agent's task is to be found again. */
+/** Reference to a task of a remote agent. */
 export type RemoteTask = { id: string; contextId: string };
 
-/** How the work of an agent elsewhere ended. `limit`: it took too much. `asks`: it waits for a person's word. */
+/**
+ * How the work of a remote agent or a program ended. `limit`: it exceeded its limit. `asks`: it waits for a person's
+ * answer.
+ */
 export type AgentEnd = (
   | { kind: 'completed'; text: string }
   | { kind: 'failed'; message: string }
@@ -14,26 +17,26 @@ export type AgentEnd = (
   | { kind: 'asks'; text: string; task: RemoteTask }
 ) & { usage: ReportedUsage | null };
 
-/** Who listens to an agent elsewhere while it works. */
+/** Receives what a remote agent or a program reports while it works. */
 export type AgentListener = {
   message(text: string): void;
-  /** `percent` from 0 to 100, whole; null where it could not tell. */
+  /** `percent`: whole number from 0 to 100; null if unknown. */
   progress(percent: number | null, text: string | null): void;
 };
 
-/** Counts among what an agent reports; null where there are none, or they are no counts. */
+/** Parses the reported usage. Returns null if it is missing or invalid. */
 export function reportedUsage(value: unknown): ReportedUsage | null {
   if (value === null || typeof value !== 'object') return null;
   const { input_tokens: input, output_tokens: output } = value as Record<string, unknown>;
   return isCount(input) && isCount(output) ? { input_tokens: input, output_tokens: output } : null;
 }
 
-/** Whether what is reported is more than an agent may take. */
+/** Returns whether the reported usage exceeds the agent's limit. */
 export function isOverTokens(usage: ReportedUsage | null, most: number | null): boolean {
   return most !== null && usage !== null && usage.input_tokens + usage.output_tokens > most;
 }
 
-/** The end of an agent that took too much. */
+/** Returns the end of an agent that exceeded its token limit. */
 export function overTokens(tokens: number | null, usage: ReportedUsage | null): AgentEnd {
   return { kind: 'limit', message: `reached its limit of ${tokens} tokens`, usage };
 }

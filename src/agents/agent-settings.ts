@@ -17,7 +17,7 @@ import {
   type RemoteAgent,
 } from './server-settings.ts';
 
-/** The providers a model may be at; the part of its name before the first slash. */
+/** Model providers: the part of a model's name before the first slash. */
 export const PROVIDERS = ['openai', 'anthropic', 'openai-compatible'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
@@ -38,7 +38,7 @@ const limitsSchema = z.strictObject({
   call_time: duration.optional(),
 });
 
-/** What `agents.<name>` may hold. */
+/** Schema of `agents.<name>`. */
 export const agentSchema = z
   .strictObject({
     instructions: z.string().min(1),
@@ -55,40 +55,40 @@ export const agentSchema = z
     error: 'must not have tools: a remote agent or a command has its own',
   });
 
-/** `prices`: US dollars for a million tokens, by model. */
+/** `prices`: US dollars per million tokens, by model. */
 export const pricesSchema = z.record(
   modelName,
   z.strictObject({ input: z.number().min(0), output: z.number().min(0) }),
 );
 
-/** `planner`: who shapes the steps of a run within its team. */
+/** `planner`: the agent that writes the steps of a run within its team. */
 export const plannerSchema = z.strictObject({
   model: modelName.optional(),
   instructions: z.string().min(1).optional(),
   max_steps: z.int().min(1).max(MAX_STEPS).default(10),
 });
 
-/** An agent of the catalogue. `model` is its own or the installation's default; null: it has none. */
+/** An agent of the catalogue. `model` is its own or the default of the installation; null: it has none. */
 export type Agent = {
   name: string;
   instructions: string;
   model: string | null;
-  /** What its model may call; null: our own tools. */
+  /** Allow-list of tools; null: the built-in tools. */
   tools: readonly string[] | null;
   limits: AgentLimits;
   /** The longest time of one model call, in milliseconds. */
   callTimeMs: number;
-  /** Where it is, if it is an agent that speaks A2A. */
+  /** Set for an agent that speaks A2A. */
   a2a: RemoteAgent | null;
-  /** What to run, if it is a program. */
+  /** Set for an agent that is a program. */
   command: CommandAgent | null;
 };
 
-/** The agent that shapes plans; `model` as with other agents. */
+/** The agent that writes plans; `model` as with other agents. */
 export type Planner = { model: string | null; instructions: string | null; maxSteps: number };
 export type Prices = Readonly<Record<string, Price>>;
 
-/** An agent from its settings. */
+/** Creates an agent from its settings. */
 export function agentOf(
   name: string,
   settings: z.infer<typeof agentSchema>,
@@ -112,7 +112,7 @@ export function agentOf(
   };
 }
 
-/** What does an agent's work, and by which model, address or program; null for an agent that rehearses. */
+/** Returns the backend of an agent, and its model, URL or program; null for a simulated agent. */
 export function backendOfAgent({ a2a, command, model }: Agent): { backend: BackendName; by: string | null } {
   if (a2a) return { backend: 'a2a', by: a2a.url };
   if (command) return { backend: 'command', by: [command.command, ...command.args].join(' ') };

@@ -21,15 +21,15 @@ import { allowListFaults } from './tool-policy.ts';
 export type StepLimits = { timeLimitMs: number; retry: StepRetry };
 export type TeamStep = { name: string; agent: string; after: string[]; limits: StepLimits };
 
-/** `agents.yml`, read and checked: who there is, and who works on which type of task in which order. */
+/** The validated content of `agents.yml`: the agents, and the steps of the team for each task type. */
 export type Catalogue = {
   agents: ReadonlyMap<string, Agent>;
   teams: Readonly<Record<TaskType, readonly TeamStep[]>>;
   runTimeLimitMs: number;
   prices: Prices;
-  /** The MCP servers whose tools agents may have. */
+  /** The MCP servers for tools of agents. */
   servers: ReadonlyMap<string, ToolServer>;
-  /** Null: the teams' steps are taken as they stand. */
+  /** Null: runs follow the teams' steps unchanged. */
   planner: Planner | null;
 };
 
@@ -78,8 +78,8 @@ const DEFAULT_RETRY = {
 };
 
 /**
- * Reads the catalogue at `path`. `defaultModel` is what agents without a model of their own work with.
- * @throws Error with one sentence for each thing that is wrong with it
+ * Reads the catalogue at `path`. `defaultModel` is the model of agents without their own.
+ * @throws Error with one sentence for each fault
  */
 export function loadCatalogue(path: string, defaultModel: string | null = null): Catalogue {
   let text: string;
@@ -91,12 +91,12 @@ export function loadCatalogue(path: string, defaultModel: string | null = null):
   return parseCatalogue(text, path, defaultModel);
 }
 
-/** The same from text; `source` stands in the messages. */
+/** Parses the catalogue from text. Error messages contain `source`. */
 export function parseCatalogue(text: string, source: string, defaultModel: string | null = null): Catalogue {
   const read = catalogueSchema.safeParse(parse(text));
   if (!read.success) {
     const faults = read.error.issues.map((issue) => {
-      // What is wrong with a name stands one level deeper.
+      // The message for an invalid name is one level deeper.
       const message = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message;
       return `${issue.path.join('.') || 'the file'}: ${message ?? issue.message}`;
     });
@@ -135,17 +135,17 @@ export function parseCatalogue(text: string, source: string, defaultModel: strin
   };
 }
 
-/** Whether anything of the catalogue asks a model. */
+/** Returns whether an agent or the planner uses a model. */
 export function asksModels({ agents, planner }: Catalogue): boolean {
   return [...agents.values()].some(({ model }) => model !== null) || (planner?.model ?? null) !== null;
 }
 
-/** Whether anything of the catalogue is done elsewhere: at an address, or by a program. */
+/** Returns whether an agent is remote or a program. */
 export function hasRemoteAgents({ agents }: Catalogue): boolean {
   return [...agents.values()].some(({ a2a, command }) => a2a !== null || command !== null);
 }
 
-/** Tools that no server of the catalogue could have. */
+/** Returns the faults of the agents' allow-lists: tools that no server of the catalogue can have. */
 function toolFaults(
   agents: Record<string, { tools?: string[] | undefined }>,
   servers: ReadonlySet<string>,
@@ -155,7 +155,9 @@ function toolFaults(
   );
 }
 
-/** What a schema can't say: names that are unique, agents that exist, and an order without circles. */
+/**
+ * Returns the faults that a schema cannot express: duplicate names, unknown agents, and steps that do not come earlier.
+ */
 function teamFaults(
   type: TaskType,
   steps: z.infer<typeof stepSchema>[],

@@ -10,18 +10,18 @@ import { secretsIn, withoutSecrets, type Environment } from './secrets.ts';
 import { toolSetOf } from './tool-set.ts';
 import type { ToolServers } from './tool-servers.ts';
 
-/** One thing that was tried: how it went, how long it took, and what was wrong. */
+/** The result of one check, with its duration in milliseconds and the error. */
 export type CheckResult = { ok: boolean; ms: number; message: string | null };
 
-/** Whether an agent could work now. Null: there is nothing to try. */
+/** The check of one agent. Null: nothing to check. */
 export type AgentCheck = {
   agent: string;
   backend: ReturnType<typeof backendOfAgent>['backend'];
-  /** The model, the address or the program it works by; null for one that rehearses. */
+  /** Its model, URL or program; null for a simulated agent. */
   by: string | null;
-  /** That its model, its address or its program answers; the program is not run. */
+  /** Whether its model, URL or program responds. The program is not run. */
   answers: CheckResult | null;
-  /** That the servers of its tools start and have what it may call; `count` are the tools it has. */
+  /** Whether the servers of its tools start and have the allowed tools. `count`: number of its tools. */
   tools: (CheckResult & { count: number }) | null;
   ok: boolean;
 };
@@ -31,14 +31,14 @@ type Dependencies = {
   models: Models;
   servers: ToolServers;
   environment: Environment;
-  /** Refuses what the address guard refuses. */
+  /** Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
 };
 
-/** One answer of a model, or the card of a remote agent, in milliseconds. */
+/** Timeout of a model's response or a remote agent's card, in milliseconds. */
 const ANSWER_MS = 30_000;
 
-/** Tries every agent of the catalogue, side by side, and each model only once. */
+/** Checks every agent of the catalogue concurrently, and each model only once. */
 export async function checkAgents(deps: Dependencies): Promise<AgentCheck[]> {
   const models = new Map<string, Promise<CheckResult>>();
   const modelAnswers = (name: string): Promise<CheckResult> => {
@@ -69,7 +69,7 @@ async function askModel(models: Models, name: string): Promise<void> {
   try {
     await models.get(name).doGenerate({
       prompt: [{ role: 'user', content: [{ type: 'text', text: 'Answer with the word: ready' }] }],
-      // Models that think before they speak need room for that.
+      // Models that reason first need room for that.
       maxOutputTokens: 256,
       abortSignal: AbortSignal.timeout(ANSWER_MS),
     });

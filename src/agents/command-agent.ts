@@ -10,7 +10,7 @@ import {
 import { startProgram, type ProgramEnd } from './own-process.ts';
 import type { CommandAgent } from './server-settings.ts';
 
-/** What a program may say, a JSON object a line. The first `result`, `error` or `escalate` ends its work. */
+/** Messages of a program, one JSON object per line. The first `result`, `error` or `escalate` ends its work. */
 const lineSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('progress'),
@@ -27,16 +27,16 @@ type Line = z.infer<typeof lineSchema>;
 
 type Work = {
   env: Record<string, string>;
-  /** The one line that the program is given. */
+  /** The request that the program gets as one line. */
   request: object;
-  /** The most tokens it may report; null: as many as it likes. */
+  /** Token limit; null: none. */
   tokens: number | null;
   listener: AgentListener & { diagnostic(line: string): void };
 };
 
 /**
- * Lets a program do the work of a step. It is ended with all it has started when it is done, when it says something
- * that can't be understood, and when `signal` aborts the work.
+ * Runs a step by a program. The program and its children are ended when it is done, when it writes an invalid line, and
+ * when `signal` aborts the work.
  * @throws the signal's reason
  */
 export async function workByCommand(
@@ -62,7 +62,7 @@ export async function workByCommand(
   });
   const stop = () => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
-  // What it wrote last may still be on its way when it has ended; `ended` comes after that.
+  // Its last output may arrive after its exit; `ended` resolves after that.
   void program.ended.then((end) => resolve({ kind: 'failed', message: tooSoon(end), usage }));
   try {
     program.send(JSON.stringify(request));
@@ -73,7 +73,7 @@ export async function workByCommand(
   }
 }
 
-/** What a line ends the work with, if it does; all else is told. */
+/** Returns the end of the work if the line ends it, else null. Reports all other lines. */
 function endOf(line: Line, usage: ReportedUsage | null, listener: AgentListener): AgentEnd | null {
   switch (line.type) {
     case 'progress':

@@ -1,4 +1,4 @@
-/** The longest beginning of `text` that fits `limit` bytes of UTF-8, with a note of what is missing where it does not fit. */
+/** Returns the longest prefix of `text` that fits into `limit` bytes of UTF-8, with a note if it was cut. */
 export function cutText(text: string, limit: number): { text: string; truncated: boolean } {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return { text: text.toWellFormed(), truncated: false };
@@ -12,7 +12,10 @@ export function cutText(text: string, limit: number): { text: string; truncated:
   return { text: kept + note, truncated: true };
 }
 
-/** A value for the record: itself where its JSON fits `limit` bytes, else the beginning of that JSON as a text. */
+/**
+ * Returns a value for the record: unchanged if its JSON fits into `limit` bytes, else the beginning of that JSON as
+ * text.
+ */
 export function cutValue(value: unknown, limit: number): { value: unknown; truncated: boolean } {
   const json = JSON.stringify(value) ?? 'null';
   if (Buffer.byteLength(json) <= limit) return { value, truncated: false };

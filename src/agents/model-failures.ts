@@ -1,20 +1,20 @@
 import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
 import { KEY_VARIABLES, ModelUnavailable, splitModelName } from './models.ts';
 
-/** Why a model call failed. `retryInMs`: what the provider asks for; null where it asks for nothing. */
+/** Why a model call failed. `retryInMs`: the wait that the provider asks for; null if it asks for none. */
 export type ModelFailure =
-  /** Asking again is of no use. */
+  /** Retrying is of no use. */
   { kind: 'refused'; message: string } | { kind: 'failed'; message: string; retryInMs: number | null };
 
-/** A provider that wants to be left alone for longer is asked again after this time, in milliseconds. */
+/** Longest wait that a provider can ask for, in milliseconds. */
 export const MAX_RETRY_AFTER_MS = 5 * 60_000;
 const PROVIDER_TEXT_LENGTH = 300;
-/** Answers of the 400s after which another try may do. */
+/** 4xx statuses after which a retry may succeed. */
 const TRY_AGAIN = new Set([408, 409, 425, 429]);
 
 /**
- * Puts the failure of a call to `model` into a sentence and says whether to try again. The sentence names the model,
- * and for a refused key its variable; what the provider says is cut, and holds no key.
+ * Converts the failure of a call to `model` to a sentence, and decides whether to retry. The sentence names the model,
+ * and the variable of a refused key. The provider's message is cut and contains no key.
  */
 export function failureOf(error: unknown, model: string, now: number): ModelFailure {
   if (error instanceof ModelUnavailable || LoadAPIKeyError.isInstance(error)) {
@@ -60,7 +60,7 @@ function refusal(model: string, status: number, said: string): string {
   return `${model} returned ${status}: ${said}`;
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** Parses `retry-after-ms`, or `retry-after` in seconds or as a date. */
 function retryAfterMs(headers: Record<string, string>, now: number): number | null {
   const milliseconds = Number(headers['retry-after-ms'] ?? Number.NaN);
   const text = headers['retry-after'];
@@ -74,7 +74,7 @@ function retryAfterMs(headers: Record<string, string>, now: number): number | nu
   return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : null;
 }
 
-/** What somebody else said, on one line, without what looks like a key. */
+/** Returns a foreign message on one line, without strings that look like keys. */
 function shortened(text: string): string {
   const line = text
     .replaceAll(/\s+/g, ' ')

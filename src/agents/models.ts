@@ -5,35 +5,38 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { Agent, fetch as fetchOverAgent } from 'undici';
 import { PROVIDERS, type ProviderName } from './agent-settings.ts';
 
-/** Where the providers are and what opens them; from the environment alone. */
+/** Base URLs and API keys of the providers, from the environment only. */
 export type ProviderSettings = {
   openai: { apiKey: string | null; baseUrl: string | null };
   anthropic: { apiKey: string | null; baseUrl: string | null };
   openaiCompatible: { apiKey: string | null; baseUrl: string | null };
 };
 
-/** The models that may be asked, by `provider/model`. */
+/** The available models, by `provider/model`. */
 export type Models = {
-  /** @throws ModelUnavailable with a sentence where the environment lacks what the provider needs */
+  /** @throws ModelUnavailable if the environment lacks a setting of the provider */
   get(name: string): LanguageModelV4;
-  /** A text without the keys that open the providers, should somebody have put one into it. */
+  /** Returns a text without the providers' API keys. */
   withoutKeys(text: string): string;
   close(): Promise<void>;
 };
 
-/** A model that can't be asked from here; the message names it and the variable that is missing. */
+/** A model that is not configured. The message names it and the missing variable. */
 export class ModelUnavailable extends Error {
   override name = 'ModelUnavailable';
 }
 
-/** The environment variables of a provider: what a refused key is looked for in. */
+/** The environment variable of each provider's API key. */
 export const KEY_VARIABLES: Readonly<Record<ProviderName, string>> = {
   openai: 'OPENAI_API_KEY',
   anthropic: 'ANTHROPIC_API_KEY',
   'openai-compatible': 'OPENAI_COMPATIBLE_API_KEY',
 };
 
-/** Splits `provider/model` at its first slash. @throws ModelUnavailable for a provider that nobody knows */
+/**
+ * Splits `provider/model` at its first slash.
+ * @throws ModelUnavailable for an unknown provider
+ */
 export function splitModelName(name: string): { provider: ProviderName; model: string } {
   const [first = '', ...rest] = name.split('/');
   const provider = PROVIDERS.find((known) => known === first);
@@ -43,9 +46,9 @@ export function splitModelName(name: string): { provider: ProviderName; model: s
   return { provider, model: rest.join('/') };
 }
 
-/** The providers that the environment opens. */
+/** Creates the models of the configured providers. */
 export function createModels(access: ProviderSettings): Models {
-  // An answer may take longer to begin than a connection usually waits: the call has its own limit.
+  // A response may take longer than the usual timeouts. Each call has its own limit.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const fetch = ((input: string, init: Parameters<typeof fetchOverAgent>[1]) =>
     fetchOverAgent(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch;
@@ -75,7 +78,7 @@ function open(name: string, access: ProviderSettings, fetch: typeof globalThis.f
     case 'openai': {
       const { apiKey, baseUrl } = access.openai;
       const settings = { apiKey: needs(apiKey, KEY_VARIABLES.openai), fetch };
-      // The protocol that gateways speak, too.
+      // Gateways support this protocol too.
       return createOpenAI({ ...settings, ...(baseUrl === null ? {} : { baseURL: baseUrl }) }).chat(model);
     }
     case 'anthropic': {

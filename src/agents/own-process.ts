@@ -1,15 +1,15 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A program that works for an agent: an MCP server on standard input and output, or an agent that is a command. */
+/** A program of an agent: an MCP server on standard input and output, or an agent that is a command. */
 export type Program = { command: string; args: readonly string[]; cwd?: string | undefined };
 
 export type RunningProgram = {
   /** Writes one line. */
   send(line: string): void;
-  /** How it ended: by itself, or by {@link RunningProgram.end}. Never rejects. */
+  /** Resolves with how the program ended, by itself or by {@link RunningProgram.end}. Never rejects. */
   readonly ended: Promise<ProgramEnd>;
-  /** Closes its input, then ends it with all its children: asked first, made to after {@link GRACE_MS}. */
+  /** Closes its input and ends it with all its children: SIGTERM first, SIGKILL after {@link GRACE_MS}. */
   end(): Promise<void>;
 };
 
@@ -17,23 +17,23 @@ export type ProgramEnd = { code: number | null; signal: NodeJS.Signals | null; f
 
 type OutputHandlers = {
   onLine(line: string): void;
-  /** A line of its standard error. */
+  /** Called for each line of standard error. */
   onDiagnostic(line: string): void;
 };
 
-/** How long a program that was asked to end has to do so, in milliseconds. */
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 2_000;
-/** The longest line that is taken, in characters. */
+/** Longest accepted line, in characters. */
 export const LONGEST_LINE = 4_194_304;
-/** What a program gets of the environment without being named. */
+/** Environment variables that every program gets. */
 const ALWAYS_PASSED = ['PATH', 'HOME'];
 
-/** Groups that run now; they must not outlive this process. */
+/** Running process groups. They must not outlive this process. */
 const running = new Set<ChildProcessWithoutNullStreams>();
 let isWatching = false;
 
 /**
- * What a program may see of an environment: PATH, HOME and the variables that are named for it.
+ * Returns the environment of a program: PATH, HOME and the variables in its settings.
  * @throws Error that names a variable which is not set
  */
 export function environmentOf(
@@ -49,7 +49,7 @@ export function environmentOf(
   return chosen;
 }
 
-/** Starts a program as the head of a process group of its own, so that it can be ended with all it has started. */
+/** Starts a program as the leader of its own process group, so that it can be ended with all its children. */
 export function startProgram(
   program: Program,
   env: Record<string, string>,
@@ -70,10 +70,10 @@ export function startProgram(
       if (child.pid === undefined) resolve({ code: null, signal: null, fault });
     });
     child.once('close', (code, signal) => resolve({ code, signal, fault }));
-    // What it has started may hold its output open; it counts as ended all the same.
+    // Its children may keep its output open. It counts as ended anyway.
     child.once('exit', () => setTimeout(() => killGroup(child, 'SIGKILL'), 100).unref());
   });
-  // A program that is gone can't be written to; `ended` says so.
+  // Writing to an ended program fails; `ended` reports its end.
   child.stdin.on('error', () => {});
   listen(child, handlers, (sentence) => {
     fault ??= sentence;
@@ -93,7 +93,7 @@ export function startProgram(
   };
 }
 
-/** Gives its output on line by line; one that writes lines without end is given up. */
+/** Passes its output on line by line. Gives up on a program whose line is too long. */
 function listen(
   child: ChildProcessWithoutNullStreams,
   { onLine, onDiagnostic }: OutputHandlers,

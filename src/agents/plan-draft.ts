@@ -20,7 +20,7 @@ const draftSchema = z.object({
     .min(1),
 });
 
-/** The JSON Schema of what a planner answers. Strict as providers want it: every member is required. */
+/** Returns the JSON Schema of a planner's response. Strict, as providers require: every field is required. */
 export function draftJsonSchema(catalogue: Catalogue, taskType: TaskType): Record<string, unknown> {
   const text = (description: string) => ({ type: 'string', description });
   return objectOf({
@@ -41,7 +41,7 @@ export function draftJsonSchema(catalogue: Catalogue, taskType: TaskType): Recor
   });
 }
 
-/** What a planner is told of its work. */
+/** Returns the instructions of a planner. */
 export function plannerInstructions(catalogue: Catalogue, taskType: TaskType): string {
   const agents = teamOf(catalogue, taskType).map(
     (name) => `- ${name}: ${catalogue.agents.get(name)?.instructions ?? ''}`,
@@ -58,9 +58,9 @@ export function plannerInstructions(catalogue: Catalogue, taskType: TaskType): s
 }
 
 /**
- * Makes the steps of a plan of what a planner wrote. Time limits and retries are those of the agent's first step in
- * the team. Answers the faults where it can't be carried out: an agent of another team, a step after one that is not
- * above it, too many steps.
+ * Converts a planner's draft to the steps of a plan. Time limits and retries are those of the agent's first step in the
+ * team. Returns the faults if the plan cannot be executed: an agent of another team, a step after one that is not above
+ * it, too many steps.
  */
 export function stepsOfDraft(
   catalogue: Catalogue,

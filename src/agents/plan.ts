@@ -5,16 +5,16 @@ import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
 import { backendOfAgent } from './agent-settings.ts';
 
-/** What planning looks at. */
+/** Input of planning. */
 export type Task = { taskType: TaskType; rehearsal: Rehearsal | null; hasPlan?: true };
 
-/** A plan, which a planner is to shape where `toShape` says so; or why there is nothing to plan with. */
+/** A plan, which a planner rewrites if `toShape` is set; or why planning is impossible. */
 export type Planned = { plan: StoredPlan; toShape?: true } | { error: string };
 
 /**
- * Chooses the team for a task and writes its steps. A rehearsal that asks for its own number of steps gets them
- * one after another, played by the team's agents in turn.
- * Answers `error` where there is nothing to plan with, or the rehearsal names a step that the plan lacks.
+ * Chooses the team for a task and writes its steps. A rehearsal with its own number of steps gets them one after
+ * another, by the team's agents in turn. Returns `error` if the type has no team, or the rehearsal names a step that
+ * the plan does not have.
  */
 export function planRun(catalogue: Catalogue, task: Task, newId: () => string): Planned {
   const team = catalogue.teams[task.taskType];
@@ -38,8 +38,8 @@ export function planRun(catalogue: Catalogue, task: Task, newId: () => string): 
 }
 
 /**
- * A plan of steps, each with what does its work. The plan as a whole counts as a rehearsal where one of its steps
- * is one, so that nobody takes it for the work of models.
+ * Creates a plan from steps, each with its backend. The whole plan counts as a rehearsal if one of its steps is one, so
+ * that nobody mistakes it for the work of models.
  */
 export function planOf(catalogue: Catalogue, task: Task, steps: PlannedStep[]): Plan {
   const backends = steps.map((step) => backendFor(catalogue, task, step.agent));
@@ -54,7 +54,10 @@ export function planOf(catalogue: Catalogue, task: Task, steps: PlannedStep[]): 
   };
 }
 
-/** A task that brings a script is rehearsed; else its agent decides, and who has nothing to work with rehearses. */
+/**
+ * Returns the backend of an agent for a task. A task with a script is simulated. Otherwise the agent decides; an agent
+ * without a model is simulated.
+ */
 function backendFor(catalogue: Catalogue, { rehearsal }: Task, agent: string): BackendName {
   if (rehearsal !== null) return 'rehearsal';
   const known = catalogue.agents.get(agent);
@@ -77,8 +80,8 @@ function namedSteps(rehearsal: Rehearsal | null): number[] {
 }
 
 /**
- * A plan that is taken up from an earlier run, with what does the work of its agents today; the steps that are kept
- * were done by what did it then. Answers `error` where the catalogue has lost an agent that there is work for.
+ * Adopts the plan of an earlier run with the current backends of its agents. Kept steps keep their backend. Returns
+ * `error` if the catalogue no longer has an agent of the remaining steps.
  */
 export function adoptPlan(catalogue: Catalogue, task: Task, stored: StoredPlan): Planned {
   const isKept = (id: string) => stored.kept?.some((step) => step.id === id) === true;

@@ -1,7 +1,7 @@
 import { EARLIER_RESULTS_BYTES } from '../domain/common/limits.ts';
 import { cutText } from './cut.ts';
 
-/** What an agent is told of the task. */
+/** The task in the prompt of an agent. */
 export type PromptTask = {
   title: string;
   description: string | null;
@@ -9,10 +9,10 @@ export type PromptTask = {
   metadata: Record<string, unknown>;
 };
 
-/** What an earlier step left. */
+/** The result of an earlier step. */
 export type EarlierResult = { step: string; agent: string; text: string };
 
-/** The standing orders of an agent: the catalogue's instructions, and how work is done here. */
+/** Returns the instructions of an agent: those of the catalogue, and the general rules of the service. */
 export function instructionsFor(agent: { name: string; instructions: string }): string {
   return [
     agent.instructions,
@@ -24,7 +24,7 @@ export function instructionsFor(agent: { name: string; instructions: string }): 
   ].join('\n\n');
 }
 
-/** What an agent is to do in a step. `planned`: what a planner wrote of the step. */
+/** Returns the prompt for a step. `planned`: what a planner wrote about the step. */
 export function promptFor(
   step: { name: string; planned: string | null },
   task: PromptTask,
@@ -39,7 +39,7 @@ export function promptFor(
   ].join('\n\n');
 }
 
-/** What was asked for, between marks. */
+/** Returns the sections of the task, each between tags. */
 export function taskSections({ title, task_type, description, metadata }: PromptTask): string[] {
   const hasMetadata = Object.keys(metadata).length > 0;
   return [
@@ -49,7 +49,7 @@ export function taskSections({ title, task_type, description, metadata }: Prompt
   ];
 }
 
-/** The results as far as there is room for them: where there is not, the oldest is cut first. */
+/** Cuts results to a total size, the oldest first. */
 export function boundedResults(
   earlier: readonly EarlierResult[],
   limit = EARLIER_RESULTS_BYTES,
@@ -65,7 +65,7 @@ export function boundedResults(
     .toReversed();
 }
 
-/** A part of the prompt between marks that its text can't forge. */
+/** Returns a section of the prompt between tags that its text cannot forge. */
 function section(name: string, text: string, attributes = ''): string {
   const safe = text.replaceAll(/<(\/?)(task|description|metadata|result-of-earlier-step)\b/gi, '‹$1$2');
   return `<${name}${attributes}>\n${safe}\n</${name}>`;

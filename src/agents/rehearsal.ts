@@ -6,14 +6,14 @@ export type ProgressReport = { number: number; percent: number; at: Date };
 
 type Stage = { report(report: ProgressReport): void; signal: AbortSignal };
 
-/** Reports of one step that fall into the same moment are made together. */
+/** Interval of progress reports, in milliseconds. Reports within one interval are made together. */
 const REPORT_EVERY_MS = 50;
 
 /**
- * Plays one attempt of a step by its script: takes `step_ms`, reports `progress_events` times on the way, then
- * completes, fails, gives up or asks for a human. Decides by the step's number and attempt alone, so that a
- * repeat plays the same.
- * @throws AbortError when the signal aborts it
+ * Simulates one attempt of a step by its script: takes `step_ms`, reports progress `progress_events` times, then
+ * completes, fails, becomes unrecoverable or escalates. Depends only on the step's number and attempt, so that a repeat
+ * has the same result.
+ * @throws AbortError if the signal aborts it
  */
 export async function rehearseStep(work: StepWork, stage: Stage): Promise<StepOutcome> {
   const script = work.rehearsal ?? {};

@@ -1,15 +1,15 @@
-/** What a process was started with, as a rule `process.env`. */
+/** Environment variables, usually `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables whose names say that they hold a secret. */
+/** Names of variables that contain secrets. */
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|session/i;
-/** What is shorter would be found in ordinary words. */
+/** Shorter values would also match ordinary words. */
 const SHORTEST_SECRET = 6;
 
-/** A value that must not be told to anybody, and the variable it stands in. */
+/** A secret value, and the variable that contains it. */
 export type Secret = { variable: string; value: string };
 
-/** Secrets among variables that a program was given: those whose names say so. */
+/** Returns the secrets among a program's variables, recognized by their names. */
 export function secretsAmong(names: readonly string[], environment: Environment): Secret[] {
   return secretsIn(
     names.filter((name) => SECRET_NAME.test(name)),
@@ -17,7 +17,10 @@ export function secretsAmong(names: readonly string[], environment: Environment)
   );
 }
 
-/** Variables that are secrets, whatever they are called; in a header, what follows `Bearer` is one by itself. */
+/**
+ * Returns the values of these variables as secrets, whatever their names. The part after a scheme such as `Bearer` is a
+ * secret too.
+ */
 export function secretsIn(names: readonly string[], environment: Environment): Secret[] {
   return names
     .flatMap((variable) => {
@@ -29,7 +32,7 @@ export function secretsIn(names: readonly string[], environment: Environment): S
     .toSorted((one, other) => other.value.length - one.value.length);
 }
 
-/** A text without the secrets, wherever it comes from. */
+/** Returns a text with all secrets replaced by the names of their variables. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   return secrets.reduce((left, { variable, value }) => left.replaceAll(value, `[${variable}]`), text);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_TOOL_TIME_LIMIT_MS, TOOL_TIME_LIMIT_MS } from '../domain/common/limits.ts';
 import { duration } from './durations.ts';
 
-/** The name of a server; it is a part of the names of its tools, which providers limit. */
+/** The name of a server. It is part of the names of its tools, which providers limit. */
 export const serverName = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be at most 32 lower-case letters, digits and dashes');
@@ -22,7 +22,7 @@ const httpUrl = z
   });
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header');
 
-/** Header → the variable of the worker's environment that holds its value. */
+/** Header → the environment variable of the worker with its value. */
 const headersEnv = z.record(headerName, variable).default({});
 const timeLimit = duration
   .refine((ms) => ms >= 1 && ms <= MAX_TOOL_TIME_LIMIT_MS, {
@@ -30,7 +30,7 @@ const timeLimit = duration
   })
   .default(TOOL_TIME_LIMIT_MS);
 
-/** What all tool servers may say. */
+/** Settings of all tool servers. */
 const everyServer = { time_limit: timeLimit, repeatable: z.array(z.string().min(1)).max(200).default([]) };
 const words = z.string().min(1).max(8_192);
 
@@ -43,17 +43,17 @@ const stdioServer = z.strictObject({
 });
 const httpServer = z.strictObject({ url: httpUrl, headers_env: headersEnv, ...everyServer });
 
-/** `servers.<name>`: an MCP server that workers start, or one at an address. */
+/** `servers.<name>`: an MCP server that workers start, or one at a URL. */
 export const serverSchema = z.union([stdioServer, httpServer], {
   error: 'must have a command (with args, env, cwd) or a url (with headers_env), and nothing else',
 });
 
-/** `agents.<name>.a2a`: an address, or one with headers. */
+/** `agents.<name>.a2a`: a URL, or a URL with headers. */
 export const a2aSchema = z.union([httpUrl, z.strictObject({ url: httpUrl, headers_env: headersEnv })], {
   error: 'must be an address, or { url, headers_env }',
 });
 
-/** `agents.<name>.command`: program and arguments, or these with what the program needs. */
+/** `agents.<name>.command`: program and arguments, optionally with environment and folder. */
 export const commandSchema = z.union(
   [
     z.array(words).min(1).max(100),
@@ -68,13 +68,13 @@ export const commandSchema = z.union(
 
 type Common = {
   name: string;
-  /** The longest time of one call, in milliseconds. */
+  /** Timeout of one call, in milliseconds. */
   timeLimitMs: number;
-  /** Patterns of tools that may be called again where a crash left open whether they were; see `matchesTool`. */
+  /** Patterns of tools that may be repeated if a crash left open whether they were called; see `matchesTool`. */
   repeatable: readonly string[];
 };
 
-/** An MCP server of the catalogue. Of secrets it has only the names of the variables that hold them. */
+/** An MCP server of the catalogue. Contains only the names of the variables with secrets. */
 export type ToolServer =
   | (Common & {
       kind: 'stdio';
@@ -96,7 +96,7 @@ export type CommandAgent = {
   cwd: string | undefined;
 };
 
-/** A server from its settings. */
+/** Creates a server from its settings. */
 export function serverOf(name: string, settings: z.infer<typeof serverSchema>): ToolServer {
   const common = { name, timeLimitMs: settings.time_limit, repeatable: settings.repeatable };
   if ('url' in settings) {
@@ -106,14 +106,14 @@ export function serverOf(name: string, settings: z.infer<typeof serverSchema>): 
   return { ...common, kind: 'stdio', command, args, env, cwd };
 }
 
-/** An agent at an address, from its settings. */
+/** Creates a remote agent from its settings. */
 export function remoteAgentOf(settings: z.infer<typeof a2aSchema>): RemoteAgent {
   return typeof settings === 'string'
     ? { url: settings, headersEnv: {} }
     : { url: settings.url, headersEnv: settings.headers_env };
 }
 
-/** An agent that is a command, from its settings. */
+/** Creates a command agent from its settings. */
 export function commandAgentOf(settings: z.infer<typeof commandSchema>): CommandAgent {
   const { run, env, cwd } = Array.isArray(settings) ? { run: settings, env: [], cwd: undefined } : settings;
   const [command = '', ...args] = run;

@@ -2,15 +2,15 @@ import type { JSONRPCMessage, MCPTransport } from '@ai-sdk/mcp';
 import { startProgram, type Program, type ProgramEnd, type RunningProgram } from './own-process.ts';
 
 export type StdioTransport = MCPTransport & {
-  /** What was wrong with the program, where it was more than that it ended. */
+  /** The error of the program, if it did more than exit. */
   fault(): string | null;
-  /** How it ended, in words; null while it runs. */
+  /** How the program ended, as text; null while it runs. */
   endReason(): string | null;
 };
 
 /**
- * MCP over standard input and output of a program: one JSON message a line. The library's own transport ends only the
- * program itself, not what that has started, and gives it more of the environment.
+ * Creates an MCP transport over standard input and output of a program: one JSON message per line. The library's own
+ * transport ends only the program itself, not its children, and passes on more of the environment.
  */
 export function createStdioTransport(
   program: Program,
@@ -19,23 +19,23 @@ export function createStdioTransport(
 ): StdioTransport {
   let running: RunningProgram | null = null;
   let end: ProgramEnd | null = null;
-  /** What to do when the answer to a request has come. */
+  /** Clean-up for each open request, called when its answer arrives. */
   const answered = new Map<string | number, () => void>();
 
   const onLine = (line: string): void => {
     const message = messageIn(line);
-    // Some programs write other things there, too; they are no messages.
+    // Some programs write other output there too.
     if (message === null) return onDiagnostic(line.slice(0, 2_000));
     if ('id' in message && !('method' in message)) answered.get(message.id ?? '')?.();
     try {
       transport.onmessage?.(message);
     } catch (error) {
-      // For example the answer to a request that was given up.
+      // For example the answer to a cancelled request.
       onDiagnostic(`an unexpected message: ${(error as Error).message.slice(0, 200)}`);
     }
   };
 
-  /** A request that is given up is taken back, so that the server need not go on with it. */
+  /** Notifies the server of a cancelled request, so that it can stop working on it. */
   const cancelOnAbort = (message: JSONRPCMessage, signal: AbortSignal): void => {
     if (!('method' in message) || !('id' in message) || message.method === 'initialize') return;
     const { id } = message;

@@ -4,7 +4,7 @@ import { TOOL_ANSWER_BYTES } from '../domain/common/limits.ts';
 import { storable } from '../domain/common/text.ts';
 import { cutText } from './cut.ts';
 
-/** What a tool's result says, as a text for a model: its texts as they are, of all else what it was. */
+/** Returns a tool's result as text for a model: texts unchanged, and a short description of everything else. */
 export function textOfResult(result: CallToolResult): string {
   const given = result as { content?: unknown; structuredContent?: unknown; toolResult?: unknown };
   const parts = Array.isArray(given.content)
@@ -15,7 +15,7 @@ export function textOfResult(result: CallToolResult): string {
   return structured === undefined ? '' : JSON.stringify(structured);
 }
 
-/** An answer for a model: bounded, and such that it can be stored. */
+/** Returns an answer for a model: cut to a limit, and storable. */
 export function answerOf(text: string, isError: boolean): ToolAnswer {
   const cut = cutText(storable(text), TOOL_ANSWER_BYTES);
   return { text: cut.text, is_error: isError, truncated: cut.truncated };
@@ -46,7 +46,7 @@ function textOfResource(resource: unknown): string {
   return `[resource ${String(uri)} ${String(mimeType)}, ${sizeOf(blob)}: left out]`;
 }
 
-/** Of data in base64. */
+/** Returns the size of base64 data, as text. */
 function sizeOf(data: unknown): string {
   return `${typeof data === 'string' ? Math.floor((data.length * 3) / 4) : 0} bytes`;
 }

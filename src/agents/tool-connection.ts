@@ -7,12 +7,12 @@ import { createStdioTransport } from './stdio-transport.ts';
 /** A tool as its server describes it. */
 export type ServerTool = ListToolsResult['tools'][number];
 
-/** An MCP server that has answered. */
+/** A connected MCP server. */
 export type Connection = {
   client: MCPClient;
-  /** What it told of its tools; null before it was asked. */
+  /** Its tools; null before the first request. */
   tools: Promise<readonly ServerTool[]> | null;
-  /** How its program ended, in words; null while it runs, or where it has none. */
+  /** How its program ended, as text; null while it runs, or if it has none. */
   endReason(): string | null;
   close(): Promise<void>;
 };
@@ -23,13 +23,19 @@ type Dependencies = {
   onDiagnostic(server: string, line: string): void;
 };
 
-/** From the start of a program to its first answer; it may have to be fetched first. In milliseconds. */
+/**
+ * Timeout from the start of a program to its first response, in milliseconds. The program may have to be downloaded
+ * first.
+ */
 const START_MS = 60_000;
 const LIST_MS = 30_000;
-/** Pages of a list of tools. */
+/** Pages of a tool list, at most. */
 const MAX_PAGES = 20;
 
-/** Starts a server or connects to it. @throws Error that says why it is not to be had, secrets perhaps included */
+/**
+ * Starts a server or connects to it.
+ * @throws Error with the reason, which may contain secrets
+ */
 export async function connectToServer(server: ToolServer, deps: Dependencies): Promise<Connection> {
   const common = {
     clientName: 'baton',
@@ -46,7 +52,7 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
   const transport = createStdioTransport(server, env, (line) => deps.onDiagnostic(server.name, line));
   try {
     const client = await createMCPClient({ ...common, transport });
-    // The client alone would not close what has broken off by itself, or what it has started.
+    // The client alone would not close a connection that broke off, or the program's children.
     const close = async () => {
       await client.close();
       await transport.close();
@@ -59,7 +65,7 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
   }
 }
 
-/** All tools of a server. */
+/** Returns all tools of a server. */
 export async function listAll(client: MCPClient): Promise<readonly ServerTool[]> {
   const tools: ServerTool[] = [];
   const options = { timeout: LIST_MS };
@@ -76,7 +82,10 @@ export async function listAll(client: MCPClient): Promise<readonly ServerTool[]>
   return tools;
 }
 
-/** Headers from the variables that hold their values. @throws Error that names a variable which is not set */
+/**
+ * Returns headers with the values of their variables.
+ * @throws Error that names a variable which is not set
+ */
 export function headersOf(
   headersEnv: Readonly<Record<string, string>>,
   environment: Environment,

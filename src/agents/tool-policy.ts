@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isOwnTool, OWN_TOOLS } from '../domain/agents/own-tools.ts';
 
-/** The longest name of a tool that all providers take; letters, digits, dashes and underscores. */
+/** Longest tool name that all providers accept; letters, digits, dashes and underscores. */
 const LONGEST_NAME = 64;
 
 /**
- * The servers of an allow-list, in the order they are named, with what may be called of each. Nothing else exists for
- * the agent; null is an agent that names no tools, and has none of servers.
+ * Returns the servers of an allow-list in their order, with the allowed patterns of each. Everything else is hidden
+ * from the agent. Null is an agent without an allow-list, which has no server tools.
  */
 export function allowedServers(tools: readonly string[] | null): Map<string, string[]> {
   const servers = new Map<string, string[]>();
@@ -19,14 +19,16 @@ export function allowedServers(tools: readonly string[] | null): Map<string, str
   return servers;
 }
 
-/** Whether a tool of a server is one of those that are named; `*` at the end of a name stands for anything. */
+/** Returns whether a tool matches a pattern. `*` at the end of a pattern matches anything. */
 export function matchesTool(patterns: readonly string[], tool: string): boolean {
   return patterns.some((pattern) =>
     pattern.endsWith('*') ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern,
   );
 }
 
-/** What is wrong with an allow-list, a sentence each: names that are neither ours nor of a server that there is. */
+/**
+ * Returns the faults of an allow-list, one sentence each: names that are neither built-in tools nor of a known server.
+ */
 export function allowListFaults(tools: readonly string[], servers: ReadonlySet<string>): string[] {
   return tools.flatMap((pattern) => {
     const slash = pattern.indexOf('/');
@@ -42,9 +44,9 @@ export function allowListFaults(tools: readonly string[], servers: ReadonlySet<s
 }
 
 /**
- * The name by which a model calls a server's tool: `<server>__<tool>`, with what providers do not take replaced, and
- * cut. Where that loses something, a digest of the whole name keeps it apart from others. Our own tools have no `__`
- * in their names, so no server can take the place of one.
+ * Returns the name by which a model calls a server's tool: `<server>__<tool>`, with unsupported characters replaced,
+ * and cut. If that loses information, a digest of the whole name keeps it unique. Built-in tools have no `__` in their
+ * names, so no server can replace one.
  */
 export function modelToolName(server: string, tool: string): string {
   const whole = `${server}__${tool}`;

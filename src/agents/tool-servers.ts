@@ -3,24 +3,30 @@ import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret 
 import type { ToolServer } from './server-settings.ts';
 import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
 
-/** The MCP servers of a catalogue, as one worker process is connected to them. */
+/** The MCP servers of a catalogue and the connections of one worker process to them. */
 export type ToolServers = {
-  /** All tools of a server, as it told when it was connected to. @throws ToolServerError */
+  /**
+   * Returns all tools of a server, read once per connection.
+   * @throws ToolServerError
+   */
   list(server: string, signal?: AbortSignal): Promise<readonly ServerTool[]>;
-  /** Calls a tool once. @throws ToolServerError where no result came, within the server's time limit */
+  /**
+   * Calls a tool once, within the server's time limit.
+   * @throws ToolServerError if there is no result
+   */
   call(
     server: string,
     tool: string,
     input: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<CallToolResult>;
-  /** A text without what the server was given as secrets. */
+  /** Returns a text without the server's secrets. */
   withoutSecrets(server: string, text: string): string;
-  /** Ends all connections and programs; none is started after. */
+  /** Ends all connections and programs. No new ones are started afterwards. */
   close(): Promise<void>;
 };
 
-/** Why a server gave no answer, in words that hold no secret. */
+/** Why a server did not respond. The message contains no secrets. */
 export class ToolServerError extends Error {
   override name = 'ToolServerError';
 }
@@ -28,20 +34,20 @@ export class ToolServerError extends Error {
 export type ToolServerDependencies = {
   servers: ReadonlyMap<string, ToolServer>;
   environment: Environment;
-  /** For servers at addresses; refuses what the address guard refuses. */
+  /** For servers at URLs. Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
-  /** What servers write to their standard error, line by line, without their secrets. */
+  /** Called for each line that a server writes to standard error, without its secrets. */
   onDiagnostic(server: string, line: string): void;
 };
 
-/** How long a server that let a call run out of time has to show that it is there, in milliseconds. */
+/** Timeout of the probe after a call timed out, in milliseconds. */
 const PROBE_MS = 5_000;
 const LONGEST_REASON = 300;
 
-/** A connection and how many work on it; one that is stale is closed by the last of them. */
+/** A connection and its number of users. The last user closes a stale one. */
 type PooledConnection = { opening: Promise<Connection>; uses: number; isStale: boolean };
 
-/** Connects to a server when it is first used, and anew after it has gone away. */
+/** Creates the tool servers. Each is connected at its first use, and again after the connection was lost. */
 export function createToolServers(deps: ToolServerDependencies): ToolServers {
   const pool = new Map<string, PooledConnection>();
   const secrets = new Map(
@@ -58,7 +64,7 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     pool.set(server.name, made);
     return made;
   }
-  /** Leaves a connection to those who work on it; who comes after gets another one. */
+  /** Removes a connection from the pool. Its current users keep it; new users get another one. */
   function retire(name: string, one: PooledConnection): void {
     one.isStale = true;
     if (pool.get(name) === one) pool.delete(name);
@@ -106,7 +112,7 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     const server = deps.servers.get(name);
     if (!server || isClosed) throw new ToolServerError(`no server ${name}`);
     const first = await tryOnce(server, signal, work);
-    // The server knows the session no more, so it has done nothing (MCP, Streamable HTTP, session management).
+    // The server does not know the session any more, so it has done nothing (MCP, Streamable HTTP, session management).
     const done = 'error' in first && first.isLost ? await tryOnce(server, signal, work) : first;
     if ('error' in done) throw new ToolServerError(done.error);
     return done.answer;
@@ -146,7 +152,7 @@ function secretsFor(server: ToolServer, environment: Environment): Secret[] {
     : secretsAmong(server.env, environment);
 }
 
-/** The number of an error by which a server answers a request: then the connection is a good one. */
+/** Returns the code of an error response of a server. Such a response means that the connection works. */
 function codeOf(error: unknown): number | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null;
 }
@@ -155,7 +161,7 @@ function statusOf(error: unknown): unknown {
   return error instanceof Error && 'statusCode' in error ? error.statusCode : null;
 }
 
-/** The innermost reason, as far as there is one. */
+/** Returns the message of the innermost cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;

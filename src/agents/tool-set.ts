@@ -12,15 +12,15 @@ import type { ServerTool } from './tool-connection.ts';
 import { allowedServers, matchesTool, modelToolName } from './tool-policy.ts';
 import type { ToolServers } from './tool-servers.ts';
 
-/** What an agent may call, and what of its allow-list is not to be had, a sentence each. */
+/** The tools that an agent may call, and the faults of its allow-list, one sentence each. */
 export type ToolSet = { tools: ToolDescription[]; faults: string[] };
 
 type Lister = Pick<ToolServers, 'list'>;
 
 /**
- * The tools of an agent as its model is told of them: ours, then those of its servers that the allow-list names. A
- * server that is not to be had leaves its named tools, which may be back by the time they are called, or one that only
- * says so. Never rejects but for an aborted `signal`.
+ * Returns the tools of an agent for its model: built-in tools, then the allowed tools of its servers. For an
+ * unavailable server it returns the tools that the allow-list names, since they may be available when they are called,
+ * or one placeholder that reports the fault. Rejects only if `signal` aborts.
  */
 export async function toolSetOf(
   allowList: readonly string[] | null,
@@ -39,7 +39,7 @@ export async function toolSetOf(
   return { tools, faults };
 }
 
-/** The server and tool behind a name that a model called; null where the agent has no such tool. */
+/** Returns the server and tool for a name that a model called; null if the agent has no such tool. */
 export async function toolNamed(
   name: string,
   allowList: readonly string[] | null,
@@ -59,7 +59,10 @@ export async function toolNamed(
   return tool ? { server, tool: tool.name } : null;
 }
 
-/** Whether a tool may be called again where it is not known if it was: by its server's word, or the catalogue's. */
+/**
+ * Returns whether a tool may be repeated if it is unknown whether it was called: by its server's annotations, or by the
+ * catalogue.
+ */
 export async function mayRepeat(
   { server, tool }: { server: string; tool: string },
   repeatable: readonly string[],
@@ -108,7 +111,7 @@ function described(server: string, { name, description, title, inputSchema }: Se
     server,
     tool: name,
     description: cutText(text, TOOL_DESCRIPTION_BYTES).text,
-    // Providers want an object, also where a tool takes nothing.
+    // Providers require an object, even if a tool takes no arguments.
     input_schema: { ...inputSchema, type: 'object', properties: inputSchema.properties ?? {} },
   };
 }
@@ -122,7 +125,7 @@ function placeholders(server: string, patterns: readonly string[], reason: strin
   return [...tools, { name: `${server}__unavailable`, tool: 'unavailable', ...shared }];
 }
 
-/** As many as one agent may have, and as one call of a model can hold. */
+/** Returns as many tools as one agent may have and as fit into one model call; `omitted` has the rest. */
 function bounded(all: readonly ToolDescription[]): { tools: ToolDescription[]; omitted: string[] } {
   let room = ALL_TOOLS_BYTES;
   const tools: ToolDescription[] = [];

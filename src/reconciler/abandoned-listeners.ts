@@ -9,7 +9,7 @@ type Dependencies = { database: Database; clock: () => Date; log: Logger };
 
 const BATCH = 100;
 
-/** Deletes webhooks that were for a listener who has not been there for a minute, however it went. */
+/** Deletes webhooks of listeners that have been gone for a minute. */
 export async function removeAbandoned({ database, clock, log }: Dependencies): Promise<void> {
   const now = clock();
   const before = new Date(now.getTime() - LISTENER_EXPIRY_MS);
@@ -22,7 +22,7 @@ export async function removeAbandoned({ database, clock, log }: Dependencies): P
   }
 }
 
-/** Drops requests whose sender died before it could. */
+/** Deletes relayed requests whose worker died before it could delete them. */
 export async function deleteOldRequests({ database, clock }: Dependencies): Promise<void> {
   await deleteRequestsBefore(database, new Date(clock().getTime() - 4 * DELIVERY_TIMEOUT_MS));
 }

@@ -11,18 +11,18 @@ import {
   type EnginePause,
 } from '../temporal/task-messages.ts';
 
-/** What the engine says of a run. */
+/** The state of a run in Temporal. */
 export type EngineState =
   | { kind: 'absent' }
   | { kind: 'running' }
   | { kind: 'paused'; pausedAt: Date; by: string; reason: string | null }
   | { kind: 'closed'; end: EngineEnd; closedAt: Date; byItself: boolean };
 
-/** Looks at runs from the engine's side; times are the engine's. */
+/** Reads runs from Temporal. Times are Temporal's. */
 export type Engine = ReturnType<typeof createEngine>;
 
 const CALL_LIMIT_MS = 5_000;
-/** Closed executions are looked for so far back; older ones are found by the slow sweep. */
+/** How far back closed executions are searched, in milliseconds. The slow sweep finds older ones. */
 const LOOK_BACK_MS = 120_000;
 
 export function createEngine({ client, taskQueue, log }: { client: Client; taskQueue: string; log: Logger }) {
@@ -38,7 +38,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
   }
 
   return {
-    /** Ids of the runs that are paused in the Temporal Web UI. */
+    /** Returns the ids of the runs that are paused in the Temporal Web UI. */
     async pausedRuns(): Promise<string[]> {
       if (!supportsPauses) return [];
       try {
@@ -51,7 +51,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
       }
     },
 
-    /** Ids of the runs that were terminated or timed out of late. */
+    /** Returns the ids of the runs that were recently terminated or timed out. */
     runsClosedFromOutside(now: Date): Promise<string[]> {
       const since = new Date(now.getTime() - LOOK_BACK_MS).toISOString();
       return ids(
@@ -76,7 +76,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
       }
     },
 
-    /** Tells a workflow of a pause; it acts on it once the pause is over. False when it has ended. */
+    /** Signals a pause to a workflow, which reacts once the pause is over. Returns false if it has ended. */
     async tellOfPause(executionId: string, pause: EnginePause): Promise<boolean> {
       try {
         await within(() => client.workflow.getHandle(executionId).signal(enginePausedSignal, pause));
@@ -87,7 +87,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
       }
     },
 
-    /** Starts the sending of a callback apart from its run; once started it is not started again. */
+    /** Starts the workflow that sends a callback apart from its run. Does nothing if it was started before. */
     async startCallback(executionId: string): Promise<void> {
       try {
         await within(() =>

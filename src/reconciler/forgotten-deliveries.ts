@@ -6,7 +6,9 @@ import { occasionsUnmailed } from '../database/people/notices.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 
-/** What takes up the work of webhooks that a process left between the database and Temporal when it died. */
+/**
+ * Dependencies of the functions that continue work of webhooks, if a process died between the database and Temporal.
+ */
 export type DeliveryDependencies = {
   database: Database;
   deliveryControl: DeliveryControl;
@@ -15,15 +17,15 @@ export type DeliveryDependencies = {
   onAction?: ((action: ReconcilerAction) => void) | undefined;
 };
 
-/** Whoever is still at it is left alone for so long, in milliseconds. */
+/** Time for the process that stored the work to start it itself, in milliseconds. */
 const IN_PROGRESS_MS = 3_000;
-/** A backlog is drained within this time, or has a workflow that is at it. */
+/** Time in which a backlog is drained or has an active workflow, in milliseconds. */
 const BACKLOG_MS = 15_000;
-/** How far back notices are looked for that nobody was told to mail. */
+/** How far back notices without mails are searched, in milliseconds. */
 const NOTICE_MS = 3_600_000;
 const BATCH = 500;
 
-/** Has groups of events dispatched that were stored but never started. */
+/** Starts groups of events that were stored but never started. */
 export async function dispatchForgotten({
   database,
   deliveryControl,
@@ -39,7 +41,7 @@ export async function dispatchForgotten({
   }
 }
 
-/** Starts retries of deliveries whose failure was recorded, but whose workflow is not known to be there. */
+/** Starts retries of deliveries whose failure was recorded, but whose workflow is not known to exist. */
 export async function retryForgotten({
   database,
   deliveryControl,
@@ -59,7 +61,7 @@ export async function retryForgotten({
   }
 }
 
-/** Has backlogs drained that wait for longer than they should; one that is being drained is only told again. */
+/** Starts backlogs that have waited too long. An active one is only signalled again. */
 export async function drainForgotten({
   database,
   deliveryControl,
@@ -73,8 +75,8 @@ export async function drainForgotten({
 }
 
 /**
- * Has admins mailed about disablings whose worker died, or had no Temporal, before it saw to that; and people about runs
- * that ask for a human, which nobody else sees to.
+ * Starts mails about disabled webhooks if the worker died, or could not reach Temporal, before it started them, and
+ * about escalated runs, which nothing else starts.
  */
 export async function notifyForgotten({
   database,
@@ -82,7 +84,7 @@ export async function notifyForgotten({
   clock,
 }: DeliveryDependencies): Promise<void> {
   const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS) };
-  // Those that are being mailed, or are not to be, are started already: then this does nothing.
+  // For notices that are being mailed, or need no mail, the workflow exists already. Then this does nothing.
   for (const { kind, id, at } of await occasionsUnmailed(database, span)) {
     if (kind === 'webhook.disabled') await deliveryControl.notify(id, at);
     else await deliveryControl.notifyOfEscalation(id, at);

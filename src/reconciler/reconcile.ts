@@ -29,20 +29,20 @@ import type { Engine, EngineState } from './engine.ts';
 const DAY_MS = 24 * 3_600_000;
 
 export type Dependencies = {
-  /** How long ended runs are kept. */
+  /** Retention of ended runs, in days. */
   runsKeptDays: number;
   database: Database;
   engine: Engine;
   control: TaskControl;
   clock: () => Date;
   log: Logger;
-  /** Told of every change of a run that was written. */
+  /** Called for every recorded change of a run. */
   onRecorded?: ((change: RunChange) => void) | undefined;
-  /** Told of what was taken up or put right. */
+  /** Called for every repair. */
   onAction?: ((action: ReconcilerAction) => void) | undefined;
 };
 
-/** What the reconciler takes up of what others left, or writes of what Temporal does alone. */
+/** Kinds of repairs: work that other processes left, and changes that only Temporal has. */
 export const RECONCILER_ACTIONS = [
   'run_started',
   'pause_noted',
@@ -54,17 +54,17 @@ export const RECONCILER_ACTIONS = [
 ] as const;
 export type ReconcilerAction = (typeof RECONCILER_ACTIONS)[number];
 
-/** A submission is left alone for so long: its own request is still starting it. */
+/** Time for the request of a submission to start the run itself, in milliseconds. */
 const SUBMISSION_MS = 3_000;
-/** A callback is looked at only when it is older than all its attempts take. */
+/** Age of a callback, in milliseconds, after which all its attempts must be over. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
-/** How often a closed workflow is asked how it ended; each takes a second at most. */
+/** Number of queries to a closed workflow for its end. Each takes a second at most. */
 const OWN_END_QUERIES = 5;
 
 /**
- * What a workflow can not say of itself, since it runs no code then: paused, terminated or timed out in the
- * Temporal Web UI. Writes projection and feed, and tells the workflow of its pause.
+ * Records what a workflow cannot record itself, since its code does not run: paused, terminated or timed out in the
+ * Temporal Web UI. Writes the projection and the feed, and signals the pause to the workflow.
  */
 export async function syncWithEngine(dependencies: Dependencies): Promise<void> {
   const { engine, database, clock } = dependencies;
@@ -76,14 +76,14 @@ export async function syncWithEngine(dependencies: Dependencies): Promise<void> 
   }
 }
 
-/** Starts runs that were stored but never started: their process died between the two. */
+/** Starts runs that were stored but never started because their process died in between. */
 export async function startForgotten(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
   for (const row of await runsNeverStarted(dependencies.database, before, BATCH))
     await reconcileRun(dependencies, row);
 }
 
-/** Holds every run that has not ended against the engine, and every callback that nobody sends. */
+/** Compares every open run with Temporal, and starts callbacks that nothing sends. */
 export async function sweep(dependencies: Dependencies): Promise<void> {
   const { database, engine, clock } = dependencies;
   const now = clock().getTime();
@@ -104,7 +104,7 @@ export async function sweep(dependencies: Dependencies): Promise<void> {
   }
 }
 
-/** Removes what is kept no longer, in batches that hold nobody up. */
+/** Removes ended runs past their retention, in short batches. */
 export async function removeExpired(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - dependencies.runsKeptDays * DAY_MS);
   while ((await removeOldRuns(dependencies.database, before, BATCH)) === BATCH);
@@ -136,7 +136,10 @@ async function restartRun(dependencies: Dependencies, row: TaskRunRow): Promise<
   log.warn({ execution_id: row.id }, 'started a run after its submission was interrupted');
 }
 
-/** A run that has recorded anything was started once: that its execution is gone is an operator's deletion. */
+/**
+ * Records the end of a run whose execution is gone. A run with recorded events was started once, so an operator has
+ * deleted its execution.
+ */
 async function recordDeletion(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
   await recordEnd(dependencies, row.id, {
     kind: 'closed',
@@ -198,8 +201,8 @@ async function write(
 }
 
 /**
- * The end of a run that came to it by itself, which a database restored to an earlier time knows nothing of: the closed
- * workflow is asked. Null where it doesn't answer, or had not ended as a run does.
+ * Queries the closed workflow of a run that ended by itself, if the database was restored to an earlier time and does
+ * not contain that end. Returns null if the workflow does not answer, or did not end as a run does.
  */
 async function readOwnEnd({ control }: Dependencies, row: TaskRunRow): Promise<UnrecordedChange | null> {
   for (let asked = 0; asked < OWN_END_QUERIES; asked += 1) {

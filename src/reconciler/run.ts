@@ -17,16 +17,16 @@ const LOCK = "hashtext('baton reconciler')";
 type ReconcilerDependencies = Dependencies &
   DeliveryDependencies & {
     databaseUrl: string;
-    /** Told how each turn went that was this process's own. */
+    /** Called after each turn of this process. */
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
   };
 
-/** A reconciler that works until it is told to stop. */
+/** A running reconciler. */
 export type Reconciler = { stop(): Promise<void> };
 
 /**
- * Reconciles every second, in one process at a time: whoever holds the advisory lock of the database. Trouble is
- * logged and tried again with the next turn; a lost connection gives the lock to another process.
+ * Reconciles every second, in one process at a time: the one that holds the advisory lock of the database. Errors are
+ * logged, and the next turn tries again. After a lost connection, another process gets the lock.
  */
 export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
   const { log, databaseUrl } = dependencies;
@@ -89,7 +89,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   };
 }
 
-/** Waits, or ends at once when the signal has aborted or aborts. */
+/** Waits `ms` milliseconds, or until the signal aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

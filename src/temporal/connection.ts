@@ -1,14 +1,15 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 
-/** Where Temporal is, and how it is reached; as the SDK's connections take it. */
+/** Address and credentials of Temporal, in the form of the SDK's connections. */
 export type TemporalConfig = {
   connectionOptions: ReturnType<typeof loadClientConnectConfig>['connectionOptions'];
   namespace: string;
 };
 
 /**
- * As Temporal's standard environment and its configuration file say (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key).
- * An empty variable counts as not given: the SDK would take an empty key for a key, and switch TLS on.
+ * Loads the connection settings from Temporal's standard environment variables and configuration file
+ * (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key). An empty variable counts as unset: the SDK would use an empty
+ * key as a key and switch TLS on.
  */
 export function loadTemporalConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,

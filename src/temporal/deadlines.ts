@@ -1,17 +1,17 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 
-/** gRPC codes that callers of Temporal tell apart. */
+/** gRPC codes that the service distinguishes. */
 export const GRPC = { invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9 } as const;
 
-/** The gRPC code of an error of the SDK, null where it has none. */
+/** Returns the gRPC code of an error of the SDK, or null if it has none. */
 export function grpcCodeOf(error: unknown): number | null {
   return isGrpcServiceError(error) ? error.code : null;
 }
 
 /**
- * Calls Temporal for at most `ms`. The SDK's own deadline counts each try of a call that it repeats, so that a
- * service out of reach would take twice as long to be noticed; here the caller is let go in time.
- * @throws what the call throws, or an Error where it does not answer in time
+ * Calls Temporal with a deadline of `ms` milliseconds. The SDK's own deadline applies to each try of a repeated call,
+ * so that it would take twice as long to notice an unreachable service.
+ * @throws what the call throws, or an Error if it does not respond in time
  */
 export async function withinDeadline<T>(client: Client, ms: number, call: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();

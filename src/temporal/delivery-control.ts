@@ -26,20 +26,20 @@ import {
 import { withinDeadline } from './deadlines.ts';
 import { taskQueues } from './task-messages.ts';
 
-/** What clients of the engine do with webhook deliveries. */
+/** Operations on the workflows of webhook deliveries. */
 export type DeliveryControl = ReturnType<typeof createDeliveryControl>;
 
 const START_LIMIT_MS = 10_000;
 const CALL_LIMIT_MS = 3_000;
-/** An attempt takes 30 s at most; the rest is for its way. */
+/** An attempt takes 30 s at most. The rest is for the queue and the record. */
 const ATTEMPT_LIMIT_MS = 45_000;
 
-/** `taskQueue` is the prefix of the task queues. */
+/** Creates the operations. `taskQueue` is the prefix of the task queues. */
 export function createDeliveryControl({ client, taskQueue }: { client: Client; taskQueue: string }) {
   const queue = taskQueues(taskQueue).deliveries;
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 
-  /** Starts a workflow; one that was started before under the same id is left as it is. */
+  /** Starts a workflow. Does nothing if a workflow with this id was started before. */
   async function start(
     type: string,
     workflowId: string,
@@ -63,15 +63,18 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
   }
 
   return {
-    /** Has a stored group of events matched and sent. @throws EngineUnavailable | EngineUncertain */
+    /**
+     * Starts the matching and sending of a stored group of events.
+     * @throws EngineUnavailable | EngineUncertain
+     */
     async dispatch(groupId: string): Promise<void> {
       const input: DispatchInput = { groupId };
       await start(DISPATCH_EVENTS_WORKFLOW, dispatchWorkflowId(groupId), input);
     },
 
     /**
-     * Finds out whether an uncertain start of a group took place.
-     * @throws EngineUnavailable when Temporal does not answer that either
+     * Returns whether an uncertain start of a group took place.
+     * @throws EngineUnavailable if Temporal does not respond again
      */
     async confirmDispatch(groupId: string): Promise<'started' | 'absent'> {
       try {
@@ -83,7 +86,10 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       }
     },
 
-    /** Has the backlog of a webhook sent: its deliveries with `in_backlog`. @throws EngineUnavailable */
+    /**
+     * Starts sending the backlog of a webhook: its deliveries with `in_backlog`.
+     * @throws EngineUnavailable
+     */
     async drainBacklog(webhookId: string): Promise<void> {
       const input: BacklogInput = { webhookId };
       try {
@@ -102,7 +108,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Begins the retries of a delivery that failed, the first one after `delayMs`.
+     * Starts the retries of a failed delivery, the first one after `delayMs`.
      * @throws EngineUnavailable | EngineUncertain
      */
     async startRetries(delivery: DeliveryInput, delayMs: number): Promise<void> {
@@ -112,7 +118,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Makes an attempt beside the schedule, now or at a time; `token` is the wish's own id.
+     * Starts an attempt outside the schedule, now or after `delayMs`. `token` is the id of the request.
      * @throws EngineUnavailable | EngineUncertain
      */
     async attempt(input: AttemptInput, delayMs = 0): Promise<void> {
@@ -120,7 +126,10 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
     },
 
-    /** The same now, answered when the attempt is recorded. @throws EngineUnavailable | EngineUncertain */
+    /**
+     * Starts an attempt now and waits until it is recorded.
+     * @throws EngineUnavailable | EngineUncertain
+     */
     async attemptAndWait(input: AttemptInput): Promise<void> {
       await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input);
       try {
@@ -131,13 +140,19 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       }
     },
 
-    /** Has the admins mailed about a disabling, once. @throws EngineUnavailable | EngineUncertain */
+    /**
+     * Starts the mails to the admins about a disabled webhook, once.
+     * @throws EngineUnavailable | EngineUncertain
+     */
     async notify(webhookId: string, disabledAt: Date): Promise<void> {
       const input: NotifyInput = { webhookId, disabledAt: disabledAt.toISOString() };
       await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
     },
 
-    /** Has people mailed that a run asks for a human, once. @throws EngineUnavailable | EngineUncertain */
+    /**
+     * Starts the mails about an escalated run, once.
+     * @throws EngineUnavailable | EngineUncertain
+     */
     async notifyOfEscalation(executionId: string, escalatedAt: Date): Promise<void> {
       const input: NotifyInput = { executionId, escalatedAt: escalatedAt.toISOString() };
       await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);

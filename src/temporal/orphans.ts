@@ -1,10 +1,10 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { TASK_RUN_WORKFLOW, taskQueues } from './task-messages.ts';
 
-/** What operators do with runs that Temporal knows and the database does not. `taskQueue` is the queues' prefix. */
+/** Operations on runs that Temporal has and the database does not. `taskQueue` is the prefix of the task queues. */
 export function createOrphanControl(client: Client, taskQueue: string) {
   return {
-    /** The ids of all runs on our queue that have not ended, in batches. */
+    /** Yields the ids of all open runs on the queue, in batches of 500. */
     async *openRuns(): AsyncGenerator<string[]> {
       const query =
         `TaskQueue = '${taskQueues(taskQueue).runs}' and WorkflowType = '${TASK_RUN_WORKFLOW}' ` +
@@ -19,7 +19,7 @@ export function createOrphanControl(client: Client, taskQueue: string) {
       if (batch.length > 0) yield batch;
     },
 
-    /** Terminates a run; one that has ended meanwhile is fine. */
+    /** Terminates a run. Does nothing if it has ended meanwhile. */
     async end(id: string): Promise<void> {
       try {
         await client.workflow.getHandle(id).terminate('the database does not know this run');

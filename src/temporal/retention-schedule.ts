@@ -11,13 +11,13 @@ import { withinDeadline } from './deadlines.ts';
 import { taskQueues } from './task-messages.ts';
 
 const CALL_LIMIT_MS = 10_000;
-/** An attempt takes 30 s at most; the rest is for recording it. */
+/** An attempt takes 30 s at most. The rest is for recording it. */
 const SETTLE_SECONDS = 60;
 
 /**
- * Sees to the Schedule that starts the removal of old rows every hour; one that is there already is brought up to
- * date. `taskQueue` is the prefix of the task queues, and names the Schedule too.
- * @throws where Temporal is out of reach or has no Schedules
+ * Creates the Schedule that removes old rows every hour, or updates an existing one. `taskQueue` is the prefix of the
+ * task queues and part of the Schedule's id.
+ * @throws if Temporal is unreachable or has no Schedules
  */
 export async function ensureRetentionSchedule(client: Client, taskQueue: string): Promise<void> {
   const scheduleId = retentionScheduleId(taskQueue);
@@ -28,9 +28,10 @@ export async function ensureRetentionSchedule(client: Client, taskQueue: string)
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
       const handle = client.schedule.getHandle(scheduleId);
-      // Temporal can lose a pause that comes at the same moment as an update, so nothing is written without a reason.
+      // Temporal can lose a pause that is made at the same moment as an update, so the Schedule is updated only if it
+      // differs.
       if (isUpToDate(await handle.describe(), { spec, action, policies })) return;
-      // An operator's pause and its note stay.
+      // Keeps an operator's pause and its note.
       await handle.update((previous) => ({ spec, action, policies, state: previous.state }));
     }
   });
@@ -47,7 +48,7 @@ function scheduleOf(scheduleId: string, taskQueue: string) {
       taskQueue: taskQueues(taskQueue).deliveries,
       args: [input],
     },
-    // What an outage of hours has left out, the next hour does.
+    // The next hour makes up for runs that an outage skipped.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 600_000 },
   } satisfies Partial<ScheduleOptions>;
 }

@@ -20,7 +20,7 @@ import {
   type TaskRunInput,
 } from './task-messages.ts';
 
-/** What Temporal must know of a run to start it. */
+/** The data that Temporal needs to start a run. */
 export type RunToStart = {
   id: string;
   workspaceId: string;
@@ -29,42 +29,42 @@ export type RunToStart = {
   taskType: TaskType;
   rehearsal: Rehearsal | null;
   hasCallback: boolean;
-  /** Whether a plan lies ready that the run takes up. */
+  /** Whether a stored plan exists that the run adopts. */
   hasPlan?: boolean;
   createdAt: Date;
 };
 
-/** Temporal is out of reach or refuses; nothing was started. */
+/** Temporal is unreachable or refuses. Nothing was started. */
 export class EngineUnavailable extends Error {
   override name = 'EngineUnavailable';
 }
 
-/** Temporal did not answer: the run may have been started or not. */
+/** Temporal did not respond. The run may have been started or not. */
 export class EngineUncertain extends Error {
   override name = 'EngineUncertain';
 }
 
-/** What clients of the engine do with runs. */
+/** Operations on the workflows of runs. */
 export type TaskControl = ReturnType<typeof createTaskControl>;
 
-/** Long enough for a burst: of some hundreds of starts at once, the last ones wait for the others. */
+/** Long enough for a burst: of some hundreds of concurrent starts, the last ones wait for the others. */
 const START_LIMIT_MS = 10_000;
 const CALL_LIMIT_MS = 3_000;
-/** A query that is not answered by then is answered by the projection (docs/how-it-works.md). */
+/** The projection replaces the answer to a slower query (docs/how-it-works.md). */
 const QUERY_LIMIT_MS = 1_000;
-/** The server takes 400 bytes of summary. */
+/** The server accepts summaries of at most 400 bytes. */
 const SUMMARY_BYTES = 400;
 
-/** gRPC codes after which nothing can have been started. */
+/** gRPC codes that rule out that anything was started. */
 const REFUSALS = new Set([3, 5, 7, 8, 9, 12, 16]);
 
 type Dependencies = {
   client: Client;
   /** The prefix of the task queues. */
   taskQueue: string;
-  /** Whether the Temporal service knows our search attributes. */
+  /** Whether the Temporal service has the search attributes of Baton. */
   searchable: boolean;
-  /** Whether a worker of this process may take the first workflow task with the start's answer. */
+  /** Whether a worker of this process may get the first workflow task with the response to the start. */
   eagerStart: boolean;
 };
 
@@ -85,7 +85,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     }
   }
 
-  /** Lifts a pause made in the Temporal Web UI, if there is one. */
+  /** Ends a pause made in the Temporal Web UI, if there is one. */
   async function liftEnginePause(id: string, by: string): Promise<void> {
     const { status } = await within(CALL_LIMIT_MS, () => handleOf(id).describe());
     if (status.name !== 'PAUSED') return;
@@ -102,7 +102,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
 
   return {
     /**
-     * Starts the workflow of a stored run; one that was started before is left as it is.
+     * Starts the workflow of a stored run. Does nothing if it was started before.
      * @throws EngineUnavailable | EngineUncertain
      */
     async start(run: RunToStart): Promise<void> {
@@ -133,8 +133,8 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
 
     /**
-     * Finds out, under the same id, whether an uncertain start took place.
-     * @throws EngineUnavailable when Temporal does not answer that either
+     * Returns whether an uncertain start took place, by the same id.
+     * @throws EngineUnavailable if Temporal does not respond again
      */
     async confirmStart(id: string): Promise<'started' | 'absent'> {
       try {
@@ -146,7 +146,10 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       }
     },
 
-    /** The run's own answer; null when it is late, paused in the Web UI, ended and gone, or out of reach. */
+    /**
+     * Queries the run for its state. Returns null if the answer is late, or the run is paused in the Web UI, deleted or
+     * unreachable.
+     */
     async view(id: string): Promise<RunView | null> {
       try {
         return await within(QUERY_LIMIT_MS, () => handleOf(id).query(detailQuery));
@@ -160,21 +163,30 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       return await signal(id, (handle) => handle.signal(pauseSignal, request));
     },
 
-    /** Continues the run and lifts a pause of the Web UI. @throws EngineUnavailable */
+    /**
+     * Continues the run and ends a pause made in the Web UI.
+     * @throws EngineUnavailable
+     */
     async continue(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
       const answer = await signal(id, (handle) => handle.signal(continueSignal, request));
       if (answer === 'accepted') await lift(id, request);
       return answer;
     },
 
-    /** Cancels the run; a pause of the Web UI is lifted, since it would hold the end back. @throws EngineUnavailable */
+    /**
+     * Cancels the run and ends a pause made in the Web UI, which would delay the end.
+     * @throws EngineUnavailable
+     */
     async cancel(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
       const answer = await signal(id, (handle) => handle.signal(cancelSignal, request));
       if (answer === 'accepted') await lift(id, request);
       return answer;
     },
 
-    /** Deletes what Temporal holds of an ended run; one that it has forgotten is fine. @throws EngineUnavailable */
+    /**
+     * Deletes the workflows of an ended run from Temporal. Ignores workflows that are deleted already.
+     * @throws EngineUnavailable
+     */
     async forget(id: string): Promise<void> {
       const children = await agentsOf(id);
       await Promise.all([
@@ -184,7 +196,10 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       ]);
     },
 
-    /** Resolves when Temporal answers. @throws EngineUnavailable */
+    /**
+     * Resolves when Temporal responds.
+     * @throws EngineUnavailable
+     */
     async ready(): Promise<void> {
       try {
         await within(QUERY_LIMIT_MS, () => client.workflowService.getSystemInfo({}));
@@ -194,7 +209,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
   };
 
-  /** Every execution of the workflows in which agents have worked on a run. */
+  /** Returns all executions of the workflows of the run's agents. */
   async function agentsOf(id: string): Promise<{ workflowId: string; runId: string }[]> {
     try {
       return await within(CALL_LIMIT_MS, async () => {
@@ -229,7 +244,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
   }
 }
 
-/** Sorts what a start has thrown: certainly refused, or not known. */
+/** Classifies the error of a start: certainly refused, or uncertain. */
 export function startFailure(error: unknown): EngineUnavailable | EngineUncertain {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   if (REFUSALS.has(grpcCodeOf(cause) ?? Number.NaN)) {
@@ -238,7 +253,7 @@ export function startFailure(error: unknown): EngineUnavailable | EngineUncertai
   return new EngineUncertain('Temporal did not respond', { cause: error });
 }
 
-/** The longest beginning of `text` that fits `limit` bytes of UTF-8. */
+/** Returns the longest prefix of `text` that fits into `limit` bytes of UTF-8. */
 function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return text;

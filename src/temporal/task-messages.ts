@@ -5,11 +5,11 @@ import type { Answer, ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView, TaskType } from '../domain/tasks/task-run.ts';
 import type { TaskState } from '../domain/tasks/task-states.ts';
 
-/** The names by which clients, workers and the Temporal Web UI know the workflows. */
+/** Names of the workflows of runs, for clients, workers and the Temporal Web UI. */
 export const TASK_RUN_WORKFLOW = 'taskRun';
 export const TASK_CALLBACK_WORKFLOW = 'taskCallback';
 
-/** What a run is started with. Ids and what shapes the run; texts and secrets stay in the database. */
+/** Input of a run: ids and what determines its course. Texts and secrets stay in the database. */
 export type TaskRunInput = {
   executionId: string;
   /** ISO 8601. */
@@ -17,16 +17,19 @@ export type TaskRunInput = {
   hasCallback: boolean;
   taskType: TaskType;
   rehearsal: Rehearsal | null;
-  /** True where a plan lies ready that this run takes up (a rerun). */
+  /** Set if a stored plan exists that this run adopts (a rerun). */
   hasPlan?: true;
   /**
-   * What the run is to be found by, beside its state and type; null where the Temporal service does not know our
-   * search attributes, since naming them would stop the run.
+   * Values of search attributes, beside state and type; null if the Temporal service does not have the search
+   * attributes of Baton, since using them would block the run.
    */
   findBy: { workspaceId: string; projectId: string } | null;
 };
 
-/** A pause made in the Temporal Web UI, as its workflow is told of it: it can act only once the pause is over. */
+/**
+ * A pause made in the Temporal Web UI, as its workflow is signalled. The workflow can react only once the pause is
+ * over.
+ */
 export type EnginePause = { pausedAt: string; by: string };
 
 export const pauseSignal = defineSignal<[ControlRequest]>('pause');
@@ -34,9 +37,11 @@ export const continueSignal = defineSignal<[ControlRequest]>('continue');
 export const cancelSignal = defineSignal<[ControlRequest]>('cancel');
 export const enginePausedSignal = defineSignal<[EnginePause]>('engine-paused');
 
-/** What an agent asks a person, sent to its run by the workflow of its step: attempt, and which call it was. */
+/**
+ * A question of an agent to a person. The workflow of its step signals it to the run. `call` is the number of the call.
+ */
 export type ApprovalAsked = { stepId: string; attempt: number; call: number; text: string };
-/** What the person answered by continuing the run, sent to the workflow that asked. */
+/** The person's answer, given by continuing the run. The run signals it to the workflow that asked. */
 export type ApprovalAnswered = Answer & { call: number };
 
 export const approvalAskedSignal = defineSignal<[ApprovalAsked]>('approval-asked');
@@ -45,13 +50,13 @@ export const approvalAnsweredSignal = defineSignal<[ApprovalAnswered]>('approval
 export const stateQuery = defineQuery<TaskState>('state');
 export const detailQuery = defineQuery<RunView>('detail');
 
-/** Search attributes, registered by the operator of the Temporal service (see temporal-dev.yml). */
+/** Search attributes. The operator of the Temporal service registers them (see temporal-dev.yml). */
 export const workspaceAttribute = defineSearchAttributeKey('BatonWorkspace', SearchAttributeType.KEYWORD);
 export const projectAttribute = defineSearchAttributeKey('BatonProject', SearchAttributeType.KEYWORD);
 export const taskTypeAttribute = defineSearchAttributeKey('BatonTaskType', SearchAttributeType.KEYWORD);
 export const stateAttribute = defineSearchAttributeKey('BatonState', SearchAttributeType.KEYWORD);
 
-/** The names of all of them. */
+/** The names of all search attributes. */
 export const SEARCH_ATTRIBUTES = [
   workspaceAttribute,
   projectAttribute,
@@ -59,15 +64,15 @@ export const SEARCH_ATTRIBUTES = [
   stateAttribute,
 ].map(({ name }) => name);
 
-/** The workflow id of a callback that is sent apart from its run, since the run's workflow can not. */
+/** Returns the workflow id of a callback that the run's own workflow cannot send. */
 export function callbackWorkflowId(executionId: string): string {
   return `${executionId}:callback`;
 }
 
 /**
- * Task queues under a prefix. `runs`: workflows and their short database writes. `agents`: work that may take
- * long. `callbacks`: requests to callers, which no slow agent may hold up. `deliveries`: everything of webhooks,
- * workflows and activities, in workers of their own.
+ * Returns the task queues with a prefix. `runs`: workflows and their short database writes. `agents`: work that may
+ * take long. `callbacks`: requests to callers, which slow agents must not delay. `deliveries`: workflows and activities
+ * of webhooks, in separate workers.
  */
 export function taskQueues(prefix: string) {
   return {
@@ -78,7 +83,7 @@ export function taskQueues(prefix: string) {
   };
 }
 
-/** The queues that belong to the one a workflow runs on. */
+/** Returns the task queues with the same prefix as the queue of a run. */
 export function siblingQueues(runsQueue: string) {
   return taskQueues(runsQueue.replace(/-runs$/, ''));
 }

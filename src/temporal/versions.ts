@@ -2,32 +2,35 @@ import type { Client } from '@temporalio/client';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GRPC, grpcCodeOf, withinDeadline } from './deadlines.ts';
 
-/** A version of the workers, as Temporal sees it. */
+/** A version of the workers in Temporal. */
 export type VersionView = {
   build: string;
-  /** `inactive`: never used; `draining`: nothing new, but not all that it began has ended; `drained`: stop it. */
+  /**
+   * `inactive`: never used. `draining`: gets no new workflows, but some that it started are open. `drained`: can be
+   * stopped.
+   */
   status: 'inactive' | 'current' | 'ramping' | 'draining' | 'drained' | 'created' | 'unknown';
-  /** Of new work, in percent; of the current version what a ramping one leaves. */
+  /** Share of new workflows, in percent. The current version has what a ramping one leaves. */
   share: number;
-  /** Workflows that belong to it and have not ended, paused ones among them. */
+  /** Open workflows of the version, including paused ones. */
   open: number;
 };
 
-/** What operators do with the versions of the workers. */
+/** Operations on the versions of the workers. */
 export type VersionControl = ReturnType<typeof createVersionControl>;
 
 const CALL_LIMIT_MS = 30_000;
 const POLL_MS = 500;
-/** The version or one of its queues is not known yet, or Temporal was too slow to say that it is done. */
+/** Codes for: the version or one of its queues is not known yet, or Temporal was too slow to confirm. */
 const RETRYABLE_CODES = new Set<number>([GRPC.notFound, GRPC.failedPrecondition, GRPC.deadlineExceeded]);
 
-/** `deployment` is the name that the workers were given. */
+/** Creates the operations. `deployment` is the name of the workers' deployment. */
 export function createVersionControl(client: Client, deployment: string) {
   const { namespace } = client.options;
   const service = client.workflowService;
   const within = <T>(call: () => Promise<T>) => withinDeadline(client, CALL_LIMIT_MS, call);
 
-  /** Counted at once; Temporal's own word for a version whose work has ended comes some minutes later. */
+  /** Returns the number of open workflows of a version. Temporal reports a drained version only minutes later. */
   async function openOf(build: string): Promise<number> {
     const query = `TemporalWorkerDeploymentVersion = '${deployment}:${build}' and ExecutionStatus in ('Running', 'Paused')`;
     return (await within(() => client.workflow.count(query))).count;
@@ -36,14 +39,17 @@ export function createVersionControl(client: Client, deployment: string) {
   const describe = () =>
     within(() => service.describeWorkerDeployment({ namespace, deploymentName: deployment }));
 
-  /** Whether some task queues do not know the last choice yet; a Temporal before 1.30 tells them before it answers. */
+  /**
+   * Returns whether some task queues do not follow the last choice yet. A Temporal before 1.30 updates them before it
+   * responds.
+   */
   async function isSpreading(): Promise<boolean> {
     const { workerDeploymentInfo } = await describe();
     return Number(workerDeploymentInfo?.routingConfigUpdateState) === SPREADING;
   }
 
   return {
-    /** All versions, newest first; none where no worker with one has ever come. */
+    /** Returns all versions, newest first. Empty if no versioned worker has ever connected. */
     async list(): Promise<VersionView[]> {
       const found = await describe().catch((error: unknown) => {
         if (grpcCodeOf(error) === GRPC.notFound) return null;
@@ -83,7 +89,7 @@ export function createVersionControl(client: Client, deployment: string) {
           break;
         } catch (error) {
           const code = grpcCodeOf(error);
-          // To choose a version again that is chosen changes nothing.
+          // Choosing the current version again changes nothing.
           const isRetryable = RETRYABLE_CODES.has(code ?? Number.NaN);
           if (!isRetryable || Date.now() > until) throw error;
           await wait(POLL_MS);
@@ -103,7 +109,7 @@ const SPREADING = 1;
 
 const STATUSES = ['unknown', 'inactive', 'current', 'ramping', 'draining', 'drained', 'created'] as const;
 
-/** The service answers with the name of the status, or with its number. */
+/** Returns the status for its name or its number. The service sends either. */
 function statusOf(status: unknown): VersionView['status'] {
   if (typeof status === 'number') return STATUSES[status] ?? 'unknown';
   const name = String(status).replace('WORKER_DEPLOYMENT_VERSION_STATUS_', '').toLowerCase();

@@ -10,17 +10,20 @@ import { createProgressMerger } from '../progress-merger.ts';
 type Dependencies = { database: Database; clock: () => Date };
 type AgentReport = { number: number; at: Date; data: { text?: string; percent?: number } };
 
-/** Takes what an agent says while it works, and has it written into its run's feed. */
+/** Writes the messages and the progress of an agent to the feed of its run. */
 export type AgentFeed = AgentListener & {
-  /** Resolves when all of it is written. @throws what the database throws */
+  /**
+   * Resolves when everything is written.
+   * @throws what the database throws
+   */
   flush(): Promise<void>;
-  /** Ends without writing what still waits. */
+  /** Stops without writing what is pending. */
   drop(): Promise<void>;
 };
 
 /**
- * What comes too fast is merged before it is written: of progress the latest counts, and of messages no more than
- * {@link MAX_AGENT_MESSAGES} of an attempt are told. Work that is done again goes on counting where it was left.
+ * Creates the feed of an attempt. Frequent reports are merged before they are written: the latest progress counts, and
+ * an attempt has at most {@link MAX_AGENT_MESSAGES} messages. Repeated work continues with the last number.
  */
 export async function createAgentFeed(
   { database, clock }: Dependencies,

@@ -7,16 +7,16 @@ import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
 
 export type ArtifactActivities = ReturnType<typeof createArtifactActivities>;
 
-/** What an agent is told, and what was kept, if anything was. */
+/** The answer to the agent, and the saved document, if any. */
 export type SavedArtifact = { answer: ToolAnswer; artifact: ArtifactInfo | null };
 
 type Dependencies = { database: Database; clock: () => Date };
 type Saving = { place: Pick<CallKey, 'executionId' | 'stepId'>; agent: string; input: unknown };
 
-/** Keeping what agents want to leave behind as documents. */
+/** Creates the activity that saves documents of agents. */
 export function createArtifactActivities({ database, clock }: Dependencies) {
   return {
-    /** Keeps a document for people to download; what is wrong with it is told to the agent, and is no failure. */
+    /** Saves a document for people to download. An invalid document is an answer to the agent, not a failure. */
     async saveArtifact({ place, agent, input }: Saving): Promise<SavedArtifact> {
       const draft = readArtifact(input);
       if ('error' in draft) return refused(draft.error);

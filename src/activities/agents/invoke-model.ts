@@ -25,21 +25,21 @@ type Dependencies = {
   models: Models;
   prices: Prices;
   clock: () => Date;
-  /** Told of every call that has ended; no usage where it failed. */
+  /** Called after every call; without usage if it failed. */
   onCall?: ((call: { model: string; usage: Usage | null; duration_ms: number }) => void) | undefined;
 };
 type ModelCallInput = { modelId: string; options: LanguageModelV4CallOptions };
-/** What of an answer the workflow needs; request and response as they went over the line are not. */
+/** The part of a response that the workflow needs, without the raw request and response. */
 type Answer = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings'>;
 
-/** Calls of models, by the name under which the AI SDK's provider for workflows asks for them. */
+/** Creates the activity for model calls, with the name that the AI SDK's provider for workflows expects. */
 export function createModelActivities(deps: Dependencies) {
   return {
     /**
-     * Asks a model once and writes the record of it. A repeat of a call whose answer is in the record already, which
-     * is what a crash between the two leaves, is answered from there.
+     * Calls a model once and records the call. A repeat of a call whose response is recorded already, as after a crash
+     * between the two, returns the recorded response.
      * @throws ApplicationFailure of one of {@link MODEL_FAILURES}; retried by the workflow's policy, after the time
-     *   that the provider asks for
+     * that the provider asks for
      */
     async invokeModel({ modelId, options }: ModelCallInput): Promise<Answer> {
       const { info, cancellationSignal } = Context.current();
@@ -59,7 +59,7 @@ export function createModelActivities(deps: Dependencies) {
   };
 }
 
-/** Asks, and writes what became of it: an answer patiently, since it is paid for. */
+/** Calls the model and records the result. A response is recorded with retries, since it is paid for. */
 async function ask(
   deps: Dependencies,
   modelId: string,
@@ -109,7 +109,10 @@ async function ask(
   return answer;
 }
 
-/** @throws ApplicationFailure, without what the database says: that would stand in the history and among errors */
+/**
+ * Omits the database's message, which would appear in the history and among the errors of the run.
+ * @throws ApplicationFailure always
+ */
 function failRecording(): never {
   throw ApplicationFailure.create({
     message: 'recording a model call failed',
@@ -129,7 +132,7 @@ function applicationFailure(failure: ModelFailure): ApplicationFailure {
   return ApplicationFailure.create({ message, type: MODEL_FAILURES.failed, ...delay });
 }
 
-/** Tells what the model said in the run's feed; a repeat of it writes nothing. */
+/** Writes the text of the model to the feed of the run. A repeat writes nothing. */
 async function emitMessage(
   { database, clock }: Dependencies,
   { content }: Answer,
@@ -173,7 +176,9 @@ function usageOf({ usage }: Answer, price: Price | undefined): Usage {
   return usageOfCall(tokens, price ?? null);
 }
 
-/** What a call says that the one before it did not: the record need not hold the whole conversation with each. */
+/**
+ * Returns the messages since the model's last response. The record does not need the whole conversation for each call.
+ */
 function latestOf(prompt: LanguageModelV4CallOptions['prompt']): unknown {
   return prompt.slice(prompt.findLastIndex(({ role }) => role === 'assistant') + 1);
 }

@@ -11,10 +11,10 @@ import type { TaskType } from '../../domain/tasks/task-run.ts';
 
 export type PlanningActivities = ReturnType<typeof createPlanningActivities>;
 
-/** What a run asks its planner for. */
+/** The run that a planner plans. */
 export type PlanningInput = { executionId: string; taskType: TaskType };
 
-/** What a planner needs for its work. */
+/** Input for the calls of a planner. */
 export type PlanBrief = {
   model: string;
   instructions: string;
@@ -23,7 +23,7 @@ export type PlanBrief = {
   callTimeMs: number;
 };
 
-/** The short work beside the calls of a planner. */
+/** Creates the short activities of a planner. */
 export function createPlanningActivities({
   database,
   catalogue,
@@ -32,7 +32,7 @@ export function createPlanningActivities({
   catalogue: Catalogue;
 }) {
   return {
-    /** Reads what the planner needs; null where there is none any more, or nothing to plan. */
+    /** Reads the input of the planner; null if there is no planner any more, or the task was erased. */
     async openPlanning({ executionId, taskType }: PlanningInput): Promise<PlanBrief | null> {
       const task = await taskTexts(database, executionId);
       const model = catalogue.planner?.model;
@@ -46,7 +46,7 @@ export function createPlanningActivities({
       };
     },
 
-    /** Makes a plan of what the planner wrote, or says what is wrong with it. */
+    /** Converts the planner's draft to a plan, or returns what is wrong with it. */
     async checkDraft(
       { executionId, taskType }: PlanningInput,
       draft: unknown,

@@ -30,40 +30,40 @@ import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 export type RemoteAgentActivities = ReturnType<typeof createRemoteAgentActivities>;
 
-/** What an agent elsewhere is asked to do, within `timeLimitMs` from the start. `turn` counts from 1. */
+/** Work for a remote agent or a program, within `timeLimitMs` from the start. `turn` counts from 1. */
 export type RemoteAgentInput = {
   work: AgentWork;
   timeLimitMs: number;
   turn: number;
-  /** What a person said to the question that a remote agent's task has asked. */
+  /** A person's answer to the question of the remote agent's task. */
   answer?: { task: RemoteTask; text: string };
 };
-/** How the attempt ended, or what the remote agent wants to know first. */
+/** How the attempt ended, or the question of the remote agent. */
 export type RemoteOutcome = StepOutcome | { kind: 'asks'; text: string; task: RemoteTask; usage: Usage };
 
 type Dependencies = {
   database: Database;
   catalogue: Pick<Catalogue, 'agents'>;
   environment: Environment;
-  /** Refuses what the address guard refuses. */
+  /** Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
   clock: () => Date;
-  /** What a command writes to its standard error. */
+  /** Called for each line that a command writes to its standard error. */
   onDiagnostic(agent: string, line: string): void;
-  /** Keeps a result for the steps that come after. */
+  /** Stores a result for later steps. */
   leaveResult(work: AgentWork, text: string): Promise<{ summary: string; text: string }>;
 };
 
-/** What the agent is told, and what goes into the record of it. */
+/** Input of the agent, and what its record contains. */
 type Brief = { agent: Agent; task: TaskTexts; earlier: EarlierResult[]; prompt: string; secrets: Secret[] };
 type Stage = { listener: AgentListener; signal: AbortSignal };
 
 class TimeIsUp extends Error {}
 
-/** Agents at addresses, and agents that are programs. */
+/** Creates the activities for remote agents and for programs. */
 export function createRemoteAgentActivities(deps: Dependencies) {
   return {
-    /** Has an agent that speaks A2A do a step. One that was taken up before a crash is asked for, not begun anew. */
+    /** Runs a step by an agent that speaks A2A. After a crash, it continues a task that was created before. */
     async askRemoteAgent(input: RemoteAgentInput): Promise<RemoteOutcome> {
       const { info } = Context.current();
       let task = (info.heartbeatDetails as RemoteTask | undefined) ?? null;
@@ -92,7 +92,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
       }).finally(stopHeartbeat);
     },
 
-    /** Has a program do a step; it is started anew after a crash of its worker. */
+    /** Runs a step by a program. After a crash of its worker, it starts the program again. */
     async runCommand(input: RemoteAgentInput): Promise<RemoteOutcome> {
       const stopHeartbeat = startHeartbeat();
       return await attempt(deps, input, 'command', async (brief, { listener, signal }) => {
@@ -115,7 +115,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
   };
 }
 
-/** Everything around the work itself: the brief, the limits, the feed, the record. */
+/** Runs one attempt with its brief, limits, feed and record. */
 async function attempt(
   deps: Dependencies,
   input: RemoteAgentInput,
@@ -169,7 +169,7 @@ function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean):
   return `calling ${step.agent} failed: ${reasonOf(error)}`.slice(0, MAX_REASON_LENGTH);
 }
 
-/** Whether nobody waits for the work any more; a worker that is stopped leaves it to the next one. */
+/** Returns whether the work is no longer needed. If a worker only shuts down, the next one continues it. */
 function isGivenUp(): boolean {
   const { workerShutdown, timedOut } = Context.current().cancellationDetails ?? {};
   return workerShutdown !== true && timedOut !== true;
@@ -190,7 +190,7 @@ async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { 
   return { agent, task, earlier, prompt, secrets };
 }
 
-/** The one line that a command is given. */
+/** Returns the request that a command gets as one line. */
 function requestOf(
   { work, timeLimitMs }: RemoteAgentInput,
   { agent, task, earlier, prompt }: Brief,
@@ -206,7 +206,7 @@ function requestOf(
     earlier,
     prompt: `${instructionsFor(agent)}\n\n${prompt}`,
     time_limit_ms: timeLimitMs,
-    // True where a worker that had begun with this died.
+    // True if a worker died that had started this.
     repeated,
   };
 }
@@ -224,7 +224,7 @@ async function outcomeOf(
       return { kind: 'completed', result: { ...kept, usage: null, message: null }, usage };
     }
     case 'asks': {
-      // What it took so far is part of what its task reports at the end.
+      // The task reports its total usage at the end, which includes this part.
       const text = cutText(end.text, MAX_QUESTION_LENGTH).text;
       return { ...end, text, usage: { input_tokens: 0, output_tokens: 0, model_calls: 1 } };
     }
@@ -249,7 +249,7 @@ type Entry = {
   startedAt: Date;
 };
 
-/** The work of an agent elsewhere counts as one call of a model, with what the agent says that it took. */
+/** Records the work of a remote agent as one model call, with the usage that the agent reports. */
 async function recordWork(
   { database, clock }: Dependencies,
   { work, turn, answer }: RemoteAgentInput,
@@ -272,7 +272,7 @@ async function recordWork(
   });
 }
 
-/** The same without secrets, in every word of it. */
+/** Returns the end with secrets hidden in all its texts. */
 function hidden(end: AgentEnd, hide: (text: string) => string): AgentEnd {
   const texts = Object.entries(end).map(([key, value]) => [
     key,

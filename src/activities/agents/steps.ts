@@ -21,7 +21,7 @@ export type StepActivities = ReturnType<typeof createStepActivities>;
 
 type Dependencies = { database: Database; catalogue: Catalogue; historyEvents: number; clock: () => Date };
 
-/** What an agent needs for its work, put together once for each attempt of a step. */
+/** Input of an agent, read once for each attempt of a step. */
 export type StepBrief = {
   model: string;
   instructions: string;
@@ -29,28 +29,28 @@ export type StepBrief = {
   limits: AgentLimits;
   callTimeMs: number;
   price: Price | null;
-  /** Our own tools that it may call. */
+  /** Built-in tools that it may call. */
   ownTools: OwnToolName[];
   /** Whether it may call tools of servers. */
   hasServers: boolean;
   historyEvents: number;
 };
 
-/** A call of one of our own tools, for the record; the workflow has answered it. */
+/** A call of a built-in tool, to be recorded. The workflow has answered it. */
 export type OwnCall = {
   place: CallKey;
   step: { name: string; agent: string };
   name: string;
   input: unknown;
   answer: { text: string; is_error: boolean };
-  /** Given where the call is a report of progress: it is told in the run's feed. */
+  /** Set if the call reports progress, which becomes an event in the feed. */
   progress?: { percent: number | null; text: string };
 };
 
-/** The short work beside the calls of an agent. */
+/** Creates the short activities of an agent. */
 export function createStepActivities({ database, catalogue, historyEvents, clock }: Dependencies) {
   return {
-    /** Reads what an agent needs for a step; a sentence where it can't work. */
+    /** Reads the input of an agent for a step, or returns why it cannot work. */
     async openStep(work: AgentWork): Promise<{ brief: StepBrief } | { error: string }> {
       const agent = catalogue.agents.get(work.step.agent);
       const task = await taskTexts(database, work.executionId);
@@ -63,7 +63,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
       };
     },
 
-    /** Keeps what a step leaves to the ones after it; answers it as its run shows it. */
+    /** Stores the result of a step for later steps. Returns it as the run shows it. */
     async leaveResult(
       { executionId, step, attempt }: AgentWork,
       text: string,
@@ -78,7 +78,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
       return { summary: summaryOf(text), text: cutText(text, OUTPUT_RESULT_BYTES).text };
     },
 
-    /** Writes the record of a call that the workflow itself has answered, and tells of progress. */
+    /** Records a call that the workflow itself has answered, and writes progress to the feed. */
     async noteOwnCall({ place, step, name, input, answer, progress }: OwnCall): Promise<void> {
       const cut = cutValue(input, CALL_RECORD_BYTES);
       const at = clock();
@@ -124,7 +124,7 @@ function progressData({ percent, text }: NonNullable<OwnCall['progress']>) {
   return { ...(percent === null ? {} : { percent }), text: cutText(text, AGENT_MESSAGE_BYTES).text };
 }
 
-/** The first paragraph of a result, or as much of it as there is room for. */
+/** Returns the first paragraph of a result, cut to the length of a summary. */
 function summaryOf(text: string): string {
   const [first = ''] = text.trim().split(/\n\s*\n/, 1);
   const line = first.replaceAll(/\s+/g, ' ').toWellFormed();

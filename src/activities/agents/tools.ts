@@ -17,12 +17,12 @@ type Dependencies = {
   catalogue: Pick<Catalogue, 'agents' | 'servers'>;
   servers: ToolServers;
   clock: () => Date;
-  /** Told of what an agent's allow-list names in vain. */
+  /** Called for each entry of an agent's allow-list that cannot be used. */
   onFault(agent: string, fault: string): void;
-  /** Told of every call that has ended. */
+  /** Called after every call. */
   onCall?: ((call: { failed: boolean }) => void) | undefined;
 };
-/** An answer, and why there is none of the tool itself. */
+/** An answer; `failure` if it is not the tool's own. */
 type Done = { answer: ToolAnswer; failure: string | null };
 type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
 
@@ -30,7 +30,7 @@ const UNKNOWN = 'The call was interrupted. It is unknown whether it took effect.
 
 const BROKEN_OFF = 'Interrupted because the run or its worker was stopped.';
 
-/** The tools of MCP servers, as activities. */
+/** Creates the activities for the tools of MCP servers. */
 export function createToolActivities(deps: Dependencies): ToolActivities {
   const allowListOf = (agent: string) => deps.catalogue.agents.get(agent)?.tools ?? null;
   return {
@@ -77,7 +77,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       await retryOnOutage(() => record(done), signal);
       return done.answer;
     } catch (error) {
-      // Whether the tool was called matters to those who read the record.
+      // Readers of the record must see that the tool may have been called.
       if (signal.aborted) await record(failed(BROKEN_OFF)).catch(() => {});
       throw error;
     }
@@ -125,7 +125,7 @@ async function recordToolCall(
   });
 }
 
-/** An answer of ours in the place of the tool's. */
+/** Returns an answer that replaces the tool's own. */
 function failed(sentence: string): Done {
   return { answer: answerOf(sentence, true), failure: sentence };
 }

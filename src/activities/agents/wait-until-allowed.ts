@@ -7,9 +7,10 @@ import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 const POLL_MS = 1_000;
 
 /**
- * Waits while the run is paused in the Temporal Web UI: the workflow of its agent goes on there, and is not told.
- * @throws ApplicationFailure where the run has ended: nothing is paid for it any more
- * @throws AbortError when `signal` aborts the wait
+ * Waits while the run is paused in the Temporal Web UI. The workflow of its agent continues there and does not learn of
+ * the pause.
+ * @throws ApplicationFailure if the run has ended, so that no further calls cost money
+ * @throws AbortError if `signal` aborts the wait
  */
 export async function waitUntilAllowed(
   database: Database,

@@ -16,11 +16,11 @@ export type AttemptDependencies = PostDependencies & {
   recorder: ResultRecorder;
   control: Pick<DeliveryControl, 'startRetries'>;
   onError: (error: unknown, what: string, deliveryId: string) => void;
-  /** Told of every attempt that is recorded. */
+  /** Called after every recorded attempt. */
   onAttempt?: ((attempt: AttemptResult & { number: number }) => void) | undefined;
 };
 
-/** What became of a wish to attempt: recorded, no room in time, or not to be sent. */
+/** The outcome of an attempt: recorded, no free place in time, or not sent. */
 export type AttemptOutcome =
   | { kind: 'recorded'; result: RecordedResult | null }
   | { kind: 'no_room' }
@@ -28,30 +28,36 @@ export type AttemptOutcome =
 
 type AttemptOptions = {
   trigger: AttemptTrigger;
-  /** How long to wait for room at the gate; null: as long as it takes. */
+  /** Time to wait for a free place, in milliseconds; null: without limit. */
   waitMs: number | null;
   now: () => Date;
   signal?: AbortSignal;
-  /** Whether a failure's retry is started here; not where the caller's own schedule goes on. */
+  /** Whether to start the retries after a failure. False if the caller has its own schedule. */
   startsRetries: boolean;
 };
 
-/** Makes attempts, each as one whole: room, a last look at the webhook, the request, its record, its retry. */
+/**
+ * Creates the function that makes attempts: waits for a free place, checks the webhook, sends the request, records the
+ * result and starts retries.
+ */
 export function createAttempts(deps: AttemptDependencies) {
   const { endpointCache, limiter, recorder, database, control, onError, traces } = deps;
 
-  /** In the trace that the event came in by, also where it goes out in a group, from a backlog, or hours later. */
+  /**
+   * Every attempt belongs to the trace of the event's request, even if it is made in a group, from a backlog, or hours
+   * later.
+   */
   return (delivery: Post, options: AttemptOptions): Promise<AttemptOutcome> =>
     traces.within(delivery.traceparent, () => attempt(delivery, options));
 
-  /** Asks the gate, then whether the webhook still wants it, and sends. */
+  /** Waits for a free place, checks whether the webhook may get the delivery, and sends it. */
   async function attempt(delivery: Post, options: AttemptOptions): Promise<AttemptOutcome> {
     const target = { webhookId: delivery.webhook_id, workspaceId: delivery.workspace_id };
     const release = await limiter.acquire(target, options.waitMs);
     if (release === null) return { kind: 'no_room' };
     let result: RecordedResult | null;
     try {
-      // The attempt's time is that of the look: one that passes it began before any later disabling.
+      // The attempt's time is that of the lookup, so that an allowed attempt began before any later disabling.
       const { endpoint, at: begun } = await endpointCache.current(delivery.webhook_id, options.now);
       const refusal = options.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
       if (refusal || !endpoint) {
@@ -61,7 +67,8 @@ export function createAttempts(deps: AttemptDependencies) {
         return { kind: 'unsent' };
       }
       const done = await post(deps, endpoint, delivery, { ...options, begun });
-      // A failure holds its place until it is written: else ten could fail where the count stands at one.
+      // A failure keeps its place until it is recorded. Otherwise ten more attempts could fail while the count is still
+      // one.
       const recording = recorder.record(done);
       if (done.succeeded && !recorder.isOverloaded()) release();
       result = await recording;
@@ -75,7 +82,7 @@ export function createAttempts(deps: AttemptDependencies) {
     return { kind: 'recorded', result };
   }
 
-  /** A retry that can't be started is found by the reconciler, so the group goes on. */
+  /** Starts the retries. If that fails, the reconciler starts them later, so the group continues. */
   async function startRetries(deliveryId: string, result: RecordedResult, now: Date): Promise<void> {
     const due = result.next_attempt_at?.getTime() ?? now.getTime();
     try {
@@ -91,7 +98,7 @@ export type Attempt = ReturnType<typeof createAttempts>;
 
 const DELETED = ['cancelled', 'the webhook was deleted'] as const;
 
-/** Why nothing is sent to a webhook now; null where it may be. */
+/** Returns the status and the reason for not sending to a webhook, or null if it may be sent. */
 export function refusalOf(
   endpoint: Endpoint | null,
 ): readonly ['held' | 'skipped' | 'cancelled', string] | null {
@@ -101,10 +108,10 @@ export function refusalOf(
   return null;
 }
 
-/** The engine's present time, in milliseconds since 1970: the machine's own, except where a test skips time. */
+/** Returns Temporal's current time, in milliseconds since 1970: the machine's own, except in tests that skip time. */
 export type EngineTime = () => Promise<number>;
 
-/** A clock that goes on from the engine's present time. */
+/** Returns a clock that continues from Temporal's current time. */
 export async function engineClock(engineTime: EngineTime): Promise<() => Date> {
   const ahead = (await engineTime()) - Date.now();
   return () => new Date(Date.now() + ahead);

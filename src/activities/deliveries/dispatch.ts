@@ -30,25 +30,30 @@ export type DispatchDependencies = {
   engineTime: EngineTime;
 };
 
-/** An attempt leaves its group for the backlog when its webhook's limit admits nobody for so long. */
+/** Time that an attempt waits for a free place of its webhook before it moves to the backlog, in milliseconds. */
 const MAX_WAIT_MS = 1_000;
-/** The group's short activity ends after this time; what is still under way goes on in a long one. */
+/**
+ * Duration of the group's short activity, in milliseconds. A long activity waits for attempts that are still in flight.
+ */
 const BRIEF_MS = 2_500;
-/** Every attempt of the short activity is certainly over so long after its delivery was stored. */
+/**
+ * Time after which every attempt of the short activity is certainly over, in milliseconds since its delivery was
+ * stored.
+ */
 const ATTEMPT_EXPIRY_MS = 36_000;
 const POLL_MS = 1_000;
-/** Who leaves for the backlog waits so long for others. */
+/** Batching window for moves to the backlog, in milliseconds. */
 const BATCH_MS = 20;
 
-/** First attempts, in groups of events. */
+/** Creates the activities that make first attempts, in groups of events. */
 export function createDispatchActivities(deps: DispatchDependencies) {
   const { database, attempt, control } = deps;
-  /** First attempts of this process that are under way, by delivery. */
+  /** First attempts in flight in this process, by delivery. */
   const underWay = new Map<string, Promise<void>>();
 
   /**
-   * Begins to send side by side, in order; what is under way in this process already is not sent again. Each resolves
-   * when its attempt is recorded, or left to the backlog.
+   * Starts the attempts concurrently, in order. A delivery that is in flight in this process already is not sent again.
+   * Each promise resolves when its attempt is recorded, or its delivery is in the backlog.
    */
   function begin(deliveries: readonly Post[], now: () => Date): Map<string, Promise<void>> {
     const enqueue = createBacklogBatcher(now);
@@ -66,7 +71,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
     return new Map(begun);
   }
 
-  /** Leaves deliveries to the backlogs of their webhooks, those of the same moment together. */
+  /** Moves deliveries to the backlogs of their webhooks, in one batch for each window. */
   function createBacklogBatcher(now: () => Date): (delivery: Post) => Promise<void> {
     let next: { deliveries: Post[]; moved: Promise<void> } | null = null;
     async function moveAll(deliveries: readonly Post[]): Promise<void> {
@@ -100,9 +105,9 @@ export function createDispatchActivities(deps: DispatchDependencies) {
 
   return {
     /**
-     * Matches the events of a group with the webhooks of their workspaces, stores the deliveries and makes their
-     * first attempts. A repeat leaves alone what is recorded. Answers the deliveries that are still under way after a
-     * moment, for {@link finishGroup}.
+     * Matches the events of a group with the webhooks of their workspaces, stores the deliveries and makes their first
+     * attempts. A repeat skips recorded deliveries. Returns the deliveries that are still in flight after a moment, for
+     * {@link finishGroup}.
      */
     async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
       const now = await engineClock(deps.engineTime);
@@ -111,7 +116,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         deps.endpointCache.forGroup(groupId),
       ]);
       const planned = plan(events, endpoints);
-      // Looked at before the rows: what ends between the two looks is not taken for one that waits.
+      // Read before the rows, so that an attempt that ends in between does not count as waiting.
       const attempts = underWayAmong(planned);
       const waiting = await storeDeliveries(database, planned, now());
       const posts = postsOf(planned, events, waiting).filter(({ id }) => !attempts.has(id));
@@ -121,14 +126,14 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const ending = allEnded(attempts.values()).then(() => markGroupDone(database, groupId, now()));
       const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
       if (isDone) return { unfinished: [] };
-      // Its end is waited for by the long activity, if that comes to this process; nobody else must.
+      // The long activity waits for the end if it runs in this process.
       ending.catch(() => {});
-      // What came to nothing is begun again by a repeat of this one, which joins those that are under way.
+      // A repeat of this activity starts failed attempts again and joins those in flight.
       if (errors.length > 0) throw errors[0];
       return { unfinished: [...attempts.keys()].filter((id) => underWay.has(id)) };
     },
 
-    /** Waits until the deliveries that a group left under way are recorded, and makes up for a process that died. */
+    /** Waits until the remaining deliveries of a group are recorded. Sends those again whose process died. */
     async finishGroup({ groupId, ids }: DispatchInput & { ids: string[] }): Promise<void> {
       const stopHeartbeat = startHeartbeat();
       try {
@@ -153,7 +158,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
   };
 }
 
-/** Every delivery that the events come to: to be sent, held or skipped, in the order of the events. */
+/** Returns the deliveries of the events: pending, held or skipped, in the order of the events. */
 function plan(
   events: readonly GroupEvent[],
   known: ReadonlyMap<string, readonly Endpoint[]>,
@@ -184,7 +189,7 @@ function plan(
   return planned;
 }
 
-/** What is to be posted. The bytes of an event are made once for all its deliveries. */
+/** Returns the deliveries to post. All deliveries of an event share its bytes. */
 function postsOf(
   planned: readonly PlannedDelivery[],
   events: readonly GroupEvent[],
@@ -199,12 +204,15 @@ function postsOf(
   });
 }
 
-/** A stored delivery as it is posted; none where its payload is past its retention. */
+/** Converts a stored delivery for posting. Empty if its payload is past its retention. */
 export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): Post[] {
   return delivery.body === null ? [] : [{ ...delivery, body: Buffer.from(delivery.body) }];
 }
 
-/** Waits until all have ended. @throws what the first broken one has thrown */
+/**
+ * Waits until all attempts have ended.
+ * @throws the error of the first failed one
+ */
 async function allEnded(attempts: Iterable<Promise<void>>): Promise<void> {
   const settled = await Promise.allSettled(attempts);
   const failed = settled.find((one) => one.status === 'rejected');

@@ -1,31 +1,31 @@
 import type { Database } from '../../database/database.ts';
 import { endpointsNow, endpointsForGroup, type Endpoint } from '../../database/webhooks/endpoints.ts';
 
-/** A webhook as it was at a moment; null where it was deleted. */
+/** A webhook at a point in time; null if it was deleted. */
 export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date };
 
-/** The webhooks that events are matched with, and how they are at the moment of an attempt. */
+/** Reads webhooks for matching, and their current state for attempts. */
 export type EndpointCache = {
   /**
-   * The webhooks of the workspaces that a group of events is from, by workspace, oldest first. Looked up for each
-   * group: a webhook that was made before an event came in gets it.
+   * Returns the webhooks of the workspaces of a group's events, by workspace, oldest first. Read for each group, so
+   * that a webhook gets every event accepted after its creation.
    */
   forGroup(groupId: string): Promise<Map<string, Endpoint[]>>;
   /**
-   * A webhook as it is now, to be asked for each attempt, whose time is that of the sight. `now` is the time by the
-   * engine's clock.
+   * Returns the current state of a webhook. Called for each attempt, whose time is that of the snapshot. `now` returns
+   * the time by Temporal's clock.
    */
   current(webhookId: string, now: () => Date): Promise<EndpointSnapshot>;
-  /** Has it looked up anew for the next attempt: something happened that may have changed it. */
+  /** Makes the next attempt read the webhook again, since it may have changed. */
   invalidate(webhookId: string): void;
 };
 
-/** Attempts that begin within so many milliseconds share a look. */
+/** Attempts that start within this time share a lookup, in milliseconds. */
 const FRESH_MS = 5;
 
 type Lookup = { since: number; at: Date; endpoints: Promise<Map<string, Endpoint>>; ids: Set<string> };
 
-/** The book over a database. Looks run one at a time, each for all who came meanwhile. */
+/** Creates the cache. Lookups run one at a time, each for all webhooks requested meanwhile. */
 export function createEndpointCache(database: Database): EndpointCache {
   let running: Promise<unknown> = Promise.resolve();
   let next: PromiseWithResolvers<Lookup> | null = null;

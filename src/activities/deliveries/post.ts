@@ -9,27 +9,27 @@ import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
 import type { Relay } from './relay.ts';
 
-/** What posting needs. */
+/** Dependencies of {@link post}. */
 export type PostDependencies = {
   sender: Sender;
-  /** For webhooks that somebody listens to. */
+  /** For webhooks with a listener. */
   relay: Relay;
   /** Opens a sealed secret of a webhook. */
   openSecret(sealed: string, webhookId: string): string;
-  /** Attempts as parts of traces. */
+  /** Creates the trace spans of attempts. */
   traces: Traces;
 };
 
-/** A delivery as it is posted. */
+/** A delivery to post. */
 export type Post = Pick<
   DeliveryToSend,
   'id' | 'webhook_id' | 'workspace_id' | 'event' | 'timestamp' | 'generation' | 'traceparent'
 > & { body: Buffer };
 
 /**
- * Posts a delivery once, as the webhook is set up at this moment, and tells what became of it as a result to be
- * recorded. Never rejects for what the receiver does. `now` is the time by the engine's clock.
- * @throws SealError where the webhook's secret can not be opened
+ * Posts a delivery once, with the current settings of the webhook, and returns the result to record. Never rejects
+ * because of the receiver. `now` returns the time by Temporal's clock.
+ * @throws SealError if the webhook's secret cannot be opened
  */
 export async function post(
   deps: PostDependencies,
@@ -88,7 +88,7 @@ function headersOf(
   return webhookHeaders({ deliveryId, event, timestamp, body }, signingOf(deps, endpoint, now), now);
 }
 
-/** To the webhook's address, or to whoever listens to it. */
+/** Sends the request to the webhook's URL, or to its listener. */
 async function send(
   { sender, relay }: PostDependencies,
   endpoint: Endpoint,
@@ -109,7 +109,7 @@ function signingOf({ openSecret }: PostDependencies, endpoint: Endpoint, now: Da
   return {
     secret: secret === null ? null : openSecret(secret, id),
     previousSecret: overlaps ? openSecret(previous, id) : null,
-    // A request that lies in the database for a moment holds no secret.
+    // A relayed request is stored for a moment and must not contain the secret.
     includeSecretHeader: endpoint.include_secret_header && endpoint.listening_until === null,
     standardWebhooks: endpoint.standard_webhooks,
   };

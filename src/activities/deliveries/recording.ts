@@ -7,7 +7,7 @@ import {
 } from '../../database/webhooks/delivery-results.ts';
 import { retryOnDeadlock, retryOnOutage } from '../retry-on-outage.ts';
 
-/** Records results in spite of deadlocks and outages, see {@link retryOnOutage}. */
+/** Records results with retries for deadlocks and outages, see {@link retryOnOutage}. */
 export async function recordWithRetries(
   database: Database,
   results: readonly AttemptResult[],

@@ -8,23 +8,23 @@ import type { FailureKind } from '../../domain/common/failure-kinds.ts';
 import type { AttemptRecord } from '../../outbound/attempt-record.ts';
 import { statusFailure } from '../../outbound/failure.ts';
 
-/** A request that goes to whoever listens to its webhook, in the place of an address. */
+/** A request that goes to the listener of its webhook instead of a URL. */
 export type RelayedAttempt = {
   webhookId: string;
   deliveryId: string;
   event: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** From here to the listener's answer, in milliseconds. */
+  /** Time limit until the listener's answer, in milliseconds. */
   timeoutMs: number;
   signal?: AbortSignal;
 };
 
-/** The way to listeners. */
+/** Sends requests to listeners. */
 export type Relay = {
   /**
-   * Hands a request over and tells what became of it, as the sender does of one that went out by HTTP.
-   * @throws what the database throws, where nothing was handed over
+   * Sends a request to the listener and returns the result in the form of an HTTP attempt.
+   * @throws what the database throws, if the request was not handed over
    */
   attempt(request: RelayedAttempt): Promise<AttemptRecord>;
 };
@@ -33,16 +33,16 @@ type Dependencies = {
   database: Database;
   notifications: Notifications;
   onError: (error: unknown) => void;
-  /** How often a request that waits is looked at, unless every five seconds. */
+  /** Poll interval of a waiting request, in milliseconds. Default: {@link POLL_MS}. */
   pollMs?: number;
 };
 
-/** How often a request that waits is looked at: its listener may be gone, and what is told may be missed. */
+/** Poll interval of a waiting request, in milliseconds. Its listener may be gone, and notifications can be missed. */
 const POLL_MS = 5_000;
 
-/** Relays over the database, through which a worker reaches any process that a listener is connected to. */
+/** Creates a relay over the database, through which a worker reaches the process that a listener is connected to. */
 export function createRelay({ database, notifications, onError, pollMs = POLL_MS }: Dependencies): Relay {
-  /** How a request stands; while the database is away it is not known. */
+  /** Returns the state of a request, or `unknown` during a database outage. */
   async function readState(id: string) {
     try {
       return await readRequestState(database, id);
@@ -128,7 +128,7 @@ function recordOf(result: Outcome, startedAt: Date, totalMs: number): AttemptRec
       lookup_ms: null,
       connect_ms: null,
       tls_ms: null,
-      // What the listener's machine took; the rest of the total is the way there and back.
+      // The time on the listener's machine. The rest of the total is the relay.
       first_byte_ms: isAnswer ? tenths(Math.min(result.duration_ms, totalMs)) : null,
       total_ms: tenths(totalMs),
     },
@@ -143,7 +143,7 @@ function tenths(milliseconds: number): number {
 
 type WakeUp = ReturnType<typeof createWakeUp>;
 
-/** Lets one sleeper be woken; a ring that nobody slept through wakes the next one. */
+/** Creates a wake-up for one waiter. A wake-up that nothing waited for ends the next wait at once. */
 function createWakeUp() {
   let rung = Promise.withResolvers<void>();
   return {

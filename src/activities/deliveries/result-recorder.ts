@@ -2,18 +2,24 @@ import type { Database } from '../../database/database.ts';
 import type { AttemptResult, Disabled, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import { recordWithRetries } from './recording.ts';
 
-/** Writes the results of attempts down. */
+/** Records the results of attempts. */
 export type ResultRecorder = {
   /**
-   * Resolves once the result is committed, which waits for a database that is away; null where the delivery is gone.
+   * Resolves once the result is committed, also after a database outage; null if the delivery was deleted.
    * @throws what the database throws
    */
   record(result: AttemptResult): Promise<RecordedResult | null>;
-  /** More results are not committed yet than a crash should repeat: whoever has one more waits for it. */
+  /**
+   * Returns whether more results are uncommitted than a crash should repeat. Then callers wait for their result before
+   * they release their place.
+   */
   isOverloaded(): boolean;
 };
 
-/** At most so many results in one transaction, and a success waits so many milliseconds for others. */
+/**
+ * Results per transaction, time that a success waits for others in milliseconds, and number of uncommitted results that
+ * counts as overloaded.
+ */
 const BATCH = 60;
 const LINGER_MS = 15;
 const MAX_UNCOMMITTED = 120;
@@ -26,8 +32,9 @@ type Entry = {
 };
 
 /**
- * A ledger that writes one transaction at a time, so that results are committed in the order they came in: failures
- * at once with every success before them, successes together with the next ones, so that a crash repeats few.
+ * Creates a recorder that writes one transaction at a time, so that results are committed in the order they came. A
+ * failure is written at once together with all earlier successes. Successes are batched only briefly, so that a crash
+ * repeats few.
  */
 export function createResultRecorder(
   database: Database,
@@ -39,7 +46,7 @@ export function createResultRecorder(
   let writing = false;
   let timer: NodeJS.Timeout | null = null;
 
-  /** A failure, a full batch and an old success are written at once. */
+  /** Returns whether to write at once: for a failure, a full batch, or an old success. */
   function isUrgent(): boolean {
     const oldest = waiting[0]?.since ?? Number.POSITIVE_INFINITY;
     return failures > 0 || waiting.length >= BATCH || performance.now() - oldest >= LINGER_MS;
@@ -84,7 +91,7 @@ export function createResultRecorder(
   };
 }
 
-/** The next results in order, one for each delivery: a second one of the same delivery waits for the next batch. */
+/** Takes the next results in order, one for each delivery. A second result of a delivery waits for the next batch. */
 function takeBatch(waiting: Entry[]): Entry[] {
   const seen = new Set<string>();
   let size = 0;

@@ -15,20 +15,20 @@ export type RetryActivities = ReturnType<typeof createRetryActivities>;
 
 type RetryDependencies = { database: Database; attempt: Attempt; engineTime: EngineTime };
 
-/** How much of a backlog one call takes up, and for how long it begins new attempts, in milliseconds. */
+/** Deliveries of a backlog per call, and time in which a call starts new attempts, in milliseconds. */
 const BACKLOG_BATCH = 200;
 const BACKLOG_MS = 20_000;
-/** A due time so close is now. */
+/** A due time this close counts as due, in milliseconds. */
 const NEAR_MS = 1_000;
 
-/** Every attempt that is not a first one in its group. */
+/** Creates the activities for all attempts other than the first one in a group. */
 export function createRetryActivities({ database, attempt, engineTime }: RetryDependencies) {
   return {
     /**
-     * One attempt of a delivery's schedule. One whose delivery has succeeded, was held, or has begun anew since does
-     * nothing.
-     * @throws ApplicationFailure of type `DeliveryFailed`: with the wait before the next attempt, or not to be
-     *   retried after the last one
+     * Makes one scheduled attempt of a delivery. Does nothing if the delivery has succeeded, was held, or restarted its
+     * schedule since.
+     * @throws ApplicationFailure of type `DeliveryFailed`: with the wait before the next attempt, or non-retryable
+     * after the last one
      */
     async attemptDelivery(input: DeliveryInput): Promise<void> {
       const stopHeartbeat = startHeartbeat();
@@ -40,8 +40,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     },
 
     /**
-     * One attempt beside the schedule, made by hand or as a test. A delivery that was cancelled meanwhile is left
-     * alone, and so is one that has succeeded since the attempt was wished for.
+     * Makes one attempt outside the schedule: manual or a test. Skips a delivery that was cancelled meanwhile, or has
+     * succeeded since the attempt was requested.
      */
     async attemptOnce({ deliveryId, trigger, token }: AttemptInput): Promise<void> {
       const stopHeartbeat = startHeartbeat();
@@ -58,8 +58,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     },
 
     /**
-     * Sends what waits in a webhook's backlog, `width` at once, oldest first, for a while. Answers whether there is
-     * more, and whether the last attempts succeeded.
+     * Sends the backlog of a webhook for a while, oldest first, with `width` concurrent attempts. Returns whether more
+     * deliveries wait, and whether the last attempts succeeded.
      */
     async drainBacklog({ webhookId, width }: BacklogInput & { width: number }) {
       const stopHeartbeat = startHeartbeat();
@@ -79,7 +79,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     const delivery = await find(deliveryId);
     if (delivery?.status !== 'retrying' || delivery.generation !== generation) return;
     const now = await engineClock(engineTime);
-    // A worker that died after its attempt was recorded left the next one to the policy's short wait.
+    // If a worker dies after its attempt was recorded, the retry policy starts the next one too early.
     const early = (delivery.next_attempt_at?.getTime() ?? 0) - now().getTime();
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
     const [one] = asPost(delivery);
@@ -126,7 +126,10 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
   }
 }
 
-/** `token` is a UUID of version 7, so it tells when the attempt was wished for. */
+/**
+ * Returns whether the delivery was cancelled, or has succeeded since the attempt was requested. `token` is a UUID of
+ * version 7, so it contains the time of the request.
+ */
 function isDecidedSince({ status, updated_at: at }: DeliveryToSend, token: string): boolean {
   if (status === 'cancelled') return true;
   const requestedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);
@@ -137,7 +140,7 @@ function signal(): AbortSignal {
   return Context.current().cancellationSignal;
 }
 
-/** `waitMs`: until the next attempt; null when there is none. */
+/** Creates the failure of a scheduled attempt. `waitMs`: until the next attempt; null if there is none. */
 function deliveryFailed(message: string, waitMs: number | null): ApplicationFailure {
   const common = { message, type: 'DeliveryFailed' };
   return ApplicationFailure.create(

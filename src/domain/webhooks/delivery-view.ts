@@ -24,7 +24,7 @@ export const deliveryView = z
   })
   .meta({ id: 'Delivery' });
 
-/** A delivery in its webhook's log, and in its room. */
+/** A delivery in the log and in the room of its webhook. */
 export const listedDelivery = deliveryView
   .extend({
     about: z
@@ -34,7 +34,7 @@ export const listedDelivery = deliveryView
   })
   .meta({ id: 'ListedDelivery' });
 
-/** What is stored of a delivery and shown. */
+/** The stored fields of a delivery that are shown. */
 export type StoredDelivery = {
   id: string;
   webhook_id: string;
@@ -69,10 +69,10 @@ export function presentDelivery(row: StoredDelivery) {
   };
 }
 
-/** What is read of an event's words for a log, in characters: its id and a line of the rest. */
+/** Characters of an event's search words that are read for a log. */
 export const MAX_WORDS_LENGTH = 500;
 
-/** A delivery of a log; `words` is what its event is searched by. */
+/** Presents a delivery of a log. `words` are the search words of its event. */
 export function presentListed(row: StoredDelivery, words: string | null) {
   const about = aboutEvent({ id: row.event_id, event: row.event }, words ?? '');
   return { ...presentDelivery(row), about };

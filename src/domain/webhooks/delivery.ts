@@ -1,8 +1,7 @@
 /**
- * Where a delivery stands (docs/webhooks.md).
- * `pending`: accepted, its first attempt is to come or under way. `retrying`: failed, another attempt is scheduled.
- * `failed`: the schedule is used up. `held`: the webhook is disabled. `skipped`: not sent, for a reason that the row
- * names. `cancelled`: the webhook was deleted first.
+ * Statuses of a delivery (docs/webhooks.md). `pending`: accepted, its first attempt is queued or in flight. `retrying`:
+ * failed, another attempt is scheduled. `failed`: no attempts left. `held`: the webhook is disabled. `skipped`: not
+ * sent, the row gives the reason. `cancelled`: the webhook was deleted first.
  */
 export const DELIVERY_STATUSES = [
   'pending',
@@ -15,23 +14,23 @@ export const DELIVERY_STATUSES = [
 ] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** What made an attempt: the schedule, a person, or the test button. */
+/** What started an attempt: the schedule, a person, or a test. */
 export const ATTEMPT_TRIGGERS = ['automatic', 'manual', 'test'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
-/** In the place of a secret in what is logged. */
+/** Replaces a secret in logs. */
 export const MASKED = '********';
 
 /**
- * Milliseconds, to a tenth. A stage that was not reached is null, and so are connection and TLS where a connection
- * of an earlier attempt was used again.
+ * Milliseconds with one decimal. Null for a stage that was not reached, and for connection and TLS if an existing
+ * connection was reused.
  */
 export type AttemptTimings = {
   lookup_ms: number | null;
-  /** TCP, and the proxy's consent where there is one. */
+  /** TCP, and the proxy's response if there is a proxy. */
   connect_ms: number | null;
   tls_ms: number | null;
-  /** From handing the request over to the answer's headers. */
+  /** From the start of the request to the headers of the response. */
   first_byte_ms: number | null;
   /** From the start of the attempt to its end. */
   total_ms: number;

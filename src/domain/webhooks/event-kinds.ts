@@ -13,11 +13,11 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** What an event may be about. */
+/** Main objects of events. */
 export const MAIN_OBJECTS = ['issue', 'comment', 'sprint', 'project', 'user', 'deployment'] as const;
 export type MainObject = (typeof MAIN_OBJECTS)[number];
 
-/** When each kind happens, in words, and which member of its `data` it is about. */
+/** When each kind happens, and which field of its `data` is the main object. */
 export const ABOUT_EVENTS: Readonly<Record<EventKind, { description: string; object: MainObject }>> = {
   'issue.created': { description: 'A new issue is created', object: 'issue' },
   'issue.updated': { description: 'An issue is modified', object: 'issue' },
@@ -31,7 +31,7 @@ export const ABOUT_EVENTS: Readonly<Record<EventKind, { description: string; obj
   'deployment.completed': { description: 'A deployment finishes', object: 'deployment' },
 };
 
-/** True for the name of a kind. */
+/** Returns whether a value is the name of a kind. */
 export function isEventKind(name: unknown): name is EventKind {
   return (EVENT_KINDS as readonly unknown[]).includes(name);
 }

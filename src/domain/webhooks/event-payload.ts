@@ -1,6 +1,6 @@
 import { ABOUT_EVENTS, type EventKind } from './event-kinds.ts';
 
-/** What a payload is made of; `timestamp` is ISO 8601 UTC, `data` the text of an object in JSON. */
+/** Parts of a payload. `timestamp` is ISO 8601 UTC, `data` the JSON text of an object. */
 export type PayloadParts = {
   id: string;
   event: EventKind;
@@ -10,8 +10,8 @@ export type PayloadParts = {
 };
 
 /**
- * The payload of an event (docs/receiving.md) as the one text that is stored, signed and sent. The text of `data`
- * stands in it as it came.
+ * Returns the payload of an event (docs/receiving.md), the text that is stored, signed and sent. It contains the text
+ * of `data` unchanged.
  */
 export function payloadText({ id, event, timestamp, workspace, data }: PayloadParts): string {
   const head = JSON.stringify({
@@ -24,10 +24,10 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
 }
 
 const MAX_WORDS_LENGTH = 1_000;
-/** By which members of an object people look for it. */
+/** Fields of an object that people search for. */
 const SEARCHABLE_FIELDS = ['id', 'key', 'title', 'name'] as const;
 
-/** By what the log's search finds an event: its id and kind, what it is about, and who did it. */
+/** Returns the search words of an event: its id and kind, its main object, and its actor. */
 export function searchWordsOf(
   event: { id: string; event: EventKind },
   data: Record<string, unknown>,
@@ -39,11 +39,11 @@ export function searchWordsOf(
   ];
   const actor = searchableTexts(data['actor'], ['name']);
   const words = [event.id, event.event, ...about, ...actor].join(' ');
-  // Neither NUL nor half of a surrogate pair can be stored.
+  // NUL and lone surrogates cannot be stored.
   return words.slice(0, MAX_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
 }
 
-/** What an event is about, from what {@link searchWordsOf} made of it; null where that is no longer kept. */
+/** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
 export function aboutEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;
   return words.startsWith(head) && words.length > head.length ? words.slice(head.length) : null;

@@ -83,7 +83,7 @@ const SAMPLES: Readonly<Record<EventKind, Record<string, unknown>>> = {
   },
 };
 
-/** `data` of an event of this kind as it might come, for documents and test deliveries. Fresh with each call. */
+/** Returns sample `data` for an event kind, for documents and test deliveries. Each call returns a new copy. */
 export function sampleData(kind: EventKind): Record<string, unknown> {
   return structuredClone(SAMPLES[kind]);
 }

@@ -3,8 +3,8 @@ import type { EventKind } from './event-kinds.ts';
 import { MAX_OBJECT_ID_LENGTH } from '../common/limits.ts';
 
 /*
- * What `data` holds, by kind (docs/events.md). The main object with its id is required. Other members that are
- * known are checked where given; further ones are nobody's business and pass through.
+ * Schemas of `data`, by kind (docs/events.md). The main object with its id is required. Other known fields are
+ * validated if present. Unknown fields pass through.
  */
 
 const id = z.string().min(1).max(MAX_OBJECT_ID_LENGTH);
@@ -86,7 +86,7 @@ export const EVENT_SCHEMAS = {
   'deployment.completed': z.looseObject({ deployment, project: projectOfOther, actor }),
 } as const satisfies Record<EventKind, z.ZodType>;
 
-/** The JSON Schema of the whole payload of a kind (docs/receiving.md), as receivers get it. */
+/** Returns the JSON Schema of the whole payload of a kind (docs/receiving.md), as receivers get it. */
 export function payloadSchema(kind: EventKind): Record<string, unknown> {
   const payload = z.looseObject({
     id: z.string(),

@@ -1,12 +1,12 @@
-/** What a row of results, in the order of their ends, does to the count of failures of one webhook. */
+/** Effect of a sequence of results, in the order they ended, on the failure count of a webhook. */
 export type Streak = {
-  /** The count afterwards. */
+  /** The new count. */
   count: number;
-  /** Whether it came to `limit` on the way; a success that came later does not undo that. */
+  /** Whether the count reached `limit`. A later success does not undo that. */
   reachedLimit: boolean;
 };
 
-/** Counts failures in a row (docs/receiving.md): a success sets the count to zero. */
+/** Counts consecutive failures (docs/receiving.md). A success sets the count to zero. */
 export function countFailures(before: number, succeeded: readonly boolean[], limit: number): Streak {
   let count = before;
   let reachedLimit = false;

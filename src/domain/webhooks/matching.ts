@@ -1,21 +1,21 @@
 import { ABOUT_EVENTS, type EventKind, type MainObject } from './event-kinds.ts';
 import type { Filter, FilterField, FilterValue, Subscription } from './webhook.ts';
 
-/** Whether an event goes to a webhook; `reason` tells people which filter said no. */
+/** Whether an event goes to a webhook. `reason` names the filter that did not match. */
 export type Verdict = { verdict: 'send' } | { verdict: 'skip'; reason: string } | { verdict: 'unsubscribed' };
 
-/** What filters look at: the kind, and `data` as it was parsed. */
+/** What filters are matched with: the kind, and the parsed `data`. */
 export type MatchableEvent = { event: EventKind; data: Record<string, unknown> };
 
 const MAX_REASON_LENGTH = 500;
 const SHOWN_VALUES = 5;
 const SHOWN_LENGTH = 60;
-/** By which members an object (a person, a project) is meant when a filter names it. */
+/** Fields that identify an object, such as a person or a project, in a filter. */
 const IDENTIFYING_FIELDS = ['id', 'key', 'name', 'email'] as const;
 
 /**
- * Whether an event goes to a webhook with these subscriptions. All filters of its kind are required; values compare
- * exactly (docs/webhooks.md).
+ * Matches an event with the subscriptions of a webhook. All filters of its kind must match. Values compare exactly
+ * (docs/webhooks.md).
  */
 export function matchEvent(subscriptions: readonly Subscription[], event: MatchableEvent): Verdict {
   const subscription = subscriptions.find((candidate) => candidate.event === event.event);
@@ -51,14 +51,14 @@ function notChangedTo(
   for (const value of news) {
     const meant = meanings(value);
     if (meant.includes(wanted)) return null;
-    // A change may tell of a person or project by one name only; the event itself knows the others.
+    // A change may contain only one name of a person or project. The event itself contains the others.
     const isPresentOne = named.length > 1 && meant.some((name) => named.includes(name));
     if (isPresentOne && named.includes(wanted)) return null;
   }
   return `it changed to ${shownList(news)}, not to ${shown(wanted)}`;
 }
 
-/** What the filters on a field could name to let this event pass, in the words that people know best. */
+/** Returns the filter values on a field that would match this event, each by its best-known name. */
 export function valuesOf(
   field: FilterField,
   event: MatchableEvent,
@@ -71,7 +71,7 @@ export function valuesOf(
   };
 }
 
-/** By which members people know an object best. */
+/** Fields by which people know an object, the best-known first. */
 const DISPLAY_FIELDS = ['key', 'name', 'email', 'id'] as const;
 
 function nameOf(value: unknown): unknown {
@@ -83,7 +83,7 @@ function isFilterValue(value: unknown): value is FilterValue {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** What a filter may name to mean this value: itself, or for an object what names it. */
+/** Returns the filter values that match this value: itself, or for an object its identifying fields. */
 function meanings(value: unknown): unknown[] {
   if (!isObject(value)) return value === undefined ? [] : [value];
   return IDENTIFYING_FIELDS.map((member) => value[member]).filter(
@@ -91,10 +91,10 @@ function meanings(value: unknown): unknown[] {
   );
 }
 
-/** Filters on an event about a comment look at its issue. */
+/** Filters on a comment event apply to its issue. */
 const HOLDERS: Readonly<Partial<Record<MainObject, string>>> = { comment: 'issue' };
 
-/** The field's value as it is after the event; undefined where the event does not have it. */
+/** Returns the value of a field after the event; undefined if the event does not have the field. */
 function presentValue(field: FilterField, { event, data }: MatchableEvent): unknown {
   const { object } = ABOUT_EVENTS[event];
   const holder = data[HOLDERS[object] ?? object];

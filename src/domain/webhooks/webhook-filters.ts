@@ -6,10 +6,10 @@ import { isStorableText } from '../common/text.ts';
 import { FILTER_FIELDS, type FilterValue, type Subscription } from './webhook.ts';
 import { fieldProblem, shownAs } from '../common/schema-parts.ts';
 
-/** A text that a filter compares with, in characters. */
+/** Length of a filter value, in characters. */
 const MAX_VALUE_LENGTH = 500;
 
-/** What a filter compares with. */
+/** A filter value. */
 const filterValue = z
   .unknown()
   .superRefine((value, context) => {
@@ -47,7 +47,7 @@ const subscription = z
   })
   .meta({ id: 'WebhookSubscription' });
 
-/** The subscribed kinds (docs/webhooks.md), each once. */
+/** The subscribed kinds (docs/webhooks.md). Each kind occurs once. */
 export const subscriptions = z
   .array(subscription)
   .min(1)

@@ -4,7 +4,7 @@ import { MAX_SECRET_LENGTH, MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../c
 import { fieldProblem, text } from '../common/schema-parts.ts';
 import { subscriptions } from './webhook-filters.ts';
 
-/** What a name or an address leads to is judged where the address guard is, and again at each attempt. */
+/** The address guard checks the resolved address, now and again at each attempt. */
 const url = z
   .string()
   .superRefine((value, context) => {
@@ -17,10 +17,10 @@ const url = z
   })
   .meta({ maxLength: MAX_URL_LENGTH, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', format: 'uri' });
 
-/** A secret that somebody chose. */
+/** A secret that a user chose. */
 export const secret = text({ least: 1, most: MAX_SECRET_LENGTH })
   .superRefine((value, context) => {
-    // NUL has been named already.
+    // NUL is reported already.
     if (/\p{Cc}/u.test(value.replaceAll('\u0000', ''))) {
       context.addIssue(fieldProblem('invalid_format', 'must not contain control characters'));
     }
@@ -42,10 +42,10 @@ const plan = {
     .optional(),
 };
 
-/** A webhook to be (docs/webhooks.md). */
+/** A new webhook (docs/webhooks.md). */
 export const webhookPlan = z.strictObject({ ...plan, secret: secret.optional() }).meta({ id: 'WebhookPlan' });
 
-/** What changes of one; what is not given stays. */
+/** A change of a webhook. Omitted fields stay unchanged. */
 export const webhookEdit = z
   .strictObject({
     ...plan,

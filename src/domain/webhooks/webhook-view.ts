@@ -17,7 +17,7 @@ const subscription = z
   })
   .meta({ id: 'WebhookSubscriptionStored' });
 
-/** A webhook as everybody sees it. */
+/** A webhook as the API and the channel show it. */
 export const webhookView = z
   .strictObject({
     id: uuidOut,
@@ -43,7 +43,7 @@ export const webhookView = z
   })
   .meta({ id: 'Webhook' });
 
-/** What is stored of a webhook and shown, or counts for what is shown. */
+/** The stored fields of a webhook that are shown or that determine what is shown. */
 export type StoredWebhook = {
   id: string;
   name: string;
@@ -62,7 +62,7 @@ export type StoredWebhook = {
   updated_at: Date;
 };
 
-/** Whether it has a secret, never which. */
+/** Presents a webhook. It shows whether there is a secret, never the secret. */
 export function presentWebhook(row: StoredWebhook, now: Date) {
   const disabledAt = row.disabled_at ?? null;
   const until = row.previous_secret_until ?? null;

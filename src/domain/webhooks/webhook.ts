@@ -4,22 +4,22 @@ import type { EventKind } from './event-kinds.ts';
 export const FILTER_FIELDS = ['status', 'priority', 'type', 'assignee', 'project', 'environment'] as const;
 export type FilterField = (typeof FILTER_FIELDS)[number];
 
-/** What a field may be compared with; exactly. */
+/** Values that a filter compares a field with, exactly. */
 export type FilterValue = string | number | boolean | null;
 
-/** Exactly one of the two: the field changed to this value, or its present value is one of these. */
+/** One of two conditions: the field changed to this value, or its current value is one of these. */
 export type Filter =
   | { field: FilterField; changed_to: FilterValue }
   | { field: FilterField; values: FilterValue[] };
 
-/** One subscribed kind; all its filters are required. */
+/** One subscribed kind. All its filters must match. */
 export type Subscription = { event: EventKind; filters: Filter[] };
 
-/** `disabled`: by failures in a row, or by an admin's hand never; `inactive`: switched off by hand. */
+/** `disabled`: by consecutive failures, never by a user. `inactive`: by a user. */
 export const WEBHOOK_STATUSES = ['active', 'inactive', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** What a webhook is right now. Disabled by failures goes before switched off. */
+/** Returns the status of a webhook. `disabled` takes precedence over `inactive`. */
 export function webhookStatus(webhook: {
   active: boolean;
   disabled_at: Date | string | null;
@@ -28,7 +28,7 @@ export function webhookStatus(webhook: {
   return webhook.active ? 'active' : 'inactive';
 }
 
-/** Visible ASCII alone: what can stand in a header as it is. */
+/** Returns whether a secret consists only of visible ASCII, so that a header can contain it unchanged. */
 export function isHeaderSafe(secret: string): boolean {
   return /^[\x21-\x7e]+$/.test(secret);
 }
