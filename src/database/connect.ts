@@ -5,12 +5,15 @@ import type { Database } from './database.ts';
 import { entities } from './entities.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 
-/** What its migrator knows, and how long a statement waits for a lock, as PostgreSQL writes it; `0` is without end. */
+/**
+ * `migrations`: those of its migrator. `lockTimeout`: how long a statement waits for a lock, in PostgreSQL's notation;
+ * `0`: without limit.
+ */
 type Opening = { migrations?: readonly MigrationObject[]; lockTimeout?: string };
 
 /**
- * Opens the database at `url` and proves that it answers. `poolSize` is the most connections it takes.
- * @throws where the database can't be reached, with the driver's message
+ * Opens the database at `url` and checks the connection. `poolSize` is its maximum of connections.
+ * @throws if the database is unreachable, with the driver's message
  */
 export async function connectDatabase(
   url: string,
@@ -23,13 +26,13 @@ export async function connectDatabase(
     extensions: [Migrator],
     pool: { min: 0, max: poolSize },
     driverOptions: {
-      // The mapper takes host, user and database of the address; what stands behind them (`sslmode`) the driver reads.
+      // The mapper parses host, user and database; the driver also parses the parameters of the URL (`sslmode`).
       connectionString: url,
       ...(lockTimeout === '0' ? {} : { options: `-c lock_timeout=${lockTimeout}` }),
     },
-    // Every request and activity forks its own; this only keeps a forgotten fork from sharing state.
+    // Every request and activity forks its own entity manager. This prevents shared state after a forgotten fork.
     allowGlobalContext: false,
-    // Errors are thrown; nothing that a statement carries belongs on standard output.
+    // Errors are thrown. Statements may contain secrets and must not be logged.
     logger: () => {},
     migrations: {
       migrationsList: [...migrations],

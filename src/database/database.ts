@@ -10,7 +10,10 @@ function newBuilder(database: Pick<Database, 'em'>) {
   return database.em.fork().getKysely();
 }
 
-/** The query builder for statements that an entity manager has no words for, or not fast ones; outside any transaction. */
+/**
+ * Returns the query builder, for statements that an entity manager cannot express or runs too slowly; outside of any
+ * transaction.
+ */
 export function statements(database: Pick<Database, 'em'>) {
   const builder = builders.get(database) ?? newBuilder(database);
   builders.set(database, builder);

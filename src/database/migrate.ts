@@ -4,19 +4,19 @@ import { connectDatabase } from './connect.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 
 /**
- * How long a migration may wait for a table that others are at. Meanwhile everybody who comes after it waits as well, so
- * it gives up then and tries again.
+ * How long a migration may wait for a locked table. All later statements on the table wait behind it, so it gives up
+ * and tries again.
  */
 const LOCK_TIMEOUT = '2s';
 const TRIES = 60;
 const REST_MS = 1_000;
-/** PostgreSQL's codes for a lock that was not had in time, and for two who wait for each other. */
+/** PostgreSQL's codes for a lock timeout and for a deadlock. */
 const LOCKED_OUT = new Set(['55P03', '40P01']);
 
 /**
- * Brings the database at `url` to the newest schema. Several processes may do so at once: one works, the
- * others wait for it. Each migration is a transaction of its own, so that none holds one table while it waits for another;
- * where one fails, those before it stay.
+ * Migrates the database at `url` to the newest schema. If several processes call it at once, one migrates and the
+ * others wait. Each migration is a separate transaction, so that none locks one table while it waits for another. If
+ * one fails, the earlier ones stay.
  */
 export async function migrate(
   url: string,
@@ -46,7 +46,7 @@ async function untilNotLockedOut(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The driver's code of an error, or of what caused it. */
+/** Returns the driver's code of an error or of its cause. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return 'code' in error && typeof error.code === 'string' ? error.code : codeOf(error.cause);

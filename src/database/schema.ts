@@ -2,18 +2,17 @@ import { statements, type Database } from './database.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 import { sql } from 'kysely';
 
-/** The database's schema and this version of the code don't go together. */
+/** The database schema is not compatible with this version of the code. */
 export class SchemaError extends Error {
   override name = 'SchemaError';
 }
 
-/** In the name of a migration that takes away what the version before still uses. */
+/** Part of the name of a migration that removes what the previous version still uses. */
 const CONTRACT = 'Contract';
 
 /**
- * Makes sure that this version of the code can work on the database's schema. One that is newer will do, as long as it
- * was only added to.
- * @throws SchemaError with what to do where migrations are missing, or the code is too old
+ * Checks that this version can use the database schema. A newer schema is accepted if migrations only added to it.
+ * @throws SchemaError with what to do if migrations are missing, or the code is too old
  */
 export async function checkSchema(database: Database): Promise<void> {
   const applied = new Set(await appliedMigrations(database));

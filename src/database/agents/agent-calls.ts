@@ -4,15 +4,15 @@ import type { Usage } from '../../domain/tasks/task-run.ts';
 import { statements, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
-/** A call on its way into the record. `startedAt` is by the worker's clock. */
+/** A call to be recorded. `startedAt` is by the worker's clock. */
 export type NewCall = Pick<
   AgentCall,
   'kind' | 'name' | 'input' | 'output' | 'truncated' | 'usage' | 'failure' | 'duration_ms'
 > & { place: CallKey; startedAt: Date };
 
 /**
- * Writes a call as it ended. A call that is made again after a failure takes the place of that; one that was
- * answered stays as it is. Nothing is written of a run that was erased meanwhile.
+ * Records a call that has ended. It replaces an earlier failure of the same call; an answered call stays unchanged.
+ * Writes nothing for a run that was erased meanwhile.
  */
 export async function recordCall(database: Database, call: NewCall): Promise<void> {
   const { place, usage } = call;
@@ -37,7 +37,7 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
   await runPrepared(database, statement);
 }
 
-/** The output of a call that was answered, as it was kept; null where there is none, or not the whole of it. */
+/** Returns the recorded output of an answered call; null if there is none, or it was cut. */
 export async function findCallOutput(database: Database, place: CallKey): Promise<unknown> {
   const { rows } = await sql<{ output: unknown }>`
     select output from agent_calls
@@ -48,7 +48,7 @@ export async function findCallOutput(database: Database, place: CallKey): Promis
   return rows[0]?.output ?? null;
 }
 
-/** What a tool answered to a call, where it did. */
+/** Returns the recorded answer of a tool, or null. */
 export async function findToolAnswer(database: Database, place: CallKey): Promise<ToolAnswer | null> {
   const { rows } = await sql<{ output: ToolAnswer }>`
     select output from agent_calls
@@ -59,7 +59,7 @@ export async function findToolAnswer(database: Database, place: CallKey): Promis
   return rows[0]?.output ?? null;
 }
 
-/** What all answered model calls of a run took together, planning included; null where there was none. */
+/** Returns the total usage of the answered model calls of a run, planning included; null if there are none. */
 export async function usageOfRun(database: Database, executionId: string): Promise<Usage | null> {
   const statement = sql<{ calls: number; input: number; output: number; cost: number | null }>`
     select count(*)::integer as calls, coalesce(sum(input_tokens), 0)::double precision as input,

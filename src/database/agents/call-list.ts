@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { AgentCall } from '../../domain/agents/agent-work.ts';
 import { statements, type Database } from '../database.ts';
 
-/** Behind which call a page begins. */
+/** The call after which a page begins. */
 export type CallCursor = { startedAt: string; stepId: string; attempt: number; number: number };
 
 type Row = Omit<AgentCall, 'usage'> & {
@@ -12,7 +12,7 @@ type Row = Omit<AgentCall, 'usage'> & {
   started_at: string;
 };
 
-/** A page of the calls of a run, in the order they began; calls under way are not among them. */
+/** Returns a page of the calls of a run that have ended, in the order they started. */
 export async function listCalls(
   database: Database,
   executionId: string,

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { statements, type Database } from '../database.ts';
 
-/** How much is to be started in Temporal again. */
+/** How many groups and retries will be started in Temporal again. */
 export type RestartCounts = { groups: number; retries: number };
 
 /**
- * Has everything of webhooks that is not done begun in Temporal again, under ids that it has never heard of, whatever it
- * holds: groups of events get another id, retries another generation, so that what is left of the old ones does nothing.
- * The reconciler starts both within seconds.
+ * Prepares all unfinished work of webhooks for a new start in Temporal, under ids that Temporal cannot know: groups of
+ * events get new ids, retries a new generation, so that remaining old workflows do nothing. The reconciler starts both
+ * within seconds.
  */
 export async function restartUnfinished(database: Database): Promise<RestartCounts> {
   const { rows } = await sql<RestartCounts>`
@@ -28,7 +28,7 @@ export async function restartUnfinished(database: Database): Promise<RestartCoun
   return rows[0] ?? { groups: 0, retries: 0 };
 }
 
-/** Which of these are runs. */
+/** Returns those of the ids that are runs. */
 export async function runsAmong(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
     select id from task_runs where id = any(${[...ids]}::uuid[])

@@ -1,18 +1,18 @@
-/** So many answers are kept at once; the oldest makes room. */
+/** Entries of a cache, at most. The oldest is removed for a new one. */
 const MAX_ENTRIES = 1_000;
 
-/** Answers that may be a while old where finding them is a burden for the database. */
+/** A cache for answers that are expensive to read and may be slightly outdated. */
 export type AnswerCache<Answer> = {
   /**
-   * What `look` finds for `key`. Who asks while it is being found gets the same answer, and so does who asks while it
-   * serves. What fails is not kept.
+   * Returns the answer for `key`, read by `load` if necessary. Concurrent callers share one `load`. Failures are not
+   * cached.
    */
   find(key: string, load: () => Promise<Answer>): Promise<Answer>;
 };
 
 /**
- * Keeps answers for one process. `servesMs` says for how many milliseconds an answer serves, 0 where it is found anew each
- * time; `now` tells milliseconds that never go back.
+ * Creates a cache for one process. `ttlMsOf` returns how long an answer is valid, in milliseconds; 0: not cached. `now`
+ * returns monotonic milliseconds.
  */
 export function createAnswerCache<Answer>(
   ttlMsOf: (answer: Answer) => number,

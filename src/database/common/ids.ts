@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A UUID of version 7 whose time is `at` and whose other bits come from `text`: the same again for the same two, so
- * work that is repeated after a crash comes to the same id. `at` is a time, or another UUID of version 7 whose time it
- * takes.
+ * Returns a UUID of version 7 with the time `at` and its other bits derived from `text`. The same input gives the same
+ * id, so that repeated work after a crash uses the same ids. `at` is a time, or a UUID of version 7 whose time is used.
  */
 export function derivedUuid(at: Date | string, text: string): string {
   const time =
@@ -14,8 +13,8 @@ export function derivedUuid(at: Date | string, text: string): string {
 }
 
 /**
- * Ids for the steps of a run, one with each call, made of the run's own id and the step's number. Planning that is
- * repeated after a crash comes to the same ids, so what was recorded of a step before stays that step's.
+ * Returns a function that returns the ids of a run's steps in order, derived from the run's id and the step's number.
+ * Planning that is repeated after a crash gets the same ids, so that recorded data still belongs to its steps.
  */
 export function stepIdsOf(executionId: string): () => string {
   let number = 0;

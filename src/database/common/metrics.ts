@@ -7,7 +7,7 @@ import { runPrepared } from './prepared.ts';
 const OPEN_STATES = [...ACTIVE_STATES, 'paused'] as const;
 const WEBHOOK_STATUSES = ['active', 'failing', 'inactive', 'disabled'] as const;
 const WAITING_STATUSES = ['pending', 'retrying', 'held'] as const;
-/** More than this of one webhook are not counted on: a figure may not cost more the worse things are. */
+/** Limit of the count per webhook. A metric must not become more expensive as the backlog grows. */
 const MAX_COUNTED = 10_000;
 
 type Row = {
@@ -17,8 +17,8 @@ type Row = {
 };
 
 /**
- * How much of everything waits or is under way, in one statement that goes by indexes of what is not done: its cost does
- * not grow with what is stored. Every state stands there, with 0 where there is none.
+ * Counts everything that waits or is in flight, in one statement over indexes of unfinished rows, so that its cost does
+ * not grow with the stored data. Every state is included, with 0 if there is none.
  */
 export async function readStoredCounts(database: Database) {
   const statement = sql<Row>`
@@ -64,7 +64,7 @@ function counted(rows: readonly Row[], what: Row['what'], names: readonly string
   return Object.fromEntries(names.map((name) => [name, found.find(({ of }) => of === name)?.count ?? 0]));
 }
 
-/** Connections of this process's pool: at work, at rest; and who waits for one. */
+/** Returns the connections of this process's pool, and the number of callers that wait for one. */
 export async function readPoolCounts(
   database: Database,
 ): Promise<{ busy: number; idle: number; waiting: number }> {

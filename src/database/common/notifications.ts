@@ -2,12 +2,12 @@ import { Client } from 'pg';
 import type { Logger } from 'pino';
 
 /**
- * What the database tells its listeners. A message is an id, and behind a space whatever else is to be known:
- * - `feed`: a run whose feed has grown
- * - `keys`: an API key that may be used otherwise than before
- * - `deliveries`: a webhook, then the ids of its deliveries that have changed
- * - `relay`: a webhook with a request that waits for its listener
- * - `relayAnswers`: a relayed request whose answer is there
+ * PostgreSQL channels of notifications. A message is an id, with details after a space:
+ * - `feed`: a run with new events
+ * - `keys`: an API key that changed
+ * - `deliveries`: a webhook, then the ids of its changed deliveries
+ * - `relay`: a webhook with a request for its listener
+ * - `relayAnswers`: a relayed request that was answered
  */
 export const CHANNELS = {
   feed: 'baton_feed',
@@ -19,29 +19,29 @@ export const CHANNELS = {
 
 type Channel = keyof typeof CHANNELS;
 const ALL = Object.keys(CHANNELS) as Channel[];
-/** `rest` is what stood behind the id; null where anything may have happened, since the connection was lost. */
+/** `rest` is the text after the id. Null after a lost connection, when anything may have changed. */
 type OnChange = (id: string, rest: string | null) => void;
 
-/** Tells of what others have written. */
+/** Notifications about changes that other processes wrote. */
 export type Notifications = {
   /**
-   * Calls `onChange` whenever the thing of that id may have changed; the answer ends it. Without an id it is
-   * called for every one.
+   * Calls `onChange` whenever the object with this id may have changed; without an id, for every object. Returns a
+   * function that ends the subscription.
    */
   subscribe(channel: Channel, id: string | null, onChange: OnChange): () => void;
-  /** False while the connection is lost: what is told meanwhile is heard of only when it is back. */
+  /** Returns false while the connection is lost. Changes made meanwhile are reported only after the reconnect. */
   isConnected(): boolean;
   close(): Promise<void>;
 };
 
 const RECONNECT_MS = 500;
-/** In the place of an id: for all. */
+/** Used instead of an id for all objects. */
 const EVERY = '*';
 
 /**
- * Listens to the database at `url` on a connection of its own, to the channels that are named. When the connection is
- * lost it is made anew, and then every subscriber is called, since what was told meanwhile is only in the tables.
- * @throws where the first connection fails
+ * Listens to these channels of the database at `url` on a separate connection. After a lost connection it reconnects
+ * and calls every subscriber, since notifications sent meanwhile are lost.
+ * @throws if the first connection fails
  */
 export async function startNotifications(
   url: string,
@@ -73,7 +73,7 @@ export async function startNotifications(
     await fresh.connect();
     await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
     connected = true;
-    // Only now: a connection that never stood is the caller's to try again.
+    // Only now: if the first connection fails, the caller retries.
     fresh.on('end', () => {
       connected = false;
       void reconnect();

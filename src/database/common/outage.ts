@@ -1,4 +1,4 @@
-/** Codes of Node and of PostgreSQL (classes 08, 53, 57P) that say: the database is not there at the moment. */
+/** Error codes of Node and of PostgreSQL (classes 08, 53, 57P) for an unavailable database. */
 const NODE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -12,7 +12,7 @@ const POSTGRES_CODES = /^(08...|53...|57P0[1-5])$/;
 const DRIVER_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
 
-/** True where an error of a statement means that PostgreSQL is out of reach, and not that the statement is wrong. */
+/** Returns whether an error means that PostgreSQL is unavailable, not that the statement is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
@@ -22,7 +22,7 @@ export function isDatabaseOutage(error: unknown): boolean {
   return error.cause !== undefined && error.cause !== error && isDatabaseOutage(error.cause);
 }
 
-/** True where a row with the same primary or unique key is there already. */
+/** Returns whether an error means that a row with the same primary or unique key exists. */
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -30,7 +30,7 @@ export function isDuplicate(error: unknown): boolean {
   );
 }
 
-/** True where a row points at one that is not there. */
+/** Returns whether an error means that a referenced row does not exist. */
 export function isForeignKeyMissing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -39,7 +39,7 @@ export function isForeignKeyMissing(error: unknown): boolean {
   );
 }
 
-/** True where two transactions waited for each other and this one was ended: it may be done again. */
+/** Returns whether PostgreSQL ended this transaction because of a deadlock. It may be repeated. */
 export function isDeadlock(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (

@@ -5,18 +5,18 @@ import type { Database } from '../database.ts';
 const names = new Map<string, string>();
 
 /**
- * How long a connection keeps the plans of its statements. A plan that was made while a table had few rows reads the
- * whole of it, and the server makes it anew only when the table has been analysed, which comes a minute late: 60
+ * How long a connection keeps the plans of its statements, in milliseconds. A plan made while a table had few rows
+ * reads the whole table, and the server replaces it only after the table is analysed, which comes a minute late: 60
  * results then took 26 ms at 70,000 rows instead of 3. A plan takes a millisecond or less to make.
  */
 const PLANS_LAST_MS = 5_000;
-/** When the plans of a connection were begun, by the monotonic clock. */
+/** When the plans of a connection were started, by the monotonic clock. */
 const plannedAt = new WeakMap<object, number>();
 
 /**
- * Runs a statement that is sent again and again as a prepared one: the server parses it once for each connection,
- * and nothing stands between here and the driver. Its text must be one of a few, since each is kept: what differs
- * from one call to the next belongs into its values. Outside any transaction.
+ * Runs a frequent statement as a prepared one: the server parses it once per connection, and only the driver is
+ * involved. Each distinct text is kept, so a text must be one of few: put what varies into its values. Runs outside of
+ * any transaction.
  */
 export async function runPrepared<Row>(
   database: Pick<Database, 'em'>,
@@ -26,7 +26,7 @@ export async function runPrepared<Row>(
   names.set(text, name);
   const pool = await database.em.getConnection().getNativeClient();
   const client = await pool.connect();
-  // Of a connection that breaks the statement hears, too.
+  // A broken connection also rejects the statement.
   client.on('error', ignore);
   try {
     if (isPlanningDue(client)) await client.query('discard plans');
@@ -35,7 +35,7 @@ export async function runPrepared<Row>(
     client.off('error', ignore).release();
     return { rows, count: rowCount ?? 0 };
   } catch (error) {
-    // A connection on which something has failed is not given to anybody else.
+    // A connection with a failed statement is not reused.
     client.off('error', ignore).release(error as Error);
     throw error;
   }

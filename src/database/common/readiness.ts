@@ -2,10 +2,10 @@ import type { Database } from '../database.ts';
 
 const ANSWER_WITHIN_MS = 1_500;
 
-/** Whether something that a process stands on answers, and why not, in words for people. */
+/** The state of a dependency of the process, with the reason of a failure. */
 export type Check = { status: 'ok' | 'failing'; reason: string | null };
 
-/** Asks PostgreSQL and, by `engineReady`, Temporal whether they answer, side by side and not for long. */
+/** Checks PostgreSQL and, by `engineReady`, Temporal, concurrently and with a short timeout. */
 export async function readinessOf(
   database: Pick<Database, 'em'>,
   engineReady: () => Promise<unknown>,

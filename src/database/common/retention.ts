@@ -3,23 +3,25 @@ import { derivedUuid } from './ids.ts';
 import { statements, type Database } from '../database.ts';
 
 /*
- * Removal of what is kept no longer, batch by batch. Ids of deliveries and groups begin with their time, and the seq of
- * events grows with it, so that the oldest rows are found by the primary keys alone, without an index that every
- * delivery would have to pay for. What is erased inside of rows is found by a mark of how far that has come.
+ * Removal of rows past their retention, in batches. Ids of deliveries and groups begin with their time, and the `seq`
+ * of events grows with it. So the primary keys alone find the oldest rows, without an index that would slow down every
+ * delivery. For data erased inside rows, a mark stores the progress.
  */
 
-/** Everything older than `before`, at most `limit` rows, from `after` on: where the batch before came to; null at first. */
+/**
+ * A batch: rows older than `before`, at most `limit`, after `after`, the end of the previous batch; null for the first.
+ */
 export type Span = { before: Date; after: string | null; limit: number };
 
-/** What one batch has done: how many rows, and where the next one goes on; null when this was the last. */
+/** The result of a batch: its number of rows, and where the next one continues; null after the last. */
 export type Batch = { rows: number; next: string | null };
 
-/** One step of the removal: makes one batch of it. */
+/** Runs one batch of a removal. */
 export type Removal = (database: Database, span: Span) => Promise<Batch>;
 
 /**
- * Erases the payloads of old events, and the words of them that the log is searched by. Goes on until the first event
- * that is not old: those of several processes may be out of order by a little.
+ * Erases the payloads of old events and their search words. Stops at the first event that is not old, since events of
+ * several processes may be slightly out of order.
  */
 export const eraseEventPayloads: Removal = async (database, { before, after, limit }) => {
   const from = after ?? (await markOf(database, 'events')) ?? '0';
@@ -41,7 +43,7 @@ export const eraseEventPayloads: Removal = async (database, { before, after, lim
   );
 };
 
-/** Erases what was answered to the attempts of old deliveries. */
+/** Erases the responses to attempts of old deliveries. */
 export const eraseAnswers: Removal = async (database, { before, after, limit }) => {
   const from = after ?? (await markOf(database, 'answers')) ?? NIL;
   const range = await firstKeys(database, {
@@ -84,10 +86,10 @@ export const removeSkipped: Removal = async (database, { before, after, limit })
 /** Removes old deliveries with their attempts. */
 export const removeDeliveries: Removal = (database, span) => removeByTime(database, 'deliveries', span);
 
-/** Removes the groups that old events came in with. */
+/** Removes old groups of events. */
 export const removeGroups: Removal = (database, span) => removeByTime(database, 'event_groups', span);
 
-/** Removes old events; their deliveries are older still, and gone. */
+/** Removes old events. Their deliveries are removed before. */
 export const removeEvents: Removal = async (database, { before, after, limit }) => {
   const from = after ?? '0';
   const range = await firstKeys(database, {
@@ -117,7 +119,7 @@ export const removeNotifications: Removal = async (database, { before, limit }) 
       select id from notifications where created_at < ${before}::timestamptz order by created_at limit ${limit})`,
   );
 
-/** Removes webhooks that were deleted long ago and have no delivery left. */
+/** Removes webhooks that were deleted long ago and have no deliveries. */
 export const removeDeletedWebhooks: Removal = async (database, { before, limit }) =>
   await removeFew(
     database,
@@ -129,7 +131,7 @@ export const removeDeletedWebhooks: Removal = async (database, { before, limit }
       limit ${limit})`,
   );
 
-/** Removes rows whose `id` begins with their time. */
+/** Removes rows of a table whose ids begin with their time. */
 async function removeByTime(
   database: Database,
   table: 'deliveries' | 'event_groups',
@@ -144,12 +146,12 @@ async function removeByTime(
   return await doBatch(database, range, null, (last) => sql`delete ${rows} and id <= ${last}::uuid`);
 }
 
-/** The last key of a batch, null where nothing is left to do, and whether more may follow. */
+/** The last key of a batch, null if nothing is left, and whether more may follow. */
 type Range = { last: string | null; isMore: boolean };
 
 /**
- * Finds where a batch ends. It is then done by that bound, not by a list of keys: a range of a key is read by its index
- * whatever the planner thinks of the table's size.
+ * Finds the last key of a batch. The batch then uses this bound instead of a list of keys: PostgreSQL reads a key range
+ * by its index whatever the planner assumes about the size of the table.
  */
 async function firstKeys(
   database: Database,
@@ -161,7 +163,7 @@ async function firstKeys(
   return { last, isMore: Number(found) >= limit };
 }
 
-/** Does a batch up to its last key, and moves the mark where the batch has one. */
+/** Runs a batch up to its last key, and moves the mark if it has one. */
 async function doBatch(
   database: Database,
   { last, isMore }: Range,
@@ -174,7 +176,7 @@ async function doBatch(
   return { rows, next: isMore ? last : null };
 }
 
-/** Removes rows of which there are never many. */
+/** Removes rows that are always few. */
 async function removeFew(database: Database, limit: number, removal: RawBuilder<unknown>): Promise<Batch> {
   const rows = await changed(database, removal);
   return { rows, next: rows < limit ? null : '' };
@@ -201,7 +203,7 @@ async function setMark(database: Database, name: MarkName, reached: string): Pro
 
 const NIL = '00000000-0000-0000-0000-000000000000';
 
-/** The least id of a time. */
+/** Returns the smallest id of a time. */
 function idAt(time: Date): string {
   return `${derivedUuid(time, '').slice(0, 13)}-0000-0000-000000000000`;
 }

@@ -1,12 +1,12 @@
 import { sql, type RawBuilder } from 'kysely';
 import { statements, type Database } from '../database.ts';
 
-/** A sealed value with what it belongs to. */
+/** A sealed value and its owner. */
 export type SealedValue = { of: 'webhook' | 'run'; id: string; sealed: string };
 
 /**
- * One sealed value of each key that secrets of webhooks are sealed with, and that of the newest run: enough to know
- * whether the configured keys are the right ones.
+ * Returns one sealed value for each key that seals secrets of webhooks, and that of the newest run: enough to check the
+ * configured keys.
  */
 export async function sealedSamples(database: Database): Promise<SealedValue[]> {
   const { rows } = await sql<SealedValue>`
@@ -21,7 +21,7 @@ export async function sealedSamples(database: Database): Promise<SealedValue[]> 
   return rows;
 }
 
-/** The columns that hold sealed text. */
+/** The columns with sealed text. */
 export const SEALED_COLUMNS = [
   'webhooks.secret',
   'webhooks.previous_secret',
@@ -30,10 +30,10 @@ export const SEALED_COLUMNS = [
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 
-/** A sealed text and the row it stands in: an id, and for idempotency keys what the caller named. */
+/** A sealed text and its row: an id, and for idempotency keys the caller's key. */
 export type SealedText = { id: string; key: string; sealed: string };
 
-/** Table, column and what tells its rows apart, as an id and a text. */
+/** Table, column and row key of each column, as an id and a text. */
 const PLACES: Record<SealedColumn, { table: string; column: string; id: string; key: RawBuilder<string> }> = {
   'webhooks.secret': { table: 'webhooks', column: 'secret', id: 'id', key: sql`''` },
   'webhooks.previous_secret': { table: 'webhooks', column: 'previous_secret', id: 'id', key: sql`''` },
@@ -47,8 +47,8 @@ const PLACES: Record<SealedColumn, { table: string; column: string; id: string; 
 };
 
 /**
- * The next `limit` texts of a column that are sealed with another key than `keyId`, in the order of their rows, after
- * one of them.
+ * Returns the next `limit` texts of a column that are sealed with another key than `keyId`, in the order of their rows,
+ * after the row `after`.
  */
 export async function sealedOtherwise(
   database: Database,
@@ -66,7 +66,7 @@ export async function sealedOtherwise(
   return rows;
 }
 
-/** Puts newly sealed texts in the place of the old ones, where those still stand; answers how many. */
+/** Replaces sealed texts by newly sealed ones if they have not changed. Returns the number of replaced texts. */
 export async function replaceSealed(
   database: Database,
   column: SealedColumn,

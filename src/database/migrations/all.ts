@@ -12,9 +12,9 @@ import { M0010LastCalls } from './m0010-last-calls.ts';
 import { M0011EventTraces } from './m0011-event-traces.ts';
 
 /**
- * All migrations, oldest first. The version before runs beside the new schema during an upgrade, so each only adds to
- * what is there. What takes something away waits for the version after, and has `Contract` in its name: processes that
- * don't know it refuse to start (see schema.ts).
+ * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
+ * only adds. A migration that removes something comes one version later and has `Contract` in its name: processes that
+ * do not know it refuse to start (see schema.ts).
  */
 export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0001Tasks', class: M0001Tasks },

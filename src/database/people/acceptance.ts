@@ -7,20 +7,20 @@ import { Invitation, Member, User, Workspace } from './entities.ts';
 import { lockEmail } from './invitations.ts';
 import { beginSession, type NewSession } from './sessions.ts';
 
-/** What the holder of an invitation's link sees of it. */
+/** An invitation as the holder of its link sees it. */
 export type ShownInvitation = {
   email: string;
   role: InferEntity<typeof Invitation>['role'];
   status: InvitationStatus;
   expiresAt: Date;
   workspace: { id: string; name: string };
-  /** The name of who has invited; null where the person is gone. */
+  /** Name of the inviter; null if that person was removed. */
   inviter: string | null;
-  /** Who has the address already, with the hash of the password where there is one. */
+  /** The existing user with this address, with the hash of the password if there is one. */
   person: { userId: string; passwordHash: string | null; isMember: boolean } | null;
 };
 
-/** The invitation with this token, whatever has become of it; null where there is none. */
+/** Returns the invitation with this token, in any status; null if there is none. */
 export async function findInvitation(
   database: Database,
   tokenHash: string,
@@ -48,15 +48,15 @@ export async function findInvitation(
   };
 }
 
-/** Who accepts: somebody new, somebody who is known by a password, or somebody who is signed in. */
+/** Who accepts: a new person, an existing person with a password, or a signed-in person. */
 export type Accepting =
   | { kind: 'new'; name: string; passwordHash: string }
   | { kind: 'password'; userId: string; passwordHash: string }
   | { kind: 'signed_in'; userId: string };
 
 /**
- * Why an invitation was not accepted: what has become of it, it is for somebody else, the person is a member already,
- * or the account is not what it was when the request was checked.
+ * Why an invitation was not accepted: its status, it is for somebody else, the person is a member already, or the
+ * account changed since the request was checked.
  */
 export type AcceptanceRefusal =
   | Exclude<InvitationStatus, 'open'>
@@ -65,7 +65,7 @@ export type AcceptanceRefusal =
   | 'member'
   | 'changed';
 
-/** Makes a member of who accepts, once for each invitation, and begins a session where one is given. */
+/** Accepts an invitation once: creates the member, and starts a session if one is given. */
 export async function acceptInvitation(
   database: Database,
   acceptance: {
@@ -77,7 +77,7 @@ export async function acceptInvitation(
 ): Promise<{ userId: string; workspaceId: string } | AcceptanceRefusal> {
   const { tokenHash, accepting, session, now } = acceptance;
   return await database.em.fork().transactional(async (em) => {
-    // The address is locked before the row, as where invitations are made; the other way round two could wait in a circle.
+    // The address is locked before the row, as in `createInvitation`. The other order could deadlock.
     const found = await em.findOne(Invitation, { token_hash: tokenHash });
     if (!found) return 'missing';
     await lockEmail(em, found.email);
@@ -94,7 +94,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Makes the person a member as an open invitation says, which is used up by that. */
+/** Adds a person as a member by an open invitation, which is accepted by that. */
 export async function joinByInvitation(
   em: EntityManager,
   row: InferEntity<typeof Invitation>,
@@ -109,7 +109,10 @@ export async function joinByInvitation(
   await recordAudit(em, { ...entry, action: 'member.added', subject: `user:${userId}` });
 }
 
-/** The id of the person who accepts; null where the address belongs to somebody else by now, or the password has changed. */
+/**
+ * Returns the id of the person who accepts; null if the address belongs to somebody else by now, or the password has
+ * changed.
+ */
 async function personOf(
   em: EntityManager,
   email: string,
@@ -125,7 +128,7 @@ async function personOf(
   }
   const { userId: id } = accepting;
   const which = accepting.kind === 'password' ? { password_hash: accepting.passwordHash } : {};
-  // A change of the password waits, and ends the session that begins here.
+  // A concurrent change of the password waits for this lock, and then ends the new session.
   const user = await em.findOne(User, { id, email, ...which }, { lockMode: LockMode.PESSIMISTIC_READ });
   return user ? user.id : null;
 }

@@ -6,8 +6,8 @@ import { statements, type Database } from '../database.ts';
 const PERSON_OR_KEY = /^(user|key):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /**
- * How people read who did something, `user:<email>` or `key:<prefix>`, by the words that are stored of them. Who is
- * gone, or is neither a person nor a key, stays as stored.
+ * Returns a function that converts stored actors to labels, `user:<email>` or `key:<prefix>`. Removed actors and other
+ * kinds stay unchanged.
  */
 export async function labelsOf(
   database: Database,

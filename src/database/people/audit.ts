@@ -5,10 +5,10 @@ import type { Database } from '../database.ts';
 import type { InferEntity } from '@mikro-orm/core';
 
 export type AuditRow = InferEntity<typeof AuditEntry>;
-/** An entity manager, as a rule a transaction's. */
+/** An entity manager, usually of a transaction. */
 export type EntityManager = Database['em'];
 
-/** Who did what to what; `detail` holds no secret. `actor` and `subject` look like `user:<id>` or `key:<id>`. */
+/** An entry to be written. `detail` contains no secret. `actor` and `subject` look like `user:<id>` or `key:<id>`. */
 export type NewAuditEntry = {
   workspaceId: string;
   actor: string;
@@ -18,7 +18,7 @@ export type NewAuditEntry = {
   at: Date;
 };
 
-/** Writes an entry; called with the entity manager of the transaction that makes the change itself. */
+/** Writes an audit entry, with the entity manager of the transaction that makes the change. */
 export async function recordAudit(em: EntityManager, entry: NewAuditEntry): Promise<void> {
   await em.insert(AuditEntry, {
     id: randomUUIDv7(),
@@ -31,20 +31,20 @@ export async function recordAudit(em: EntityManager, entry: NewAuditEntry): Prom
   });
 }
 
-/** Which entries of a workspace's audit log a list holds. */
+/** Filter of a workspace's audit log. */
 export type AuditFilter = {
   workspaceId: string;
   actions?: readonly AuditAction[] | undefined;
-  /** As it is stored: `user:<id>`, `key:<id>` or `system`. */
+  /** In stored form: `user:<id>`, `key:<id>` or `system`. */
   actor?: string | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
-  /** The id of the last row of the page before. */
+  /** The id of the last row of the previous page. */
   cursor?: string | undefined;
   limit: number;
 };
 
-/** A page of a workspace's audit log, newest first. */
+/** Returns a page of a workspace's audit log, newest first. */
 export async function listAudit(database: Database, filter: AuditFilter): Promise<AuditRow[]> {
   const { workspaceId, actions, actor, createdAfter, createdBefore, cursor, limit } = filter;
   const where = [

@@ -8,19 +8,19 @@ import { recordAudit, type EntityManager } from './audit.ts';
 import type { Database } from '../database.ts';
 import { Invitation, Member, User } from './entities.ts';
 
-/** An invitation; `inviter` is null where the person is gone. */
+/** An invitation; `inviter` is null if that person was removed. */
 export type InvitationRow = InferEntity<typeof Invitation> & { inviter: { id: string; name: string } | null };
 
-/** Who asks for a change of invitations. */
+/** The person who changes invitations. */
 type Requester = { workspaceId: string; userId: string; now: Date };
 
-/** Not accepted and not revoked, whether it has expired or not. */
+/** Neither accepted nor revoked, expired or not. */
 const PENDING = { accepted_at: null, revoked_at: null } as const;
 
 /**
- * Stores an invitation, in the place of one that was open for the same address.
- * @returns why not: the address belongs to a member, the asker may not invite to this role (or not undo the one
- * before), or too many are open
+ * Stores an invitation, and revokes an open one for the same address.
+ * @returns the invitation, or why not: the address belongs to a member, the requester may not invite to this role (or
+ * not revoke the previous one), or too many are open
  */
 export async function createInvitation(
   database: Database,
@@ -53,7 +53,7 @@ export async function createInvitation(
   });
 }
 
-/** A page of a workspace's invitations, newest first; of some statuses only where these are given. */
+/** Returns a page of a workspace's invitations, newest first, optionally only of some statuses. */
 export async function listInvitations(
   database: Database,
   page: {
@@ -81,7 +81,10 @@ export async function listInvitations(
   return rows.map((row) => Object.assign(row, { inviter: people.get(row.invited_by ?? '') ?? null }));
 }
 
-/** Takes an invitation back; one that was revoked before stays so. @returns why not; null: done */
+/**
+ * Revokes an invitation. Does nothing if it is revoked already.
+ * @returns why not; null on success
+ */
 export async function revokeInvitation(
   database: Database,
   which: Requester & { id: string },
@@ -101,14 +104,14 @@ export async function revokeInvitation(
   });
 }
 
-/** Notes that the mail server has taken the mail about an invitation. */
+/** Records that the mail server accepted the mail of an invitation. */
 export async function markInvitationMailed(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(Invitation, { id }, { emailed_at: at });
 }
 
 /**
- * Takes back what a member has invited to but could not invite to any more; called in the transaction that takes
- * the role (null: the membership) away, so that nobody leaves a door open behind them.
+ * Revokes the open invitations of a member that exceed the member's new role (null: no longer a member). Called in the
+ * transaction that changes the role.
  */
 export async function revokeBeyondRole(
   em: EntityManager,
@@ -124,12 +127,12 @@ export async function revokeBeyondRole(
   }
 }
 
-/** Two requests about the same address follow each other. */
+/** Serializes requests about the same address. */
 export async function lockEmail(em: EntityManager, email: string): Promise<void> {
   await em.execute('select pg_advisory_xact_lock(hashtext(?))', [`baton user ${email}`]);
 }
 
-/** What the asker may invite to, which stays so until the transaction ends. */
+/** Returns the roles that the requester may invite to, locked until the transaction ends. */
 async function lockRolesToInvite(
   em: EntityManager,
   { workspaceId, userId }: Requester,

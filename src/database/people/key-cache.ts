@@ -2,22 +2,22 @@ import type { Database } from '../database.ts';
 import { findActiveKey, type ActiveKey } from './keys.ts';
 import type { Notifications } from '../common/notifications.ts';
 
-/** How long a key is remembered, in milliseconds, when nothing is heard of it. */
+/** How long a key is cached without a notification, in milliseconds. */
 const TTL_MS = 10_000;
 const MAX_KEYS = 10_000;
 
-/** The keys that may be used, as far as possible without asking the database. */
+/** A cache of active keys. */
 export type KeyCache = {
-  /** The living key with this hash, or null. */
+  /** Returns the active key with this hash, or null. */
   find(hash: string): Promise<ActiveKey | null>;
-  /** Has all be looked up again: this process has just changed one, and the news of it are still on their way. */
+  /** Clears the cache. Called after this process changed a key, before the notification arrives. */
   invalidate(): void;
 };
 
 /**
- * Remembers living keys for a few seconds. The database tells, by a trigger, when a key is revoked, rotated or
- * removed, and then it is looked up again; while the database can not be heard, every key is. Keys that are
- * unknown are never remembered.
+ * Creates a cache that keeps active keys for a few seconds. A trigger of the database notifies it of each revoked,
+ * rotated or removed key, and the keys are read again. While the notifications are disconnected, every key is read from
+ * the database. Unknown keys are never cached.
  */
 export function createKeyCache(
   database: Database,
@@ -40,7 +40,7 @@ export function createKeyCache(
       const before = changes;
       const key = await findActiveKey(database, { hash });
       known.delete(hash);
-      // What was told while the answer was on its way may be about this key.
+      // A notification during the read may be about this key.
       if (key && before === changes && known.size < MAX_KEYS) {
         known.set(hash, { key, until: Math.min(now + TTL_MS, key.expires_at?.getTime() ?? Infinity) });
       } else if (known.size >= MAX_KEYS) known.clear();

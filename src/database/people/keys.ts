@@ -8,7 +8,7 @@ import { ApiKey } from './entities.ts';
 
 export type ApiKeyRow = InferEntity<typeof ApiKey>;
 
-/** A key that may be used now, as much of it as a request needs. */
+/** An active key, with the fields that requests need. */
 export type ActiveKey = {
   id: string;
   workspace_id: string;
@@ -29,7 +29,7 @@ const ACTIVE_KEY_COLUMNS = [
   'expires_at',
 ] as const;
 
-/** The key with this hash or id, unless it is revoked or expired. One look-up in an index. */
+/** Returns the key with this hash or id, unless it is revoked or expired. One index lookup. */
 export async function findActiveKey(
   database: Database,
   by: { hash: string } | { id: string },
@@ -46,12 +46,12 @@ export async function findActiveKey(
   return { ...row, expires_at: row.expires_at === null ? null : new Date(row.expires_at) };
 }
 
-/** Notes when a key was last used. */
+/** Records when a key was last used. */
 export async function recordKeyUse(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(ApiKey, { id }, { last_used_at: at });
 }
 
-/** A page of a workspace's keys, newest first. */
+/** Returns a page of a workspace's keys, newest first. */
 export async function listKeys(
   database: Database,
   page: { workspaceId: string; projectId?: string | undefined; cursor?: string | undefined; limit: number },
@@ -67,7 +67,7 @@ export async function listKeys(
   );
 }
 
-/** What is stored of a new key: its readable beginning and its hash, never the key. */
+/** The stored parts of a new key: its prefix and its hash, never the key. */
 export type StoredSecret = { prefix: string; hash: string };
 
 export type KeyPlan = {
@@ -97,7 +97,7 @@ export async function createKey(database: Database, plan: KeyPlan): Promise<ApiK
   });
 }
 
-/** Revokes a key of the workspace at once; null where there is none. A revoked one stays as it is. */
+/** Revokes a key of the workspace immediately. Returns null if there is none. A revoked key stays unchanged. */
 export async function revokeKey(
   database: Database,
   which: { workspaceId: string; id: string; actor: string; now: Date },
@@ -119,8 +119,8 @@ export async function revokeKey(
 }
 
 /**
- * Makes a key with the same name, project, scopes and expiry in the place of another, which stays good until
- * `oldUntil`. Answers null where there is no such key, `'dead'` where it is revoked, expired or replaced already.
+ * Creates a key with the same name, project, scopes and expiry as another, which stays valid until `oldUntil`. Returns
+ * null if there is no such key, `'dead'` if it is revoked, expired or replaced already.
  */
 export async function rotateKey(
   database: Database,

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { statements, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
-/** When a model or a remote agent was asked last, in any workspace, and whether it answered. */
+/** The last call of a model or a remote agent in any workspace, and whether it succeeded. */
 export type LastCall = { at: string; ok: boolean };
 
-/** Of those that are named, by their names in the record; who was never asked is left out. */
+/** Returns the last calls by name. Names without a call are omitted. */
 export async function lastCalls(
   database: Database,
   names: readonly string[],

@@ -7,18 +7,18 @@ import { statements, type Database } from '../database.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';
 
-/** A person in a workspace. `id` is the person's. */
+/** A member of a workspace. `id` is the person's. */
 export type MemberRow = { id: string; email: string; name: string; role: Role; created_at: Date };
 
 type Which = { workspaceId: string; userId: string; actor: string; actorRole: Role; now: Date };
 
 /**
- * Why a change of members did not happen: nobody has this id, the last owner would be gone, or only an owner may
- * do this.
+ * Why a change of members failed: there is no such member, the last owner would be removed, or only an owner may do
+ * this.
  */
 export type MemberRefusal = 'missing' | 'last_owner' | 'owners_only';
 
-/** A page of a workspace's members, the newest person first. */
+/** Returns a page of a workspace's members, the newest person first. */
 export async function listMembers(
   database: Database,
   page: { workspaceId: string; cursor?: string | undefined; limit: number },
@@ -32,8 +32,8 @@ export async function listMembers(
 }
 
 /**
- * Adds a person to a workspace. Somebody who is known by this address keeps name and password, and then `known`
- * is true. Answers null where the address belongs to a member already.
+ * Adds a person to a workspace. A person who is known by this address keeps name and password, and `known` is true.
+ * Returns null if the address belongs to a member already.
  */
 export async function addMember(
   database: Database,
@@ -55,7 +55,7 @@ export async function addMember(
     const { email, name, role, passwordHash, now } = plan;
     if (!known) await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
     await em.insert(Member, { workspace_id: plan.workspaceId, user_id: id, role, created_at: now });
-    // An invitation that was open for this address leads nowhere any more.
+    // Revokes an open invitation for this address.
     const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
     await em.nativeUpdate(Invitation, invited, { revoked_at: now });
     await auditMember(em, { ...plan, userId: id }, 'member.added', { email, role });
@@ -63,7 +63,7 @@ export async function addMember(
   });
 }
 
-/** Gives a member another role. */
+/** Changes the role of a member. */
 export async function changeRole(
   database: Database,
   which: Which,
@@ -78,7 +78,7 @@ export async function changeRole(
     if ((before === 'owner' || role === 'owner') && which.actorRole !== 'owner') return 'owners_only';
     if (before === 'owner' && role !== 'owner' && owners.length === 1) return 'last_owner';
     member.role = role;
-    // The member's row before those of the invitations, as where these are made.
+    // The member's row is locked before those of the invitations, as in `createInvitation`.
     await em.flush();
     await revokeBeyondRole(em, { ...which, role });
     await auditMember(em, which, 'member.role_changed', { email: user.email, from: before, to: role });
@@ -86,7 +86,9 @@ export async function changeRole(
   });
 }
 
-/** Takes a member out of a workspace; where it was the person's last one, all sessions end. Null: done. */
+/**
+ * Removes a member from a workspace. If it was the person's last workspace, all sessions end. Returns null on success.
+ */
 export async function removeMember(database: Database, which: Which): Promise<MemberRefusal | null> {
   return await database.em.fork().transactional(async (em) => {
     const owners = await lockOwners(em, which.workspaceId);
@@ -98,7 +100,7 @@ export async function removeMember(database: Database, which: Which): Promise<Me
     await revokeBeyondRole(em, { ...which, role: null });
     if ((await em.count(Member, { user_id: which.userId })) === 0) {
       await em.nativeDelete(Session, { user_id: which.userId });
-      // Should the address go to somebody else, that person may be invited and known at the provider.
+      // If somebody else gets the address, that person can be invited and linked at the provider.
       await em.nativeDelete(Identity, { user_id: which.userId });
     }
     await auditMember(em, which, 'member.removed', { role: member.role });
@@ -106,7 +108,7 @@ export async function removeMember(database: Database, which: Which): Promise<Me
   });
 }
 
-/** A member by id, as far as a token needs it; null where the person is no member. */
+/** Returns a member by id; null if the person is not a member. */
 export async function findMember(
   database: Database,
   workspaceId: string,
@@ -117,8 +119,8 @@ export async function findMember(
 }
 
 /**
- * Who has this e-mail address, with the hash of the password and the oldest membership. One statement, whoever exists:
- * the time tells nothing.
+ * Returns the person with this e-mail address, with the password hash and the oldest membership. One statement in every
+ * case, so that the response time reveals nothing.
  */
 export async function findForSignIn(
   database: Database,
@@ -136,7 +138,7 @@ export async function findForSignIn(
   return row ? { ...row, passwordHash: row.passwordHash ?? null } : null;
 }
 
-/** Holds the owners' rows, so that two owners cannot take each other's role away at the same time. */
+/** Locks the owners' rows, so that two owners cannot remove each other's role at the same time. */
 async function lockOwners(em: EntityManager, workspaceId: string) {
   return await em.find(
     Member,
@@ -163,7 +165,7 @@ function memberQuery(database: Database, workspaceId: string) {
     .select(['users.id', 'users.email', 'users.name', 'members.role', 'members.created_at']);
 }
 
-/** The query builder answers times as texts. */
+/** Converts a row. The query builder returns times as text. */
 function memberOf(row: {
   id: string;
   email: string;

@@ -8,10 +8,10 @@ import { Notification } from './entities.ts';
 
 export type NoticeRow = InferEntity<typeof Notification>;
 
-/** Whose notices: a person's, in the workspace that the person acts in. */
+/** Owner of notices: a person in a workspace. */
 export type NoticeOwner = { userId: string; workspaceId: string };
 
-/** A page of a person's notices, newest first. */
+/** Returns a page of a person's notices, newest first. */
 export async function listNotices(
   database: Database,
   page: NoticeOwner & { unread: boolean; cursor?: string | undefined; limit: number },
@@ -28,7 +28,10 @@ export async function listNotices(
   );
 }
 
-/** Notes that a notice was read and answers it; one that was read before keeps its time. Null where it is nobody's. */
+/**
+ * Marks a notice as read and returns it. A notice that was read before keeps its time. Returns null if the person has
+ * no such notice.
+ */
 export async function readNotice(
   database: Database,
   { id, userId, workspaceId, now }: NoticeOwner & { id: string; now: Date },
@@ -39,7 +42,7 @@ export async function readNotice(
   return await em.findOne(Notification, own);
 }
 
-/** Notes that all notices of a person were read; answers how many had not been. */
+/** Marks all notices of a person as read. Returns how many were unread. */
 export async function readAllNotices(
   database: Database,
   { userId, workspaceId, now }: NoticeOwner & { now: Date },
@@ -48,7 +51,7 @@ export async function readAllNotices(
   return await database.em.fork().nativeUpdate(Notification, unread, { read_at: now });
 }
 
-/** A notice that its person has not been mailed yet, as the mail needs it. */
+/** A notice without a mail, with the data for the mail. */
 export type UnmailedNotice = {
   id: string;
   email: string;
@@ -59,10 +62,10 @@ export type UnmailedNotice = {
 };
 
 /**
- * Hands the next notice of an occasion that was not mailed to `mail`, and notes that it was mailed once that
- * resolves; answers false where none is left. The notice is locked meanwhile, so nobody else mails it too. Whoever
- * has not the role for it any more is left out, as are the notices of `except`.
- * @throws what `mail` throws; the notice is unmailed then
+ * Passes the next notice without a mail to `mail`, and marks it as mailed once that resolves. Returns false if none is
+ * left. The notice is locked meanwhile, so that nobody else mails it too. Skips notices in `except`, and people without
+ * the required role.
+ * @throws what `mail` throws; the notice stays without a mail
  */
 export async function mailNextNotice(
   database: Database,
@@ -100,7 +103,7 @@ async function lockUnmailed(
   return rows[0] ?? null;
 }
 
-/** Occasions of this span about which somebody was not mailed. */
+/** Returns the occasions of this time span with notices that were not mailed. */
 export async function occasionsUnmailed(
   database: Database,
   { after, before }: { after: Date; before: Date },

@@ -8,23 +8,23 @@ import { Identity, Invitation, Member, User, Workspace } from './entities.ts';
 import { lockEmail } from './invitations.ts';
 import { beginSession, type NewSession } from './sessions.ts';
 
-/** Who comes from a provider. `email` is lower-cased, and null where the provider does not vouch for it. */
+/** A person as the provider identifies them. `email` is in lower case, and null if the provider has not verified it. */
 type ProviderIdentity = { issuer: string; subject: string; email: string | null; name: string };
 
-/** Whose address lets them join without an invitation, and as what. */
+/** E-mail domains whose users may join without an invitation, and their role. */
 export type JoinByDomain = { domains: readonly string[]; role: Role };
 
 /**
- * Why nobody was signed in: the provider vouches for no address of somebody unknown, nobody has invited it, or the
- * account with this address is linked to another one of the same provider.
+ * Why a sign-in was refused: an unknown person has no verified address, the address is not invited, or the account with
+ * this address is linked to another identity of the same provider.
  */
 export type OpenIdRefusal = 'email_not_verified' | 'not_invited' | 'linked_otherwise';
 
 type Admission = { workspaceId: string; join(em: EntityManager, userId: string): Promise<void> };
 
 /**
- * Signs in whom a provider vouches for: by issuer and subject; for the first time by the verified address, as a
- * member, by an open invitation, or by a domain. Nobody is stored who is not let in.
+ * Signs in a person by issuer and subject. The first time, it uses the verified address: of a member, of an open
+ * invitation, or of an allowed domain. Stores nothing if the sign-in is refused.
  */
 export async function signInByOpenId(
   database: Database,
@@ -60,7 +60,7 @@ async function asMember(em: EntityManager, userId: string): Promise<Admission | 
   return member && { workspaceId: member.workspace_id, join: async () => {} };
 }
 
-/** The newest open invitation of an address, else what its domain allows. */
+/** Returns the newest open invitation of an address, otherwise what its domain allows. */
 async function asGuest(
   em: EntityManager,
   email: string | null,

@@ -3,15 +3,15 @@ import { recordAudit } from './audit.ts';
 import type { Database } from '../database.ts';
 import { Session, User } from './entities.ts';
 
-/** The hash of a person's password; null where there is none, or no such person. */
+/** Returns the hash of a person's password; null if there is no password or no such person. */
 export async function passwordHashOf(database: Database, userId: string): Promise<string | null> {
   const user = await database.em.fork().findOne(User, { id: userId });
   return user?.password_hash ?? null;
 }
 
 /**
- * Gives a person another password, ends all sessions but one, and puts another token into that. False where the
- * password is not the one of `oldHash` any more, or the session has ended: then nothing changes.
+ * Changes a person's password, ends all other sessions, and replaces the token of the current session. Returns false
+ * and changes nothing if the password hash is not `oldHash` any more, or the session has ended.
  */
 export async function changePassword(
   database: Database,
@@ -28,7 +28,7 @@ export async function changePassword(
 ): Promise<boolean> {
   const { userId, workspaceId, sessionId, oldHash, newHash, tokenHash, now } = change;
   return await database.em.fork().transactional(async (em) => {
-    // Takes the person's row first: sign-ins with the old password wait here, and fail then.
+    // Locks the person's row first. Sign-ins with the old password wait for it, and then fail.
     const who = { id: userId, password_hash: oldHash };
     const held = await em.findOne(User, who, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!held) return false;

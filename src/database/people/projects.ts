@@ -8,7 +8,7 @@ import { isDuplicate } from '../common/outage.ts';
 export type ProjectRow = InferEntity<typeof Project>;
 export type WorkspaceRow = InferEntity<typeof Workspace>;
 
-/** A project by its id, in any workspace; null where there is none. */
+/** Returns a project by its id, in any workspace; null if there is none. */
 export async function findProject(database: Database, id: string): Promise<ProjectRow | null> {
   return await database.em.fork().findOne(Project, { id });
 }
@@ -17,7 +17,7 @@ export async function findWorkspace(database: Database, id: string): Promise<Wor
   return await database.em.fork().findOne(Workspace, { id });
 }
 
-/** Ids of all projects of a workspace, the oldest first. */
+/** Returns the ids of all projects of a workspace, the oldest first. */
 export async function projectIdsOf(database: Database, workspaceId: string): Promise<string[]> {
   const rows = await database.em
     .fork()
@@ -25,7 +25,7 @@ export async function projectIdsOf(database: Database, workspaceId: string): Pro
   return rows.map((row) => row.id);
 }
 
-/** A page of a workspace's projects, newest first; of one project alone where `id` is given. */
+/** Returns a page of a workspace's projects, newest first; only one project if `id` is given. */
 export async function listProjects(
   database: Database,
   page: { workspaceId: string; id: string | null; cursor?: string | undefined; limit: number },
@@ -40,7 +40,7 @@ export async function listProjects(
   );
 }
 
-/** Makes a project; null where the workspace has one with this key. */
+/** Creates a project. Returns null if the workspace has one with this key. */
 export async function createProject(
   database: Database,
   plan: { workspaceId: string; key: string; name: string; actor: string; now: Date },

@@ -8,7 +8,7 @@ import { Session, User } from './entities.ts';
 
 export type SessionRow = InferEntity<typeof Session>;
 
-/** Whose session it is, with the role in the oldest of the person's workspaces. */
+/** A session with its person, and the role in the person's oldest workspace. */
 export type ActiveSession = {
   id: string;
   user_id: string;
@@ -19,7 +19,10 @@ export type ActiveSession = {
   expires_at: Date;
 };
 
-/** The session with this hash, unless it has expired or its person is no member of anything. One statement. */
+/**
+ * Returns the session with this hash, unless it has expired or its person is not a member of any workspace. One
+ * statement.
+ */
 export async function findActiveSession(database: Database, hash: string): Promise<ActiveSession | null> {
   const row = await statements(database)
     .selectFrom('sessions')
@@ -31,16 +34,16 @@ export async function findActiveSession(database: Database, hash: string): Promi
     .select(['sessions.id', 'sessions.user_id', 'users.email', 'users.name'])
     .select(['members.workspace_id', 'members.role', 'sessions.expires_at'])
     .executeTakeFirst();
-  // The query builder answers times as texts.
+  // The query builder returns times as text.
   return row ? { ...row, expires_at: new Date(String(row.expires_at)) } : null;
 }
 
-/** Notes when a session was last used. */
+/** Records when a session was last used. */
 export async function recordSessionUse(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(Session, { id }, { last_seen_at: at });
 }
 
-/** A session that begins; `tokenHash` is the SHA-256 of its cookie. */
+/** A new session. `tokenHash` is the SHA-256 of its cookie. */
 export type NewSession = {
   userId: string;
   workspaceId: string;
@@ -52,8 +55,8 @@ export type NewSession = {
 };
 
 /**
- * Stores a new session and its audit entry. False where `passwordHash`, by which the person was recognised, is not
- * the person's any more: whoever changes a password ends all sessions, and none may slip in behind that.
+ * Stores a new session and its audit entry. Returns false if `passwordHash`, which identified the person, has changed:
+ * a password change ends all sessions, and none may start with the old password afterwards.
  */
 export async function startSession(
   database: Database,
@@ -69,7 +72,7 @@ export async function startSession(
   });
 }
 
-/** The same inside a transaction; clears the person's expired sessions away. */
+/** Starts a session inside a transaction, and deletes the person's expired sessions. */
 export async function beginSession(
   em: EntityManager,
   session: NewSession,
@@ -98,7 +101,7 @@ export async function beginSession(
   });
 }
 
-/** Ends a session of this person; false where there is none. */
+/** Ends a session of this person. Returns false if there is none. */
 export async function endSession(
   database: Database,
   which: { id: string; userId: string; workspaceId: string; now: Date },
@@ -118,7 +121,7 @@ export async function endSession(
   });
 }
 
-/** Ends all sessions of a person but one; answers how many. */
+/** Ends all other sessions of a person. Returns their number. */
 export async function endOtherSessions(
   database: Database,
   which: { keptId: string; userId: string; workspaceId: string; now: Date },
@@ -133,7 +136,7 @@ export async function endOtherSessions(
   });
 }
 
-/** A page of a person's living sessions, newest first. */
+/** Returns a page of a person's active sessions, newest first. */
 export async function listSessions(
   database: Database,
   page: { userId: string; now: Date; cursor?: string | undefined; limit: number },

@@ -4,22 +4,22 @@ import { findActiveKey } from './keys.ts';
 import { findMember } from './members.ts';
 import { findProject } from './projects.ts';
 
-/** Whom a token speaks for at this moment, and what it allows. */
+/** The current holder of a token, and what it allows. */
 export type TokenHolder = {
   workspaceId: string;
   projectId: string;
   scopes: readonly Scope[];
   /** For the audit log: `key:<id>`, `user:<id>`, `token:<subject>`. */
   actor: string;
-  /** For people to read. */
+  /** Label for people. */
   label: string;
 };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Whom a token speaks for now: it never allows more than the key or the person it came from, and dies with them.
- * Null where they are gone.
+ * Returns the current holder of a token. A token never allows more than its key or person, and is invalid without them.
+ * Returns null if they were removed.
  */
 export async function tokenHolder(database: Database, claims: TokenClaims): Promise<TokenHolder | null> {
   const { projectId } = claims;

@@ -3,19 +3,19 @@ import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
 import type { ArtifactInfo } from '../../domain/tasks/artifact.ts';
 import { statements, type Database } from '../database.ts';
 
-/** A document as it is stored, without its content. */
+/** A stored document without its content. */
 export type ArtifactRow = ArtifactInfo & {
   step_id: string;
   agent: string;
-  /** Of the content, hex. */
+  /** SHA-256 of the content, hex. */
   sha256: string;
   created_at: Date;
 };
 export type NewArtifact = ArtifactRow & { executionId: string; content: Buffer };
 
 /**
- * Keeps a document of a run; one of the same name is replaced. `full`: the run has as many as it may have;
- * `missing`: the run was erased.
+ * Stores a document of a run and replaces one of the same name. `full`: the run has reached its limit. `missing`: the
+ * run was erased.
  */
 export async function storeArtifact(
   database: Database,
@@ -24,7 +24,7 @@ export async function storeArtifact(
   const { executionId, name } = artifact;
   return await database.em.fork().transactional(async (em) => {
     const db = em.getKysely();
-    // Two at once count one after the other.
+    // The lock serializes concurrent counts.
     const locked =
       await sql`select 1 from task_runs where id = ${executionId}::uuid for no key update`.execute(db);
     if (locked.rows.length === 0) return 'missing';
@@ -47,7 +47,7 @@ export async function storeArtifact(
   });
 }
 
-/** The documents of a run, in the order they were kept. */
+/** Returns the documents of a run, in the order they were stored. */
 export async function listArtifacts(database: Database, executionId: string): Promise<ArtifactRow[]> {
   const { rows } = await sql<Omit<ArtifactRow, 'created_at'> & { created_at: string }>`
     select name, step_id, agent, media_type, size, sha256, created_at from artifacts
@@ -56,7 +56,7 @@ export async function listArtifacts(database: Database, executionId: string): Pr
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }
 
-/** One document with its content; null where there is none of that name. */
+/** Returns a document with its content; null if there is none of that name. */
 export async function findArtifact(
   database: Database,
   executionId: string,

@@ -12,13 +12,13 @@ export type CallbackAttemptRow = InferEntity<typeof CallbackAttempt>;
 
 const UNKNOWN_END = 'the result of this attempt could not be recorded';
 
-/** An attempt as it is known before it is sent. */
+/** An attempt before it is sent. */
 export type BegunAttempt = Pick<
   CallbackAttemptRow,
   'id' | 'execution_id' | 'url' | 'request_headers' | 'request_body' | 'attempted_at'
 >;
 
-/** What is known of an attempt once it is over. */
+/** The result of an attempt. */
 export type EndedAttempt = Pick<
   CallbackAttemptRow,
   | 'response_status'
@@ -32,7 +32,7 @@ export type EndedAttempt = Pick<
   | 'next_attempt_at'
 >;
 
-/** The audit log of a run's callback, oldest first. */
+/** Returns the audit log of a run's callback, oldest first. */
 export async function callbackAttempts(
   database: Database,
   executionId: string,
@@ -43,9 +43,9 @@ export async function callbackAttempts(
 }
 
 /**
- * Writes the row of the next attempt before it is sent and answers its number, counted from 1; null, and nothing is
- * written, where the callback is settled or another attempt was begun after `earlier` ones were seen. An earlier attempt
- * of which nobody has noted the end (its process died, or could not write) is closed as `interrupted` with it.
+ * Writes the row of the next attempt before it is sent, and returns its number, counted from 1. Returns null and writes
+ * nothing if the callback has a final status or another attempt started after `earlier` ones were read. An earlier
+ * attempt without a recorded end (its process died, or could not write) is closed as `interrupted`.
  */
 export async function beginAttempt(
   database: Database,
@@ -77,8 +77,8 @@ export async function beginAttempt(
 }
 
 /**
- * Completes an attempt in one statement: its row, the event that tells of it in the run's feed, and, once it is
- * known, how the callback went.
+ * Completes an attempt in one statement: its row, its event in the run's feed, and the final status of the callback
+ * once it is known.
  */
 export async function endAttempt(
   database: Database,
@@ -118,7 +118,7 @@ export async function endAttempt(
   await runPrepared(database, statement);
 }
 
-/** Takes back an attempt of which nothing was sent, unless somebody has closed it meanwhile: then it stays as it is. */
+/** Deletes an attempt that was not sent, unless something else has closed it meanwhile. */
 export async function withdrawAttempt(
   database: Database,
   { id, executionId }: { id: string; executionId: string },
@@ -132,12 +132,12 @@ export async function withdrawAttempt(
   `.execute(statements(database));
 }
 
-/** What the sending of a callback needs of its run. */
+/** The data of a run that its callback needs. */
 export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret'> & {
   url: string;
   body: string;
   completedAt: Date;
-  /** How many attempts were begun, and the last one of them; `endedAt` is null as long as nobody has noted its end. */
+  /** Number of started attempts, and the last one. `endedAt` is null until its end is recorded. */
   attempts: number;
   last: {
     attemptedAt: Date;
@@ -147,7 +147,7 @@ export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret
   } | null;
 };
 
-/** A callback that is still to be sent, with how far its sending has come; null when there is none (any more). */
+/** Returns a callback that is still to be sent, with its progress; null if there is none (any more). */
 export async function pendingCallback(
   database: Database,
   executionId: string,
@@ -188,7 +188,7 @@ export async function pendingCallback(
   };
 }
 
-/** Times as the driver gives them. */
+/** Times in the driver's form. */
 type PendingRow = Pick<TaskRunRow, 'state' | 'callback_secret'> & {
   callback_url: string;
   callback_body: string;
@@ -205,8 +205,8 @@ function dateOf(time: string | null): Date | null {
 }
 
 /**
- * Settles a callback of which no attempt came to an end: `failed`, with an event that says so, since the feed of a
- * run with a callback ends with one. A settled callback stays as it is.
+ * Marks a callback without a recorded end as `failed`, with an event, since the feed of a run with a callback ends with
+ * one. Does nothing if the callback has a final status.
  */
 export async function giveUpCallback(database: Database, executionId: string, at: Date): Promise<void> {
   const data = {

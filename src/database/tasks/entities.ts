@@ -39,17 +39,17 @@ export const TaskRun = defineEntity({
     last_seq: p.integer(),
     /** The last seq that the columns above already include. */
     view_seq: p.integer(),
-    /** A pause made in the Temporal Web UI that was seen and is not known to be over. */
+    /** A pause made in the Temporal Web UI that is not known to be over. */
     engine_paused_at: p.datetime().nullable(),
-    /** Whether the workflow has been told of that pause. */
+    /** Whether the pause was signalled to the workflow. */
     engine_pause_signalled: p.boolean(),
     callback_status: p.text().$type<'none' | 'pending' | 'delivered' | 'failed'>(),
-    /** The callback's body, made once when the run ended; null before and without a callback. */
+    /** The callback's body, created once when the run ended; null before that and without a callback. */
     callback_body: p.text().nullable(),
-    /** The run that this one takes up, and from which step; null where that one is erased, or none is. */
+    /** The run that this one reruns, and from which step; null if that run was erased, or this is no rerun. */
     rerun_of: p.uuid().nullable(),
     rerun_from: p.text().nullable(),
-    /** What an agent asks, while the run is paused for the answer. */
+    /** The question of an agent while the run is paused for the answer. */
     question: p.json<Question>().nullable(),
   },
 });
@@ -67,7 +67,7 @@ export const TaskEvent = defineEntity({
   },
 });
 
-/** The audit log of callbacks, by the name that docs/how-it-works.md gives it. */
+/** The audit log of callbacks, with its name from docs/how-it-works.md. */
 export const CallbackAttempt = defineEntity({
   name: 'CallbackAttempt',
   tableName: 'workflow_webhook_deliveries',
@@ -80,7 +80,7 @@ export const CallbackAttempt = defineEntity({
     request_body: p.text(),
     response_status: p.integer().nullable(),
     response_headers: p.json<Record<string, string>>().nullable(),
-    /** The first 16 KiB of the answer. */
+    /** The first 16 KiB of the response. */
     response_body: p.text().nullable(),
     failure: p.text().nullable(),
     message: p.text().nullable(),
@@ -100,7 +100,7 @@ export const IdempotencyKey = defineEntity({
     key: p.text().primary(),
     /** SHA-256 over method, path and body, hex. */
     request_hash: p.text(),
-    /** The first answer, sealed; null while the first request is at work. */
+    /** The first response, sealed; null while the first request is in progress. */
     answer: p.text().nullable(),
     created_at: p.datetime(),
   },

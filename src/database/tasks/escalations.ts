@@ -8,8 +8,8 @@ import { statements, type Database } from '../database.ts';
 const KIND = 'task.escalated';
 
 /**
- * Leaves a notice that a run was handed to people with everybody of its workspace who may take it over. Done again, it
- * leaves none a second time.
+ * Creates a notice about an escalated run for everybody in its workspace who may take it over. A repeat creates no
+ * further notices.
  */
 export async function createEscalationNotices(
   database: Database,

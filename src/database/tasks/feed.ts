@@ -11,10 +11,10 @@ import { runPrepared } from '../common/prepared.ts';
 import { CHANNELS } from '../common/notifications.ts';
 
 /**
- * Writes a change and its events in one statement: each new event gets the next `seq` of its run, events whose
- * key is there already are left alone, and a run that has ended is never changed again. A change none of whose
- * events is new is a repeat after a crash: it leaves the run as it is, since the run may be further by now, and
- * is answered with the number it got the first time. Listeners are notified at commit.
+ * Writes a change and its events in one statement. Each new event gets the next `seq` of its run, events with an
+ * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
+ * crash: it does not change the run, which may have continued, and returns the `seq` of the first time. Listeners are
+ * notified at commit.
  */
 export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
   const db = statements(database);
@@ -57,7 +57,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
   return await outcomeOfUnwritten(database, change);
 }
 
-/** Events of a run with a `seq` above `after`, in order, at most `limit`. */
+/** Returns the events of a run with a `seq` above `after`, in order, at most `limit`. */
 export async function eventsAfter(
   database: Database,
   executionId: string,
@@ -76,7 +76,7 @@ export async function eventsAfter(
   }));
 }
 
-/** The highest number behind `prefix` among the keys of a run's events; 0 where there is none. */
+/** Returns the highest number after `prefix` among the keys of a run's events; 0 if there is none. */
 export async function lastProgress(database: Database, executionId: string, prefix: string): Promise<number> {
   const { rows } = await sql<{ last: number | null }>`
     select max(substr(key, ${prefix.length + 1}::integer)::integer) as last from task_events
@@ -85,12 +85,12 @@ export async function lastProgress(database: Database, executionId: string, pref
   return rows[0]?.last ?? 0;
 }
 
-/** A place in a feed: behind the event `after` of a run. */
+/** A position in a feed: after the event `after` of a run. */
 export type FeedPosition = { executionId: string; after: number };
-/** An event, and how long before the reading it was written, in milliseconds by the database's clock. */
+/** An event and its age when it was read, in milliseconds by the database's clock. */
 export type AgedEvent = { event: FeedEvent; ageMs: number };
 
-/** What stands behind each of the places, in order, at most `limit` events each; one statement. */
+/** Returns the events after each position, in order, at most `limit` each; one statement. */
 export async function eventsAfterPositions(
   database: Database,
   positions: readonly FeedPosition[],
@@ -125,7 +125,7 @@ export async function eventsAfterPositions(
   return found;
 }
 
-/** Those of the runs whose feed has come further than is said here, by id. */
+/** Returns the ids of the runs whose feed has events after these positions. */
 export async function feedsAhead(
   database: Database,
   positions: readonly FeedPosition[],
@@ -141,8 +141,8 @@ export async function feedsAhead(
 }
 
 /**
- * The columns that hold a view. While a pause of the Web UI holds, a change that was on its way when the pause
- * began is kept, but the state stays `paused`: only an end, or the news that the pause is over, takes it away.
+ * Returns the assignments of the columns of a view. During a pause made in the Web UI, a change that was in flight when
+ * the pause began is stored, but the state stays `paused` until the run ends or the pause is over.
  */
 function viewColumns(
   executionId: string,
@@ -175,9 +175,9 @@ function viewColumns(
 }
 
 /**
- * The steps of a view, apart from those that were told as completed before and are not in it: they stay as they were. A
- * workflow may not know of them for a while, where Temporal has lost the task in which they were written and has it done
- * again, other messages first.
+ * Returns the steps of a view, but keeps steps that were recorded as completed before and are not completed in it. A
+ * workflow may not know them for a while, if Temporal has lost the task that recorded them and repeats it after other
+ * messages.
  */
 function keepingCompleted(steps: RunView['steps']) {
   const told = JSON.stringify(steps);
@@ -196,7 +196,7 @@ function keepingCompleted(steps: RunView['steps']) {
       else ${told}::json end`;
 }
 
-/** Why a change was not written: it was written before, the run has ended, or there is no run. */
+/** Returns why a change was not written: it was written before, the run has ended, or the run does not exist. */
 async function outcomeOfUnwritten(database: Database, change: RunChange): Promise<RecordOutcome> {
   const result = await sql<{ state: TaskState; ended: boolean; last_seq: number; seq: number | null }>`
     select state, completed_at is not null as ended, last_seq, (

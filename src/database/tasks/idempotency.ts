@@ -4,9 +4,9 @@ import { statements, type Database } from '../database.ts';
 import { IdempotencyKey } from './entities.ts';
 
 /**
- * How the claim of a key went. `mine`: this request is the first (or takes the place of one whose process died),
- * and `claimedAt` is when the key was first used. `answered`: the sealed first answer. `at_work`: the first one is
- * not done. `reused`: the key belongs to another request.
+ * The result of claiming a key. `mine`: this request is the first (or replaces one whose process died), and `claimedAt`
+ * is when the key was first used. `answered`: the sealed first response. `at_work`: the first request is in progress.
+ * `reused`: the key belongs to another request.
  */
 export type ClaimOutcome =
   | { outcome: 'mine'; claimedAt: Date }
@@ -16,7 +16,7 @@ export type ClaimOutcome =
 
 export type ClaimRequest = { scope: string; key: string; requestHash: string; now: Date };
 
-/** A request that has not answered by then has no process any more. */
+/** A request without a response after this time has no process any more, in milliseconds. */
 const ABANDONED_MS = 30_000;
 
 /** Claims a key for a request. One statement for a fresh key; `scope` is the id of a project. */
@@ -40,7 +40,7 @@ export async function claimKey(database: Database, request: ClaimRequest): Promi
   return { outcome: 'mine', claimedAt: row.created_at };
 }
 
-/** Keeps the first answer, sealed. */
+/** Stores the first response, sealed. */
 export async function storeAnswer(
   database: Database,
   scope: string,
@@ -50,12 +50,12 @@ export async function storeAnswer(
   await database.em.fork().nativeUpdate(IdempotencyKey, { project_id: scope, key }, { answer });
 }
 
-/** Gives a key back whose request was refused; one with an answer stays. */
+/** Releases the key of a rejected request. A key with a response stays. */
 export async function releaseKey(database: Database, scope: string, key: string): Promise<void> {
   await database.em.fork().nativeDelete(IdempotencyKey, { project_id: scope, key, answer: null });
 }
 
-/** Forgets keys that are older than they need to be; answers how many. */
+/** Deletes expired keys. Returns their number. */
 export async function deleteOldKeys(database: Database, now: Date): Promise<number> {
   const before = new Date(now.getTime() - IDEMPOTENCY_RETENTION_MS);
   return await database.em.fork().nativeDelete(IdempotencyKey, { created_at: { $lt: before } });

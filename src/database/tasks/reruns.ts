@@ -3,10 +3,10 @@ import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { statements, type Database } from '../database.ts';
 
-/** A run that takes up another one. */
+/** A rerun of a run. */
 export type Rerun = { execution_id: string; state: TaskState; rerun_from: string | null; created_at: Date };
 
-/** The plan that lies ready for a run, or that was made for it; null where there is none. */
+/** Returns the stored plan of a run; null if there is none. */
 export async function storedPlan(database: Database, executionId: string): Promise<StoredPlan | null> {
   const { rows } = await sql<{ plan: StoredPlan | null }>`
     select plan from task_runs where id = ${executionId}::uuid
@@ -14,7 +14,7 @@ export async function storedPlan(database: Database, executionId: string): Promi
   return rows[0]?.plan ?? null;
 }
 
-/** The runs that take up this one, the oldest first. */
+/** Returns the reruns of a run, the oldest first. */
 export async function rerunsOf(database: Database, executionId: string): Promise<Rerun[]> {
   const { rows } = await sql<Omit<Rerun, 'created_at'> & { created_at: string }>`
     select id as execution_id, state, rerun_from, created_at from task_runs
@@ -23,10 +23,10 @@ export async function rerunsOf(database: Database, executionId: string): Promise
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }
 
-/** A step that a run takes over from another one: its ids there and here. */
+/** A step that a rerun keeps, with its ids in both runs. */
 export type KeptStep = { name: string; earlierId: string; id: string };
 
-/** Gives a run what the steps that it takes over have left behind: documents, and results for the steps after them. */
+/** Copies the outputs of kept steps to a rerun: documents, and results for later steps. */
 export async function copyStepOutputs(
   database: Database,
   { from, to, steps }: { from: string; to: string; steps: readonly KeptStep[] },

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
 import { statements, type Database } from '../database.ts';
 
-/** What a step left behind. */
+/** The result of a step. */
 export type StepResultText = { step: string; agent: string; text: string };
 
-/** Keeps the result of a step for the ones after it; a later attempt's takes its place. */
+/** Stores the result of a step for later steps. The result of a later attempt replaces it. */
 export async function storeStepResult(
   database: Database,
   executionId: string,
@@ -22,8 +22,8 @@ export async function storeStepResult(
 }
 
 /**
- * The results that steps of a run have left, of those that are named, in the order they were written. A run that
- * takes up another one has its results, too, except for what it has done anew.
+ * Returns the results of the named steps of a run, in the order they were written. A rerun also has the results of the
+ * earlier run, except for repeated steps.
  */
 export async function stepResults(
   database: Database,
@@ -46,7 +46,7 @@ export async function stepResults(
   return rows;
 }
 
-/** What was asked for, as agents are told of it. */
+/** The texts of a task for agents. */
 export type TaskTexts = {
   title: string;
   description: string | null;
@@ -54,7 +54,7 @@ export type TaskTexts = {
   metadata: Record<string, unknown>;
 };
 
-/** The texts of a run's task; null where it was erased. */
+/** Returns the texts of a run's task; null if it was erased. */
 export async function taskTexts(database: Database, executionId: string): Promise<TaskTexts | null> {
   const { rows } = await sql<TaskTexts>`
     select title, description, task_type, metadata from task_runs where id = ${executionId}::uuid
@@ -62,7 +62,7 @@ export async function taskTexts(database: Database, executionId: string): Promis
   return rows[0] ?? null;
 }
 
-/** Whether agents may go on with a run: `held` by a pause of the engine, which its workflow can't tell them of. */
+/** Returns whether agents may continue a run. `held`: paused in Temporal, which its workflow cannot signal to them. */
 export async function mayContinue(database: Database, executionId: string): Promise<'yes' | 'held' | 'over'> {
   const { rows } = await sql<{ over: boolean; held: boolean }>`
     select completed_at is not null as over, engine_paused_at is not null as held

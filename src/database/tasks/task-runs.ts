@@ -10,7 +10,7 @@ import { TaskRun } from './entities.ts';
 
 export type TaskRunRow = InferEntity<typeof TaskRun>;
 
-/** What a submission stores; everything else begins with the table's defaults. `callback_secret` is sealed. */
+/** The row of a new run. All other columns have the table's defaults. `callback_secret` is sealed. */
 export type NewRun = Pick<
   TaskRunRow,
   | 'id'
@@ -27,7 +27,7 @@ export type NewRun = Pick<
 > &
   Partial<Pick<TaskRunRow, 'rerun_of' | 'rerun_from'>> & { plan?: StoredPlan };
 
-/** Which runs a list holds. `metadata` compares top-level members by their text. */
+/** Filter of a list of runs. `metadata` compares top-level fields by their text. */
 export type RunFilter = {
   projectIds: readonly string[];
   states?: readonly TaskState[];
@@ -35,7 +35,7 @@ export type RunFilter = {
   createdAfter?: Date;
   createdBefore?: Date;
   metadata?: Readonly<Record<string, string>>;
-  /** The id of the last row of the page before. */
+  /** The id of the last row of the previous page. */
   cursor?: string;
   limit: number;
 };
@@ -58,7 +58,7 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
   );
 }
 
-/** Takes back a submission whose workflow did not start. False where the run has recorded something: it stays. */
+/** Deletes a run whose workflow did not start. Returns false if the run has recorded events: then it stays. */
 export async function removeUnstartedRun(database: Database, id: string): Promise<boolean> {
   const deleted = await statements(database)
     .deleteFrom('task_runs')
@@ -69,12 +69,12 @@ export async function removeUnstartedRun(database: Database, id: string): Promis
   return deleted.numDeletedRows > 0n;
 }
 
-/** One run, or null. */
+/** Returns a run, or null. */
 export async function findRun(database: Database, id: string): Promise<TaskRunRow | null> {
   return await database.em.fork().findOne(TaskRun, { id });
 }
 
-/** A page of runs, newest first. `nextCursor` is null on the last page. */
+/** Returns a page of runs, newest first. `nextCursor` is null on the last page. */
 export async function listRuns(
   database: Database,
   filter: RunFilter,
@@ -101,7 +101,10 @@ export async function listRuns(
   return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** A value in an address is text; in the metadata it may stand as text or as a number, a boolean or null. */
+/**
+ * Returns the JSON forms of a query parameter, which is text. In the metadata the value may be text, a number, a
+ * boolean or null.
+ */
 function metadataForms(name: string, value: string): [string, string] {
   const asText = JSON.stringify({ [name]: value });
   const isLiteral = /^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?)$/.test(value);
@@ -109,8 +112,8 @@ function metadataForms(name: string, value: string): [string, string] {
 }
 
 /**
- * Erases an ended run with its events and callback attempts, and notes who did; false where there is none, or it has not
- * ended.
+ * Erases an ended run with its events and callback attempts, and writes an audit entry. Returns false if there is no
+ * such run, or it has not ended.
  */
 export async function eraseRun(
   database: Database,
@@ -125,8 +128,8 @@ export async function eraseRun(
 }
 
 /**
- * Removes the oldest runs that ended before `before`, with their events and callback attempts, at most `limit` at
- * once. Answers how many.
+ * Removes the oldest runs that ended before `before`, with their events and callback attempts, at most `limit` at once.
+ * Returns their number.
  */
 export async function removeOldRuns(database: Database, before: Date, limit: number): Promise<number> {
   const deleted = await sql`
@@ -138,7 +141,7 @@ export async function removeOldRuns(database: Database, before: Date, limit: num
   return Number(deleted.numAffectedRows ?? 0n);
 }
 
-/** The stored projection of a run, in the same members as the workflow's own answer. */
+/** Returns the stored projection of a run, with the fields of the workflow's own view. */
 export function viewOfRow(row: TaskRunRow): RunView {
   return {
     state: row.state,
@@ -159,12 +162,13 @@ export function viewOfRow(row: TaskRunRow): RunView {
   };
 }
 
-/** A run and how it looks now. */
+/** A run and its current view. */
 export type RunWithView = { row: TaskRunRow; view: RunView };
 
 /**
- * How a run looks: what `ask` gets from the workflow itself while it goes on, the stored projection when it has ended,
- * is paused in the Temporal Web UI or does not answer (null). Never an older one than is stored.
+ * Returns the current view of a run: from the workflow by `ask` while it is in progress; the stored projection if it
+ * has ended, is paused in the Temporal Web UI or does not respond (null). Never returns an older view than the stored
+ * one.
  */
 export async function readView(
   database: Database,
@@ -175,12 +179,12 @@ export async function readView(
   if (isTerminal(row.state) || row.engine_paused_at) return { row, view: stored };
   const view = await ask(row.id);
   if (view) return { row, view: view.last_seq >= stored.last_seq ? view : stored };
-  // The query may have failed because the run has just ended: then the row knows better by now.
+  // The query may have failed because the run has just ended. Then the row is newer by now.
   const later = (await findRun(database, row.id)) ?? row;
   return { row: later, view: viewOfRow(later) };
 }
 
-/** Runs submitted before `before` that have not recorded anything, oldest first, at most `limit`. */
+/** Returns runs submitted before `before` without recorded events, oldest first, at most `limit`. */
 export async function runsNeverStarted(
   database: Database,
   before: Date,
@@ -195,7 +199,7 @@ export async function runsNeverStarted(
     );
 }
 
-/** Runs submitted before `before` that have not ended, by id behind `after` (null: from the first), at most `limit`. */
+/** Returns open runs submitted before `before`, by id after `after` (null: from the first), at most `limit`. */
 export async function runsUnderWay(
   database: Database,
   before: Date,
@@ -211,14 +215,14 @@ export async function runsUnderWay(
     );
 }
 
-/** Runs with a Web UI pause that their workflow has not been told of yet. */
+/** Returns runs with a Web UI pause that was not signalled to their workflow yet. */
 export async function runsWithUnsignalledPause(database: Database): Promise<TaskRunRow[]> {
   return await database.em
     .fork()
     .find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null }, engine_pause_signalled: false });
 }
 
-/** Notes that a pause made in the Web UI holds (`pausedAt`), in the row alone; the feed is written beside it. */
+/** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */
 export async function recordEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
   await statements(database)
     .updateTable('task_runs')
@@ -231,7 +235,7 @@ export async function recordEnginePause(database: Database, id: string, pausedAt
     .execute();
 }
 
-/** Notes that the workflow has been told of the pause that began at `pausedAt`. */
+/** Records that the pause that began at `pausedAt` was signalled to the workflow. */
 export async function markEnginePauseSignalled(
   database: Database,
   id: string,
@@ -245,7 +249,7 @@ export async function markEnginePauseSignalled(
     .execute();
 }
 
-/** Ids of runs that ended before `before` and whose callback is still pending, oldest first. */
+/** Returns the ids of runs that ended before `before` and whose callback is pending, oldest first. */
 export async function runsAwaitingCallback(
   database: Database,
   before: Date,

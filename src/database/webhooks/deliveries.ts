@@ -11,7 +11,7 @@ import { notifyChanged, notifyDeliveryChanged, NOTIFIED } from './watched-webhoo
 export type DeliveryRow = InferEntity<typeof Delivery>;
 export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
 
-/** Which deliveries of a webhook a list holds. */
+/** Filter of a webhook's deliveries. */
 export type DeliveryFilter = {
   workspaceId: string;
   webhookId: string;
@@ -19,14 +19,14 @@ export type DeliveryFilter = {
   events?: readonly EventKind[] | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
-  /** Words that the event must have, or their beginnings; or the delivery's id. */
+  /** Words of the event, or their beginnings; or the delivery's id. */
   text?: string | undefined;
-  /** The id of the last row of the page before. */
+  /** The id of the last row of the previous page. */
   cursor?: string | undefined;
   limit: number;
 };
 
-/** A page of a webhook's deliveries, those of the newest events first. */
+/** Returns a page of a webhook's deliveries, those of the newest events first. */
 export async function listDeliveries(database: Database, filter: DeliveryFilter): Promise<DeliveryRow[]> {
   const matching =
     filter.text === undefined ? null : await matchingEvents(database, filter.workspaceId, filter.text);
@@ -35,12 +35,15 @@ export async function listDeliveries(database: Database, filter: DeliveryFilter)
   return rows.map((row) => em.map(Delivery, row as object));
 }
 
-/** The `seq` of all events that have the words of a search; `'many'` where they are too many to name. */
+/** The `seq` of all events that match a search; `'many'` if there are too many to list. */
 export type MatchingEvents = readonly string[] | 'many';
 
 const MAX_NAMED = 20_000;
 
-/** Finds the events first, by the index of their words: how many deliveries have a word can't be estimated well. */
+/**
+ * Finds the matching events by the index of their search words. A separate query, since PostgreSQL cannot estimate well
+ * how many deliveries match.
+ */
 export async function matchingEvents(
   database: Database,
   workspaceId: string,
@@ -55,8 +58,8 @@ export async function matchingEvents(
 }
 
 /**
- * The statement of a page. Each status or kind has a query of its own, since an index gives the newest of one, and
- * not of several.
+ * Returns the statement of a page. Each status or kind has its own query, since an index finds the newest rows of one
+ * value only.
  */
 export function deliveriesStatement(
   filter: DeliveryFilter,
@@ -78,7 +81,7 @@ export function deliveriesStatement(
   return sql`select * from (${sql.join(queries, sql` union all `)}) found order by id desc limit ${limit}`;
 }
 
-/** What splits the statement, and what each part has to look at. Nearly all deliveries have succeeded. */
+/** Returns the conditions that split the statement, and those of all parts. Nearly all deliveries have succeeded. */
 function branchesOf({ statuses, events }: DeliveryFilter) {
   const byStatus = [...new Set(statuses)].map((status) => sql`d.status = ${sql.lit(status)}`);
   const byKind = [...new Set(events)].map((event) => sql`d.event = ${sql.lit(event)}`);
@@ -89,7 +92,10 @@ function branchesOf({ statuses, events }: DeliveryFilter) {
     : { branches: events ? byKind : [sql`true`], rest: either(byStatus) };
 }
 
-/** How much later than its event's arrival, by which ids are in order, a delivery is made at most. */
+/**
+ * Longest time between the arrival of an event, which determines the order of ids, and the creation of its delivery, in
+ * milliseconds.
+ */
 const LATEST_MS = 48 * 3_600_000;
 
 function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter): RawBuilder<unknown>[] {
@@ -109,7 +115,7 @@ function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter)
   return all;
 }
 
-/** Ids begin with the time of their event's arrival; this one is before all of that millisecond. */
+/** Returns an id before all ids of this millisecond. Ids begin with the arrival time of the event. */
 function idAt(time: Date): string {
   return `${derivedUuid(time, '').slice(0, 13)}-0000-0000-000000000000`;
 }
@@ -121,7 +127,7 @@ function textConditions(
   matching: MatchingEvents | null,
 ): RawBuilder<unknown>[] {
   if (matching === null) return [];
-  // As a value of its own the look-up stays one, row by row, and the newest are found without all the others.
+  // As a subquery for each row, the search does not read all other rows before the newest are found.
   const found =
     matching === 'many'
       ? sql`(select e.search @@ ${searchFor(text)} from events e where e.seq = d.event_seq)`
@@ -131,15 +137,15 @@ function textConditions(
 }
 
 /**
- * All words of a text, each as the beginning of one, in the form of `to_tsquery`. Between quotes nothing means
- * anything but quotes and backslashes, which words are split at.
+ * Converts a text to a query of `to_tsquery` for all its words, each as a prefix. Only quotes and backslashes are
+ * special between quotes, and words are split at those.
  */
 function searchFor(text: string): RawBuilder<unknown> {
   const words = text.split(/[\s'\\]+/).filter((word) => word !== '');
   return sql`to_tsquery('simple', ${words.map((word) => `'${word}':*`).join(' & ')})`;
 }
 
-/** One delivery of a workspace, or null. */
+/** Returns a delivery of a workspace, or null. */
 export async function findDelivery(
   database: Database,
   which: { workspaceId: string; id: string },
@@ -147,14 +153,14 @@ export async function findDelivery(
   return await database.em.fork().findOne(Delivery, { workspace_id: which.workspaceId, id: which.id });
 }
 
-/** All attempts of a delivery, oldest first. */
+/** Returns all attempts of a delivery, oldest first. */
 export async function attemptsOf(database: Database, deliveryId: string): Promise<AttemptRow[]> {
   return await database.em
     .fork()
     .find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } });
 }
 
-/** What the events of these deliveries are searched by, by their `seq`, cut to what a list shows. */
+/** Returns the search words of the events of these deliveries, by `seq`, cut to the length for lists. */
 export async function wordsOfEvents(
   database: Database,
   deliveries: readonly Pick<DeliveryRow, 'event_seq'>[],
@@ -166,10 +172,10 @@ export async function wordsOfEvents(
   return new Map(rows.map(({ seq, words }) => [Number(seq), words]));
 }
 
-/** The event of a delivery. `body` is the payload, as it was or is to be sent; null where it is no longer kept. */
+/** The event of a delivery. `body` is the payload that is sent; null if it was deleted. */
 export type EventOfDelivery = { body: string | null; words: string; timestamp: Date; received_at: Date };
 
-/** The event of a delivery; null where it is no longer kept. */
+/** Returns the event of a delivery; null if it was deleted. */
 export async function eventOf(
   database: Database,
   delivery: Pick<DeliveryRow, 'event_seq'>,
@@ -186,7 +192,7 @@ export async function eventOf(
   return { body: body ?? null, words, timestamp, received_at };
 }
 
-/** The payload of a delivery, as it was or is to be sent; null where it is no longer kept. */
+/** Returns the payload of a delivery; null if it was deleted. */
 export async function bodyOf(
   database: Database,
   delivery: Pick<DeliveryRow, 'event_seq'>,
@@ -197,7 +203,7 @@ export async function bodyOf(
   return event?.body ?? null;
 }
 
-/** Shows when an attempt by hand is due, where the delivery has no other one coming and none was made since. */
+/** Records when a manual attempt is due, unless another attempt is scheduled or was made meanwhile. */
 export async function recordPlannedAttempt(
   database: Database,
   delivery: Pick<DeliveryRow, 'id' | 'webhook_id' | 'attempts_count'>,
@@ -210,7 +216,7 @@ export async function recordPlannedAttempt(
   await notifyDeliveryChanged(database, delivery.webhook_id, id);
 }
 
-/** Stores a delivery of a test event, which no schedule takes up. */
+/** Stores the delivery of a test event. It has no schedule. */
 export async function insertTestDelivery(
   database: Database,
   test: {
@@ -248,7 +254,7 @@ export async function insertTestDelivery(
   await notifyDeliveryChanged(database, test.webhookId, test.id);
 }
 
-/** Ends a test delivery that was not attempted. */
+/** Cancels a test delivery that was not attempted. */
 export async function cancelTestDelivery(
   database: Database,
   id: string,

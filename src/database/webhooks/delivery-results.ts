@@ -9,12 +9,12 @@ import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { MANY_CHANGED, notifyChanged, NOTIFIED } from './watched-webhooks.ts';
 
-/** One attempt that has ended. Times are ISO 8601. */
+/** The result of an attempt. Times are ISO 8601. */
 export type AttemptResult = {
   delivery_id: string;
   webhook_id: string;
   workspace_id: string;
-  /** The delivery's generation when the attempt began: the schedule of another one is not touched. */
+  /** The delivery's generation when the attempt started. The schedule of another generation does not change. */
   generation: number;
   trigger: AttemptTrigger;
   succeeded: boolean;
@@ -33,7 +33,7 @@ export type AttemptResult = {
   response_ms: number;
 };
 
-/** Where a delivery stands after its attempt. */
+/** The state of a delivery after an attempt. */
 export type RecordedResult = {
   status: DeliveryStatus;
   generation: number;
@@ -43,19 +43,19 @@ export type RecordedResult = {
   number: number;
 };
 
-/** Whom the results have disabled. */
+/** A webhook that the results disabled. */
 export type Disabled = { webhookId: string; at: Date };
 
-/** What became of results: where their deliveries stand, by id, and whom they have disabled. */
+/** States of deliveries after their results, by id, and the webhooks that were disabled. */
 export type Recorded = { recorded: Map<string, RecordedResult>; disabled: Disabled[] };
 
 /** A database in or outside a transaction. */
 type Builder = Kysely<never>;
 
 /**
- * Writes attempts and what follows from them, at most one for each delivery, in the order of their ends: the
- * delivery's status and schedule, the webhook's count of failures, and, where that comes to ten, its disabling with
- * everything that goes with it, all or nothing. Results come back in the order given.
+ * Writes attempts and their consequences in one transaction, at most one attempt for each delivery, in the order they
+ * ended: the delivery's status and schedule, the webhook's failure count, and, if that reaches ten, the disabling of
+ * the webhook.
  */
 export async function recordResults(
   database: Database,
@@ -81,7 +81,7 @@ export async function recordResults(
   });
 }
 
-/** Those of the results whose attempts are written already, with where their deliveries stand now. */
+/** Returns the results that are recorded already, with the current states of their deliveries. */
 export async function findRecordedResults(
   database: Database,
   results: readonly AttemptResult[],
@@ -97,7 +97,7 @@ export async function findRecordedResults(
   return byDelivery(rows);
 }
 
-/** Locks the webhooks, counts, and disables those whose count comes to the limit. */
+/** Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit. */
 async function countAttempts(db: Builder, results: readonly AttemptResult[]): Promise<Disabled[]> {
   const counting = results.filter(({ trigger }) => trigger !== 'test');
   const ids = [...new Set(counting.map(({ webhook_id }) => webhook_id))];
@@ -133,7 +133,7 @@ function reasonOf(last: AttemptResult | undefined): string {
   return `${FAILURES_TO_DISABLE} attempts in a row failed. Last failure: ${last?.message ?? 'unknown'}`;
 }
 
-/** What waits is held, and every admin and owner is told, once. */
+/** Holds the waiting deliveries of a disabled webhook, and creates a notice for every admin and owner. */
 async function holdAndNotify(db: Builder, webhookId: string, at: Date): Promise<void> {
   await sql`
     update deliveries set status = 'held', reason = 'the webhook is disabled', in_backlog = false,
@@ -179,8 +179,9 @@ type Row = {
 };
 
 /**
- * Deliveries, attempts and the counts that a success sets to zero. A failure moves the schedule only where it is an
- * automatic attempt of the present generation; an attempt made by hand never takes a success or a schedule away.
+ * Returns the statement that writes deliveries, attempts and the counts that a success sets to zero. A failure moves
+ * the schedule only if it is an automatic attempt of the current generation. A manual attempt never removes a success
+ * or a schedule.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
   return sql<Row>`

@@ -5,7 +5,7 @@ import { statements, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { notifyChanged, NOTIFIED } from './watched-webhooks.ts';
 
-/** An event of a group, as deliveries need it. */
+/** An event of a group, with the data for deliveries. */
 export type GroupEvent = {
   seq: number;
   workspace_id: string;
@@ -14,13 +14,13 @@ export type GroupEvent = {
   timestamp: Date;
   body: string;
   received_at: Date;
-  /** In which trace it came in; null where none was kept. */
+  /** The trace of the event's request; null if none was recorded. */
   traceparent: string | null;
 };
 
 /**
- * Claims a group and answers its events in the order they came in; those whose payload is past its retention are left
- * out. A claimed group is not taken back any more, and one that was taken back has no events.
+ * Claims a group and returns its events in the order of arrival, without those whose payload is past its retention. A
+ * claimed group is not withdrawn any more, and a withdrawn one has no events.
  */
 export async function eventsOfGroup(database: Database, groupId: string): Promise<GroupEvent[]> {
   const statement = sql<{
@@ -48,7 +48,7 @@ export async function eventsOfGroup(database: Database, groupId: string): Promis
   }));
 }
 
-/** A delivery that a group comes to; `reason` where it is not to be sent. */
+/** A delivery of a group; `reason` if it is not sent. */
 export type PlannedDelivery = {
   id: string;
   workspace_id: string;
@@ -61,8 +61,8 @@ export type PlannedDelivery = {
 };
 
 /**
- * Stores deliveries; those that are there already stay as they are. Answers the ids of those that wait for their
- * first attempt: all `pending` ones of the first time, and after a crash only what was not recorded or put aside.
+ * Stores deliveries and skips existing ones. Returns the ids of those that wait for their first attempt: at first all
+ * `pending` ones, after a crash only those that were not recorded, held or cancelled.
  */
 export async function storeDeliveries(
   database: Database,
@@ -93,7 +93,7 @@ export async function storeDeliveries(
   return new Set(pending.map(({ id }) => id).filter((id) => stored.has(id) || waiting.has(id)));
 }
 
-/** Which of these deliveries still wait for their first attempt outside the backlog. */
+/** Returns the deliveries that still wait for their first attempt outside the backlog. */
 export async function waitingAmong(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
     select id from deliveries where id = any(${ids}::uuid[]) and status = 'pending' and not in_backlog
@@ -102,7 +102,7 @@ export async function waitingAmong(database: Database, ids: readonly string[]): 
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Leaves deliveries to the backlog of their webhook. */
+/** Moves deliveries to the backlog of their webhook. */
 export async function moveToBacklog(database: Database, ids: readonly string[], now: Date): Promise<void> {
   const statement = sql`
     update deliveries set in_backlog = true, updated_at = ${now}::timestamptz
@@ -111,7 +111,9 @@ export async function moveToBacklog(database: Database, ids: readonly string[], 
   await runPrepared(database, statement);
 }
 
-/** Ends or holds deliveries that are not to be sent now, since their webhook is disabled, switched off or deleted. */
+/**
+ * Cancels, skips or holds deliveries that must not be sent now because their webhook is disabled, inactive or deleted.
+ */
 export async function markUnsent(
   database: Database,
   ids: readonly string[],
@@ -132,7 +134,7 @@ export async function markUnsent(
   await runPrepared(database, statement);
 }
 
-/** Notes that every delivery of a group has had its first attempt, or waits elsewhere. */
+/** Records that every delivery of a group has had its first attempt, or waits elsewhere. */
 export async function markGroupDone(database: Database, groupId: string, now: Date): Promise<void> {
   const statement = sql`
     update event_groups set done_at = ${now}::timestamptz
@@ -141,7 +143,7 @@ export async function markGroupDone(database: Database, groupId: string, now: Da
   await runPrepared(database, statement);
 }
 
-/** A delivery with what an attempt needs of its event. `body` is null when its retention is over. */
+/** A delivery with the data of its event for an attempt. `body` is null if its retention is over. */
 export type DeliveryToSend = {
   id: string;
   webhook_id: string;
@@ -149,7 +151,7 @@ export type DeliveryToSend = {
   event: EventKind;
   timestamp: Date;
   body: string | null;
-  /** In which trace the event came in; null where none was kept. */
+  /** The trace of the event's request; null if none was recorded. */
   traceparent: string | null;
   status: DeliveryStatus;
   test: boolean;
@@ -174,7 +176,7 @@ const WITH_EVENT = sql.raw(`
     d.failures, d.in_backlog, d.next_attempt_at, d.created_at, d.updated_at
   from deliveries d join events e on e.seq = d.event_seq`);
 
-/** These deliveries, in the order of their events. */
+/** Returns these deliveries, in the order of their events. */
 export async function deliveriesToSend(
   database: Database,
   ids: readonly string[],
@@ -185,7 +187,7 @@ export async function deliveriesToSend(
   return rows.map(deliveryOf);
 }
 
-/** What the backlog of a webhook has to send next, oldest first. */
+/** Returns the next deliveries of a webhook's backlog, oldest first. */
 export async function backlogOf(
   database: Database,
   webhookId: string,
@@ -209,7 +211,7 @@ function deliveryOf(row: RawDelivery): DeliveryToSend {
   };
 }
 
-/** Notes that the workflow of a delivery's retries is there. */
+/** Records that the workflow of a delivery's retries exists. */
 export async function markRetriesStarted(database: Database, ids: readonly string[]): Promise<void> {
   const statement = sql`
     update deliveries set retry_started = true where id = any(${ids}::uuid[]) and status = 'retrying'
@@ -217,7 +219,9 @@ export async function markRetriesStarted(database: Database, ids: readonly strin
   await runPrepared(database, statement);
 }
 
-/** Deliveries that wait for a retry since before a time, but whose workflow is not known to be there; oldest first. */
+/**
+ * Returns deliveries that wait for a retry since before a time, but whose workflow is not known to exist; oldest first.
+ */
 export async function retriesNeverStarted(
   database: Database,
   before: Date,
@@ -231,7 +235,7 @@ export async function retriesNeverStarted(
   return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
 }
 
-/** Webhooks whose backlog has something that waits since before a time. */
+/** Returns webhooks whose backlog has a delivery that waits since before a time. */
 export async function backlogsForgotten(database: Database, before: Date, limit: number): Promise<string[]> {
   const { rows } = await sql<{ webhook_id: string }>`
     select distinct webhook_id from deliveries

@@ -3,7 +3,7 @@ import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import { statements, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
-/** A webhook as deliveries see it; secrets are sealed. */
+/** A webhook with the data for deliveries. Secrets are sealed. */
 export type Endpoint = {
   id: string;
   workspace_id: string;
@@ -18,7 +18,7 @@ export type Endpoint = {
   consecutive_failures: number;
   disabled_at: Date | null;
   deleted_at: Date | null;
-  /** Not null for one whose deliveries go to a listener on the channel. */
+  /** Not null if deliveries go to a listener on the channel. */
   listening_until: Date | null;
 };
 
@@ -34,7 +34,7 @@ const COLUMNS = sql.raw(
    standard_webhooks, active, consecutive_failures, disabled_at, deleted_at, listening_until`,
 );
 
-/** All webhooks, except deleted ones, of the workspaces that a group of events is from; by workspace, oldest first. */
+/** Returns all webhooks, except deleted ones, of the workspaces of a group's events; by workspace, oldest first. */
 export async function endpointsForGroup(
   database: Database,
   groupId: string,
@@ -49,7 +49,7 @@ export async function endpointsForGroup(
   return Map.groupBy(rows.map(endpointOf), ({ workspace_id: id }) => id);
 }
 
-/** These webhooks as they are now, the deleted ones among them, by id. */
+/** Returns the current state of these webhooks by id, including deleted ones. */
 export async function endpointsNow(
   database: Database,
   ids: readonly string[],

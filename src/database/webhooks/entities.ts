@@ -30,9 +30,9 @@ export const Webhook = defineEntity({
     created_by: p.text(),
     created_at: p.datetime(),
     updated_at: p.datetime(),
-    /** Deleted ones stay for their log's sake, without secrets. */
+    /** Deleted webhooks stay for their log, without secrets. */
     deleted_at: p.datetime().nullable(),
-    /** Not null for one whose deliveries go to a listener on the channel: until when there surely is one. */
+    /** Not null if deliveries go to a listener on the channel: the time until which a listener is certain. */
     listening_until: p.datetime().nullable(),
   },
 });
@@ -44,16 +44,16 @@ export const WorkspaceEvent = defineEntity({
     /** In the order of arrival. */
     seq: p.bigint('number').primary(),
     workspace_id: p.uuid(),
-    /** The sender's, or ours; unique in the workspace. */
+    /** Chosen by the sender, or generated; unique in the workspace. */
     id: p.text(),
     group_id: p.uuid().nullable(),
     event: p.text().$type<EventKind>(),
     timestamp: p.datetime(),
-    /** SHA-256 of the canonical content, to tell a repeat from another event with the same id. */
+    /** SHA-256 of the canonical content, which distinguishes a repeat from another event with the same id. */
     content_hash: p.blob(),
-    /** The payload, made once; null after its retention. */
+    /** The payload, created once; null after its retention. */
     body: p.text().nullable(),
-    /** What the log's search finds it by. */
+    /** Search words for the log. */
     words: p.text(),
     test: p.boolean(),
     received_at: p.datetime(),
@@ -64,7 +64,7 @@ export const Delivery = defineEntity({
   name: 'Delivery',
   tableName: 'deliveries',
   properties: {
-    /** Made of event and webhook, the same when the work is repeated; `X-Service-Delivery`. */
+    /** Derived from event and webhook, the same for repeated work; `X-Service-Delivery`. */
     id: p.uuid().primary(),
     workspace_id: p.uuid(),
     webhook_id: p.uuid(),
@@ -75,19 +75,19 @@ export const Delivery = defineEntity({
     test: p.boolean(),
     /** Why it was not sent, or not sent yet. */
     reason: p.text().nullable(),
-    /** Counts how often its schedule began anew; work of an older one does nothing. */
+    /** How often its schedule restarted. Work of an older generation does nothing. */
     generation: p.integer(),
-    /** Whether its webhook's backlog has to send it. */
+    /** Whether it is in its webhook's backlog. */
     in_backlog: p.boolean(),
-    /** Failed automatic attempts of the present schedule. */
+    /** Failed automatic attempts of the current schedule. */
     failures: p.integer(),
     attempts_count: p.integer(),
-    /** Of the last attempt, as the two that follow. */
+    /** Of the last attempt, like the next two columns. */
     response_status: p.integer().nullable(),
     failure: p.text().$type<FailureKind>().nullable(),
     response_ms: p.integer().nullable(),
     next_attempt_at: p.datetime().nullable(),
-    /** Whether the workflow of its retries is known to be there. */
+    /** Whether the workflow of its retries is known to exist. */
     retry_started: p.boolean(),
     created_at: p.datetime(),
     updated_at: p.datetime(),
@@ -103,7 +103,7 @@ export const DeliveryAttempt = defineEntity({
     trigger: p.text().$type<AttemptTrigger>(),
     attempted_at: p.datetime(),
     url: p.text(),
-    /** As sent, secrets masked. The request's body is the event's. */
+    /** As sent, with secrets masked. The request's body is the event's. */
     request_headers: p.json<Record<string, string>>(),
     response_status: p.integer().nullable(),
     response_headers: p.json<Record<string, string>>().nullable(),

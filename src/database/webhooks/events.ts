@@ -6,7 +6,7 @@ import { WorkspaceEvent } from './entities.ts';
 import { isDuplicate } from '../common/outage.ts';
 import { runPrepared } from '../common/prepared.ts';
 
-/** An event on its way in. `hash` is the SHA-256 of its canonical content, hex; `timestamp` ISO 8601 UTC. */
+/** A new event. `hash` is the SHA-256 of its canonical content, hex; `timestamp` is ISO 8601 UTC. */
 export type NewEvent = {
   workspaceId: string;
   id: string;
@@ -16,14 +16,14 @@ export type NewEvent = {
   /** The payload, as it is to be sent. */
   body: string;
   words: string;
-  /** In which trace it came in; null where none is kept. */
+  /** The trace of the event's request; null if none is recorded. */
   traceparent?: string | null;
 };
 
-/** Requests that are stored together. Within all of them no two events have the same workspace and id. */
+/** Requests that are stored together. No two of their events have the same workspace and id. */
 export type NewGroup = { id: string; now: Date; requests: readonly (readonly NewEvent[])[] };
 
-/** An event whose id was there already. `started`: whether its group is known to have been taken up. */
+/** An event whose id existed already. `started`: whether its group is known to have been dispatched. */
 export type KnownEvent = {
   request: number;
   workspaceId: string;
@@ -33,13 +33,13 @@ export type KnownEvent = {
   started: boolean;
 };
 
-/** How often a group is tried again because another process stored one of its ids in the same moment. */
+/** Tries to store a group if other processes store the same ids at the same moment. */
 const MAX_TRIES = 10;
 
 /**
- * Stores a group of events in one statement, and answers which of their ids were there already. A request that has an
- * id with another content stores nothing; an id with the same content is left as it is; every other event is stored,
- * in the order given. A group of which nothing is stored has no row.
+ * Stores a group of events in one statement, and returns the ids that existed already. A request that contains an
+ * existing id with another content stores nothing. An existing id with the same content is skipped. All other events
+ * are stored in the given order. A group without stored events has no row.
  */
 export async function insertGroup(database: Database, group: NewGroup): Promise<KnownEvent[]> {
   const statement = groupStatement(database, group);
@@ -48,16 +48,17 @@ export async function insertGroup(database: Database, group: NewGroup): Promise<
       const { rows } = await runPrepared(database, statement);
       return rows;
     } catch (error) {
-      // An id that was not there when the statement began: the whole statement is undone, and now it is seen.
+      // Another process has inserted an id since the statement began. The statement was rolled back, and the next try
+      // sees the id.
       if (!isDuplicate(error) || tries === MAX_TRIES) throw error;
     }
   }
 }
 
 /**
- * The look-ups are lateral with a limit, so that a plan made for an empty table still goes by the index. Rows are inserted
- * in the order of their ids: two processes that store the same ones wait for each other and never both. Their `seq`
- * is in the order given nevertheless.
+ * The lookups are lateral with a limit, so that a plan made for an empty table still uses the index. Rows are inserted
+ * in the order of their ids, so that two processes with the same ids cannot deadlock. Their `seq` follows the given
+ * order nevertheless.
  */
 function groupStatement(database: Database, { id: groupId, now, requests }: NewGroup) {
   const events = requests.flatMap((request, index) => request.map((event) => ({ ...event, request: index })));
@@ -105,7 +106,7 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
   `.compile(statements(database));
 }
 
-/** Notes that these groups have been taken up by the engine. Answers those that are there: a group may be taken back. */
+/** Records that Temporal has started these groups. Returns the existing ones: a group may have been withdrawn. */
 export async function markGroupStarted(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
     update event_groups set started_at = coalesce(started_at, now()) where id = any(${ids}::uuid[]) returning id
@@ -114,7 +115,7 @@ export async function markGroupStarted(database: Database, ids: readonly string[
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Takes a group back, with its events, whose workflow did not start. False where it has been taken up after all. */
+/** Deletes a group that did not start, with its events. Returns false if it has started after all. */
 export async function removeUnstartedGroup(database: Database, id: string): Promise<boolean> {
   const removed = await sql<{ id: string }>`
     with gone as (delete from event_groups where id = ${id}::uuid and started_at is null returning id),
@@ -124,7 +125,7 @@ export async function removeUnstartedGroup(database: Database, id: string): Prom
   return removed.rows.length > 0;
 }
 
-/** Ids of the groups stored before `before` that nobody is known to have taken up, oldest first. */
+/** Returns the ids of groups stored before `before` that are not known to have started, oldest first. */
 export async function groupsNeverStarted(database: Database, before: Date, limit: number): Promise<string[]> {
   const found = await sql<{ id: string }>`
     select id from event_groups
@@ -134,10 +135,7 @@ export async function groupsNeverStarted(database: Database, before: Date, limit
   return found.rows.map(({ id }) => id);
 }
 
-/**
- * An event of a test delivery: it is sent to one webhook and dispatched to nobody else. Answers its `seq`; null where
- * one of this id is there.
- */
+/** Stores the event of a test delivery, which is sent to one webhook only. Returns its `seq`; null if the id exists. */
 export async function insertTestEvent(
   database: Database,
   event: {
@@ -162,7 +160,7 @@ export async function insertTestEvent(
   return inserted.rows[0] ? Number(inserted.rows[0].seq) : null;
 }
 
-/** The workspace's latest events whose payload is still kept, newest first, without those of tests. */
+/** Returns the workspace's latest events whose payload still exists, newest first, without test events. */
 export async function recentEvents(
   database: Database,
   workspaceId: string,
@@ -184,7 +182,7 @@ export async function recentEvents(
   });
 }
 
-/** The name of a workspace; null where there is none. */
+/** Returns the name of a workspace; null if there is none. */
 export async function workspaceName(database: Database, id: string): Promise<string | null> {
   const workspace = await database.em.fork().findOne(Workspace, { id });
   return workspace?.name ?? null;

@@ -5,8 +5,8 @@ import { statements, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 
 /**
- * Until when a webhook is surely listened to, in ISO 8601. Each sign of its listener writes a later one, so that it
- * also tells the listeners of one webhook apart: whoever does not find what it wrote last is not the listener any more.
+ * Until when a webhook certainly has a listener, in ISO 8601. Each heartbeat writes a later time, which also identifies
+ * the listener: if the stored time is not the one it wrote last, another listener has replaced it.
  */
 export type Until = string;
 
@@ -17,8 +17,9 @@ const nextUntil = sql`greatest(
 )`;
 
 /**
- * Makes whoever asks the listener of a webhook, in the place of any other, who is told by `relay`. What an earlier one
- * was given and has not answered waits anew. Null where the workspace has no such webhook to listen to.
+ * Makes the caller the listener of a webhook. It replaces any other listener, which is notified over `relay`.
+ * Unanswered requests of the previous listener wait again. Returns null if the workspace has no such webhook to listen
+ * to.
  */
 export async function beginListening(
   database: Database,
@@ -39,7 +40,7 @@ export async function beginListening(
   return rows[0]?.until ?? null;
 }
 
-/** A sign of the listener. `gone` where the webhook was deleted, `replaced` where another one listens. */
+/** Records a heartbeat of the listener. `gone`: the webhook was deleted. `replaced`: another listener is connected. */
 export async function renewListening(
   database: Database,
   { webhookId, until }: { webhookId: string; until: Until },
@@ -56,7 +57,7 @@ export async function renewListening(
   return there.length > 0 ? 'replaced' : 'gone';
 }
 
-/** The listener's connection has ended: what comes is kept waiting only for a moment, unless another one listens. */
+/** Ends listening after a disconnect. Requests wait only for a moment, unless another listener connects. */
 export async function stopListening(
   database: Database,
   { webhookId, until }: { webhookId: string; until: Until },
@@ -69,15 +70,15 @@ export async function stopListening(
   `.execute(statements(database));
 }
 
-/** Stands in the place of a sign where the webhook is deleted. */
+/** Replaces the time of a heartbeat if the webhook is deleted. */
 export const GONE = 'gone';
 
-/** Tells a webhook's listener, in a transaction, that it is deleted. */
+/** Notifies a webhook's listener, in a transaction, that the webhook is deleted. */
 export async function notifyListenerOfEnd(em: EntityManager, webhookId: string): Promise<void> {
   await em.execute('select pg_notify(?, ?)', [CHANNELS.relay, `${webhookId} ${GONE}`]);
 }
 
-/** Webhooks that nobody has listened to since `before`, though they are for that alone. */
+/** Returns webhooks for listeners without a listener since `before`. */
 export async function findAbandonedWebhooks(
   database: Database,
   before: Date,

@@ -4,25 +4,25 @@ import { recordAudit, type EntityManager } from '../people/audit.ts';
 import { statements, type Database } from '../database.ts';
 import { withLockedWebhook, type WebhookRow } from './webhooks.ts';
 
-/** Which deliveries of a webhook begin anew, and who wants it. */
+/** The deliveries of a webhook whose schedule restarts, and the actor. */
 export type Recovery = {
   workspaceId: string;
   webhookId: string;
   since: Date;
-  /** Of these, all made since. */
+  /** All deliveries of these statuses since `since`. */
   statuses: readonly ('held' | 'failed')[];
-  /** Ids of skipped ones. */
+  /** Ids of skipped deliveries. */
   skipped: readonly string[];
   actor: string;
   now: Date;
 };
 
-/** A delivery that was skipped, with the payload that tells whether it is wanted now. */
+/** A skipped delivery, with the payload to match it with the current filters. */
 export type SkippedDelivery = { id: string; event: EventKind; body: string };
 
 const BATCH = 500;
 
-/** Skipped deliveries of a webhook made since a time whose payload is still kept, in batches, oldest first. */
+/** Yields skipped deliveries of a webhook since a time whose payload still exists, in batches, oldest first. */
 export async function* skippedDeliveries(
   database: Database,
   { webhookId, since }: { webhookId: string; since: Date },
@@ -43,9 +43,9 @@ export async function* skippedDeliveries(
 }
 
 /**
- * Puts deliveries into the backlog of their webhook, each at the beginning of its schedule, and writes the audit
- * entry. `check` sees the webhook, locked, and may throw. Answers how many; null where there is no such webhook.
- * Deliveries whose payload is no longer kept stay as they are.
+ * Moves deliveries to the backlog of their webhook, each at the start of its schedule, and writes the audit entry.
+ * `check` gets the locked webhook and may throw. Returns the number of deliveries; null if there is no such webhook.
+ * Deliveries without payload stay unchanged.
  */
 export async function recoverDeliveries(
   database: Database,
@@ -75,7 +75,7 @@ export async function recoverDeliveries(
   });
 }
 
-/** How many of these statuses `recoverDeliveries` would have begin anew; the skipped ones are the caller's. */
+/** Counts the deliveries of these statuses that `recoverDeliveries` would restart. The caller counts skipped ones. */
 export async function countRecoverable(
   database: Database,
   { webhookId, since, statuses }: Pick<Recovery, 'webhookId' | 'since' | 'statuses'>,
@@ -107,7 +107,7 @@ async function restartSchedules(
   return affectedRows;
 }
 
-/** PostgreSQL's text of an array of plain words. */
+/** Returns PostgreSQL's text form of an array of plain words. */
 function arrayOf(words: readonly string[]): string {
   return `{${words.join(',')}}`;
 }

@@ -4,9 +4,12 @@ import { statements, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 
-/** Requests on their way from a delivery worker to a listener, and answers on their way back. */
+/** Requests from delivery workers to listeners, and their answers. */
 
-/** Leaves a request for the webhook's listener, who is told. False where nobody listens; then nothing is left. */
+/**
+ * Stores a request for the webhook's listener and notifies it. Returns false and stores nothing if there is no
+ * listener.
+ */
 export async function storeRequest(database: Database, request: RelayRequest): Promise<boolean> {
   const { id, webhook_id: webhookId } = request;
   const statement = sql`
@@ -22,7 +25,7 @@ export async function storeRequest(database: Database, request: RelayRequest): P
   return count > 0;
 }
 
-/** Takes waiting requests of a webhook, oldest first; nobody else gets them meanwhile. */
+/** Claims waiting requests of a webhook, oldest first. Nobody else gets them meanwhile. */
 export async function claimRequests(
   database: Database,
   webhookId: string,
@@ -43,7 +46,7 @@ export async function claimRequests(
   return rows.map(({ request }) => request);
 }
 
-/** Leaves requests to another listener that were taken and not handed over. */
+/** Releases claimed requests that were not handed over, for another listener. */
 export async function releaseRequests(
   database: Database,
   webhookId: string,
@@ -58,7 +61,7 @@ export async function releaseRequests(
   `.execute(statements(database));
 }
 
-/** Writes what a request was answered with, and tells its sender. False where that has given up. */
+/** Stores the answer of a request and notifies its worker. Returns false if the worker has given up. */
 export async function answerRequest(database: Database, id: string, answer: RelayAnswer): Promise<boolean> {
   const statement = sql`
     with answered as (
@@ -72,7 +75,9 @@ export async function answerRequest(database: Database, id: string, answer: Rela
   return count > 0;
 }
 
-/** How a request stands; `hasListener` tells whether anybody listens at all. Null where it is gone. */
+/**
+ * Returns the state of a request; `hasListener`: whether its webhook has a listener. Null if the request was deleted.
+ */
 export async function readRequestState(
   database: Database,
   id: string,
@@ -87,13 +92,13 @@ export async function readRequestState(
   return rows[0] ?? null;
 }
 
-/** Its sender needs it no longer. */
+/** Deletes a request that its worker does not need any more. */
 export async function deleteRequest(database: Database, id: string): Promise<void> {
   const statement = sql`delete from relayed_requests where id = ${id}::uuid`.compile(statements(database));
   await runPrepared(database, statement);
 }
 
-/** Drops what senders have left that died. */
+/** Deletes requests of workers that died. */
 export async function deleteRequestsBefore(database: Database, before: Date): Promise<void> {
   await sql`delete from relayed_requests where created_at < ${before}`.execute(statements(database));
 }

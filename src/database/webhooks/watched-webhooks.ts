@@ -8,20 +8,20 @@ import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 
 /*
- * Webhooks whose room on the live channel somebody is in. Only for these are changes of deliveries told to listeners:
- * thousands of them in a second, in the transactions that write them, would be too dear for nobody.
+ * Webhooks with a client in their room on the live channel. Only their deliveries are notified: thousands of
+ * notifications per second, in the transactions that write deliveries, would be too expensive if nobody is watching.
  */
 
-/** In the place of ids: the webhook itself, or more of its deliveries than a message names, have changed. */
+/** Replaces ids in a message: the webhook itself changed, or more deliveries than a message can list. */
 export const MANY_CHANGED = '*';
-/** Ids in one message; the server takes 8,000 bytes. */
+/** Ids in one message. The server accepts 8,000 bytes. */
 const MAX_NAMED = 100;
-/** How long a webhook counts as watched after it was said, in milliseconds. */
+/** How long a webhook counts as watched, in milliseconds. */
 export const WATCHED_MS = 90_000;
 
-/** Says of these webhooks that they are watched, for {@link WATCHED_MS}; forgets those that are not any more. */
+/** Marks these webhooks as watched for {@link WATCHED_MS}, and deletes old marks. */
 export async function watchWebhooks(database: Database, ids: readonly string[]): Promise<void> {
-  // In order, since several gateways may say it of the same ones at once.
+  // In order, since several gateways may mark the same webhooks at once.
   const statement = sql`
     with past as (delete from watched_webhooks where until < now() - interval '1 hour')
     insert into watched_webhooks (webhook_id, until)
@@ -33,8 +33,8 @@ export async function watchWebhooks(database: Database, ids: readonly string[]):
 }
 
 /**
- * Part of a statement: a common table `told` that tells of the deliveries in `changed`, a common table with `id` and
- * `webhook_id`. It is worked out only where the statement's result asks for {@link NOTIFIED}.
+ * Returns the common table expression `told`, which notifies of the deliveries in `changed`, another one with `id` and
+ * `webhook_id`. PostgreSQL evaluates it only if the statement's result contains {@link NOTIFIED}.
  */
 export function notifyChanged(changed: 'delivery' | 'stored' | 'aside'): RawBuilder<unknown> {
   return sql.raw(`told as (
@@ -46,10 +46,10 @@ export function notifyChanged(changed: 'delivery' | 'stored' | 'aside'): RawBuil
     )`);
 }
 
-/** A column that makes the statement tell. */
+/** Column that makes the statement send the notifications. */
 export const NOTIFIED = sql.raw('(select count(*) from told)');
 
-/** Tells in a transaction that a webhook, or many of its deliveries, have changed. */
+/** Notifies in a transaction that a webhook, or many of its deliveries, changed. */
 export async function notifyWebhookChanged(em: EntityManager, webhookId: string): Promise<void> {
   await em.execute(
     `select pg_notify('${CHANNELS.deliveries}', webhook_id || ' ${MANY_CHANGED}') from watched_webhooks
@@ -58,7 +58,7 @@ export async function notifyWebhookChanged(em: EntityManager, webhookId: string)
   );
 }
 
-/** Tells of one delivery that was changed by a statement of its own. */
+/** Notifies of one delivery that a separate statement changed. */
 export async function notifyDeliveryChanged(
   database: Database,
   webhookId: string,
@@ -79,7 +79,7 @@ type Row = Omit<StoredDelivery, 'next_attempt_at' | 'created_at'> & {
   created_at: string;
 };
 
-/** These deliveries as they are now, of whichever webhooks, the oldest first, with the words of their events. */
+/** Returns the current state of these deliveries, of any webhooks, the oldest first, with their search words. */
 export async function deliveriesNow(
   database: Database,
   ids: readonly string[],
@@ -98,7 +98,7 @@ export async function deliveriesNow(
   }));
 }
 
-/** The ids of the newest deliveries of a webhook, and of all that changed since a time among them. */
+/** Returns the ids of the newest deliveries of a webhook; with `since`, only those of them that changed since. */
 export async function newestDeliveries(
   database: Database,
   webhookId: string,

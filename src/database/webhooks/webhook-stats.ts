@@ -3,19 +3,19 @@ import { derivedUuid } from '../common/ids.ts';
 import { deliveryWaitMs, DELIVERY_ATTEMPTS } from '../../domain/common/retry-schedules.ts';
 import { statements, type Database } from '../database.ts';
 
-/** How a webhook stands right now; test deliveries are not among what it tells of. */
+/** The current state of a webhook, without test deliveries. */
 export type WebhookStanding = {
   /** When the newest delivery was last attempted. */
   lastDeliveryAt: Date | null;
-  /** What came of the newest delivery that was attempted. */
+  /** The result of the newest delivery that was attempted. */
   last: LastOutcome | null;
-  /** Deliveries that wait for the webhook to be enabled and recovered; counted to {@link MAX_HELD}. */
+  /** Deliveries that wait for the webhook to be enabled and recovered; counted up to {@link MAX_HELD}. */
   held: number;
   /** When the next retry is due. */
   nextAttemptAt: Date | null;
 };
 
-/** How the attempts of a webhook went in a span of time; those of test deliveries are not among them. */
+/** Results of a webhook's attempts in a time span, without test deliveries. */
 export type WebhookHours = {
   /** The end of the span. */
   to: Date;
@@ -33,21 +33,24 @@ type LastOutcome = {
   response_ms: number | null;
 };
 
-/** Held deliveries are counted so far. */
+/** Limit of the count of held deliveries. */
 export const MAX_HELD = 10_000;
-/** Among so many retrying deliveries the next one is looked for. */
+/** Number of retrying deliveries among which the next retry is searched. */
 const MAX_RETRYING = 1_000;
 const QUIET_HOUR: HourStats = { succeeded: 0, failed: 0, p95Ms: null };
 
 const HOUR_MS = 3_600_000;
 
-/** How long after its beginning a delivery may still be attempted by its schedule, with room for slow attempts. */
+/**
+ * Longest time after its creation in which the schedule attempts a delivery, plus an hour for slow attempts, in
+ * milliseconds.
+ */
 const SCHEDULE_MS = Array.from({ length: DELIVERY_ATTEMPTS }, (_, n) => deliveryWaitMs(n) ?? 0).reduce(
   (sum, wait) => sum + wait,
   HOUR_MS,
 );
 
-/** How a webhook stands; null where the workspace has no such webhook. */
+/** Returns the current state of a webhook; null if the workspace has no such webhook. */
 export async function webhookStanding(
   database: Database,
   { workspaceId, webhookId }: { workspaceId: string; webhookId: string },
@@ -99,11 +102,11 @@ function dateOf(time: string | null): Date | null {
 }
 
 /**
- * Counts the attempts of a webhook that began in the `hours` before `to`, about 5 µs for each.
+ * Counts the attempts of a webhook that started in the `hours` before `to`, about 5 µs for each.
  *
- * Attempts have no index by time, which every attempt would have to pay for. So the deliveries are found first: those
- * young enough for their schedule by their ids, which are in the order of time; the few older ones that began anew or
- * were retried by hand by indexes that hold nothing else.
+ * Attempts have no index by time, since it would slow down every attempt. So the deliveries are found first: those
+ * young enough for their schedule by their ids, which follow time; the few older ones that restarted or were retried
+ * manually by indexes of only such rows.
  */
 export async function webhookHours(
   database: Database,
@@ -112,7 +115,7 @@ export async function webhookHours(
 ): Promise<WebhookHours> {
   const from = new Date(to.getTime() - hours * HOUR_MS);
   const youngest = derivedUuid(new Date(from.getTime() - SCHEDULE_MS), '').slice(0, 13);
-  // Not prepared: a plan that does not know the span would read all attempts.
+  // Not prepared: a plan without the time span would read all attempts.
   const { rows } = await sql<Counted>`
     with asked as (
       select ${from.toISOString()}::timestamptz as since, ${to.toISOString()}::timestamptz as until
@@ -143,7 +146,7 @@ export async function webhookHours(
   return {
     to,
     hours: Array.from({ length: hours }, (_, hour) => byHour.get(hour) ?? QUIET_HOUR),
-    // The last hour in which there was any has the last one of all.
+    // The last hour with attempts contains the last attempt.
     lastAttemptAt: dateOf(rows.toSorted((one, other) => other.hour - one.hour)[0]?.last ?? null),
   };
 }

@@ -10,7 +10,7 @@ import { notifyWebhookChanged } from './watched-webhooks.ts';
 
 export type WebhookRow = InferEntity<typeof Webhook>;
 
-/** What a new webhook stores; `secret` is sealed. Everything else begins empty. */
+/** The columns of a new webhook. `secret` is sealed. All other columns start empty. */
 export type NewWebhook = {
   id: string;
   name: string;
@@ -20,11 +20,11 @@ export type NewWebhook = {
   include_secret_header: boolean;
   standard_webhooks: boolean;
   active: boolean;
-  /** For one whose deliveries go to a listener: until when there surely is one. */
+  /** For webhooks with a listener: until when a listener is certain. */
   listening_until?: Date;
 };
 
-/** Members of a webhook that a person may change, as they are stored. */
+/** Columns of a webhook that a person may change. */
 export type WebhookChange = {
   [Name in Exclude<keyof NewWebhook, 'id' | 'listening_until'>]?: NewWebhook[Name] | undefined;
 };
@@ -39,11 +39,11 @@ const CHANGEABLE_FIELDS = [
   'active',
 ] as const satisfies readonly (keyof WebhookChange)[];
 
-/** Who does it, where and when. */
+/** The actor, the workspace and the time of a change. */
 type By = { workspaceId: string; actor: string; now: Date };
 type Which = By & { id: string };
 
-/** A page of a workspace's webhooks, newest first; deleted ones are not there. */
+/** Returns a page of a workspace's webhooks, newest first, without deleted ones. */
 export async function listWebhooks(
   database: Database,
   page: { workspaceId: string; cursor?: string | undefined; limit: number },
@@ -59,7 +59,7 @@ export async function listWebhooks(
   );
 }
 
-/** One webhook of a workspace, or null; `deleted: true` finds deleted ones too, for their log's sake. */
+/** Returns a webhook of a workspace, or null. `deleted: true` also finds deleted ones, for their log. */
 export async function findWebhook(
   database: Database,
   which: { workspaceId: string; id: string; deleted?: boolean },
@@ -71,8 +71,8 @@ export async function findWebhook(
 }
 
 /**
- * Stores a webhook and its audit entry; `'full'` where the workspace has `most` of them already. One that is there
- * under this id, from a request that was repeated, is answered as it is.
+ * Stores a webhook and its audit entry. Returns `'full'` if the workspace has `most` webhooks already. If the id exists
+ * because the request was repeated, returns the existing webhook.
  */
 export async function createWebhook(
   database: Database,
@@ -80,7 +80,7 @@ export async function createWebhook(
 ): Promise<WebhookRow | 'full'> {
   const { workspaceId, actor, now, webhook, most } = plan;
   return await database.em.fork().transactional(async (em) => {
-    // Those who make the last one that is allowed follow each other.
+    // The lock serializes creations, so that the limit holds.
     await em.execute('select pg_advisory_xact_lock(hashtext(?))', [`baton webhooks ${workspaceId}`]);
     const earlier = await em.findOne(Webhook, { workspace_id: workspaceId, id: webhook.id });
     if (earlier) return earlier;
@@ -106,9 +106,9 @@ export async function createWebhook(
 }
 
 /**
- * Changes a webhook; null where there is none. `decide` sees it as it is, locked, says what changes, and may throw.
- * A new secret takes the place of the old one at once. Switching on one that was off or disabled sets its count of
- * failures to zero.
+ * Changes a webhook. Returns null if there is none. `decide` gets the locked webhook, returns the change, and may
+ * throw. A new secret replaces the old one immediately. Enabling an inactive or disabled webhook sets its failure count
+ * to zero.
  */
 export async function changeWebhook(
   database: Database,
@@ -137,8 +137,8 @@ export async function changeWebhook(
 }
 
 /**
- * Deletes a webhook: its secrets are erased, what it had not sent yet is cancelled, and its log stays. False where
- * there is none, or `mayGo` says no when it sees it as it is, locked.
+ * Deletes a webhook: erases its secrets, cancels its unsent deliveries, and keeps its log. Returns false if there is
+ * none, or `canDelete` returns false for the locked webhook.
  */
 export async function deleteWebhook(
   database: Database,
@@ -165,8 +165,8 @@ export async function deleteWebhook(
 }
 
 /**
- * Gives a webhook another secret; the one before signs too until `previousUntil`, where that is not null. `seal`
- * sees the webhook as it is, locked, and may throw. Null where there is none.
+ * Replaces the secret of a webhook. The old one also signs until `previousUntil`, if that is not null. `seal` gets the
+ * locked webhook and may throw. Returns null if there is none.
  */
 export async function rotateSecret(
   database: Database,
@@ -190,8 +190,8 @@ export async function rotateSecret(
 const TRIES = 3;
 
 /**
- * Runs `work` in a transaction that holds the webhook, and tells who looks at it; null where there is none. Attempts that end meanwhile may lock
- * the same deliveries in another order, and each wait for the other: then it is done again.
+ * Runs `work` in a transaction that locks the webhook, and notifies watchers. Returns null if there is none. Concurrent
+ * attempts may lock the same deliveries in another order. A deadlock is repeated.
  */
 export async function withLockedWebhook<T>(
   database: Database,
@@ -217,7 +217,7 @@ export async function withLockedWebhook<T>(
   }
 }
 
-/** Names and members that changed; never a secret, nor an address, which may hold one. */
+/** Writes an audit entry with the names of changed fields; never a secret, nor a URL, which may contain one. */
 async function auditWebhook(
   em: EntityManager,
   { workspaceId, actor, now }: By,
