@@ -1,6 +1,10 @@
 import { Client, Connection } from '@temporalio/client';
 import { readRestored } from '../../src/runtime/configuration.ts';
-import { runsAmong, restartUnfinished, type RestartCounts } from '../../src/database/common/after-restore.ts';
+import {
+  findExistingRuns,
+  restartUnfinished,
+  type RestartCounts,
+} from '../../src/database/common/after-restore.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { checkSchema } from '../../src/database/schema.ts';
 import { loadTemporalConfig } from '../../src/temporal/connection.ts';
@@ -27,7 +31,7 @@ export async function afterRestore(
     const control = createOrphanControl(new Client({ connection, namespace }), taskQueue);
     const orphans: string[] = [];
     for await (const ids of control.openRuns()) {
-      const known = await runsAmong(database, ids);
+      const known = await findExistingRuns(database, ids);
       orphans.push(...ids.filter((id) => !known.has(id)));
     }
     if (endOrphans) for (const id of orphans) await control.end(id);

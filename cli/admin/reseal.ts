@@ -4,7 +4,7 @@ import { connectDatabase } from '../../src/database/connect.ts';
 import {
   replaceSealed,
   SEALED_COLUMNS,
-  sealedOtherwise,
+  listSealedWithOtherKeys,
   type SealedColumn,
   type SealedText,
 } from '../../src/database/common/sealed-values.ts';
@@ -76,7 +76,7 @@ async function resealColumn(database: Database, ring: KeyRing, column: SealedCol
   const missing = new Set<string>();
   const done = { column, resealed: 0, unopened: 0 };
   for (let after: SealedText | null = null; ; ) {
-    const found: SealedText[] = await sealedOtherwise(database, column, {
+    const found: SealedText[] = await listSealedWithOtherKeys(database, column, {
       keyId: ring.first.id,
       after,
       limit: BATCH,

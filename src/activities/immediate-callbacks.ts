@@ -1,4 +1,4 @@
-import { pendingCallback } from '../database/tasks/callbacks.ts';
+import { findPendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import type { CallbackAttempt } from './callback-attempt.ts';
 
@@ -44,7 +44,7 @@ export function createImmediateCallbacks({
 
   async function first(executionId: string): Promise<boolean> {
     try {
-      const pending = await pendingCallback(database, executionId);
+      const pending = await findPendingCallback(database, executionId);
       if (pending === null) return true;
       // Another process has started an attempt, which may still be in flight.
       if (pending.last !== null) return false;

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { rehearseStep, type ProgressReport } from '../agents/rehearsal.ts';
 import type { Database } from '../database/database.ts';
-import { lastProgress, recordChange } from '../database/tasks/feed.ts';
+import { findLastProgress, recordChange } from '../database/tasks/feed.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 import { createArtifactActivities } from './agents/artifacts.ts';
@@ -20,11 +20,11 @@ type Dependencies = {
 export function createRehearsalActivities({ database, onRecorded }: Dependencies) {
   const artifacts = createArtifactActivities({ database, clock: () => new Date() });
   /** Simulates a step. All its progress is in the feed before it ends. */
-  const play = async (work: StepWork): Promise<StepOutcome> => {
+  const simulate = async (work: StepWork): Promise<StepOutcome> => {
     const { info, cancellationSignal: signal } = Context.current();
     // Progress from before a crash is in the feed already. The repeat continues after it.
     const lastReported =
-      info.attempt > 1 ? await lastProgress(database, work.executionId, progressKey(work)) : 0;
+      info.attempt > 1 ? await findLastProgress(database, work.executionId, progressKey(work)) : 0;
     const progress = createProgressMerger<ProgressReport>(async (reports) => {
       const entries = reports.map((report) => progressEntry(work, report));
       await recordChange(database, { executionId: work.executionId, view: null, entries });
@@ -56,7 +56,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
     async rehearse(work: StepWork): Promise<StepOutcome> {
       const stopHeartbeat = startHeartbeat();
       try {
-        return await play(work);
+        return await simulate(work);
       } finally {
         stopHeartbeat();
       }
@@ -70,7 +70,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
       const recorded = await recordChange(database, change);
       if (recorded.outcome !== 'recorded') return { recorded, outcome: null };
       onRecorded?.(change);
-      return { recorded, outcome: await play(work) };
+      return { recorded, outcome: await simulate(work) };
     },
   };
 }

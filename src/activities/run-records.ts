@@ -5,7 +5,7 @@ import { giveUpCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import { createEscalationNotices } from '../database/tasks/escalations.ts';
 import { recordChange } from '../database/tasks/feed.ts';
-import { storedPlan } from '../database/tasks/reruns.ts';
+import { findPlan } from '../database/tasks/reruns.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { ImmediateCallbacks } from './immediate-callbacks.ts';
 
@@ -49,7 +49,7 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
       task: Task,
     ): Promise<{ recorded: RecordOutcome; planned: Planned; callsBackAtOnce?: true }> {
       const recorded = await record(change);
-      const plan = task.hasPlan ? await storedPlan(database, change.executionId) : null;
+      const plan = task.hasPlan ? await findPlan(database, change.executionId) : null;
       const planned = plan
         ? adoptPlan(catalogue, task, plan)
         : planRun(catalogue, task, stepIdsOf(change.executionId));

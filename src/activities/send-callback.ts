@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import { pendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
+import { findPendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import { callbackFailed, RECHECK_MS, ATTEMPT_EXPIRY_MS, type CallbackAttempt } from './callback-attempt.ts';
 import { startHeartbeat } from './heartbeat.ts';
@@ -25,7 +25,7 @@ export function createCallbackActivities({ database, attempt }: Dependencies) {
     async sendCallback({ executionId }: { executionId: string }): Promise<{ status: number }> {
       const stopHeartbeat = startHeartbeat();
       try {
-        const pending = await pendingCallback(database, executionId);
+        const pending = await findPendingCallback(database, executionId);
         if (pending === null) return { status: 0 };
         await waitUntilDue(pending);
         return await attempt(pending, Context.current().cancellationSignal);

@@ -261,7 +261,7 @@ function textOf(parts: readonly Part[]): string {
         case 'url':
           return `[${filename || 'file'} ${content.value}]`;
         case 'raw':
-          return `[${filename || 'file'} ${mediaType}, ${content.value.length} bytes: left out]`;
+          return `[${filename || 'file'} ${mediaType}, ${content.value.length} bytes: omitted]`;
         default:
           return '';
       }

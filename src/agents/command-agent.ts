@@ -52,7 +52,7 @@ export async function workByCommand(
     onLine(text) {
       if (text.trim() === '') return;
       const line = lineIn(text);
-      if (line === null) return resolve({ kind: 'failed', message: notUnderstood(text), usage });
+      if (line === null) return resolve({ kind: 'failed', message: describeInvalidLine(text), usage });
       if (line.type === 'usage') usage = reportedUsage(line) ?? usage;
       if (line.type === 'result') usage = reportedUsage(line.usage) ?? usage;
       if (isOverTokens(usage, tokens)) return resolve(overTokens(tokens, usage));
@@ -63,7 +63,7 @@ export async function workByCommand(
   const stop = () => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   // Its last output may arrive after its exit; `ended` resolves after that.
-  void program.ended.then((end) => resolve({ kind: 'failed', message: tooSoon(end), usage }));
+  void program.ended.then((end) => resolve({ kind: 'failed', message: describeEarlyEnd(end), usage }));
   try {
     program.send(JSON.stringify(request));
     return await promise;
@@ -101,10 +101,10 @@ function lineIn(text: string): Line | null {
   }
 }
 
-function notUnderstood(text: string): string {
+function describeInvalidLine(text: string): string {
   return `the command wrote a line that is not part of the protocol: ${text.slice(0, 100)}`;
 }
 
-function tooSoon({ code, signal, fault }: ProgramEnd): string {
+function describeEarlyEnd({ code, signal, fault }: ProgramEnd): string {
   return `the command ended without a result (${fault ?? signal ?? `exit code ${code}`})`;
 }

@@ -10,7 +10,7 @@ export type ModelFailure =
 export const MAX_RETRY_AFTER_MS = 5 * 60_000;
 const PROVIDER_TEXT_LENGTH = 300;
 /** 4xx statuses after which a retry may succeed. */
-const TRY_AGAIN = new Set([408, 409, 425, 429]);
+const RETRYABLE_STATUSES = new Set([408, 409, 425, 429]);
 
 /**
  * Converts the failure of a call to `model` to a sentence, and decides whether to retry. The sentence names the model,
@@ -36,7 +36,7 @@ export function failureOf(error: unknown, model: string, now: number): ModelFail
       retryInMs: null,
     };
   }
-  if (status < 500 && !TRY_AGAIN.has(status))
+  if (status < 500 && !RETRYABLE_STATUSES.has(status))
     return { kind: 'refused', message: refusal(model, status, said) };
   if (status === 429 && /insufficient_quota/.test(error.responseBody ?? '')) {
     return {

@@ -61,7 +61,7 @@ export function startProgram(
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  keepTrack(child);
+  trackChild(child);
   let fault: string | null = null;
   const ended = new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
@@ -111,7 +111,7 @@ function listen(
   );
 }
 
-function keepTrack(child: ChildProcessWithoutNullStreams): void {
+function trackChild(child: ChildProcessWithoutNullStreams): void {
   if (!isWatching) {
     isWatching = true;
     process.on('exit', () => {

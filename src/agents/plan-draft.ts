@@ -81,8 +81,8 @@ export function stepsOfDraft(
       const model = catalogue.teams[taskType].find((step) => step.agent === agent);
       if (!model) return [];
       const { timeLimitMs: time_limit_ms, retry } = model.limits;
-      const told = cutText(task, TASK_BYTES).text;
-      return [{ id: newId(), name, agent, after: [...new Set(after)], time_limit_ms, retry, task: told }];
+      const taskText = cutText(task, TASK_BYTES).text;
+      return [{ id: newId(), name, agent, after: [...new Set(after)], time_limit_ms, retry, task: taskText }];
     }),
   };
 }

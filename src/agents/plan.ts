@@ -67,7 +67,7 @@ function backendFor(catalogue: Catalogue, { rehearsal }: Task, agent: string): B
 function rehearsedTeam(team: readonly TeamStep[], count: number): TeamStep[] {
   return Array.from({ length: count }, (_, index) => {
     const model = team[index % team.length];
-    if (!model) throw new RangeError('a team without members');
+    if (!model) throw new RangeError('the team has no steps');
     return { ...model, name: `step-${index + 1}`, after: index === 0 ? [] : [`step-${index}`] };
   });
 }

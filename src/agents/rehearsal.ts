@@ -17,7 +17,7 @@ const REPORT_EVERY_MS = 50;
  */
 export async function rehearseStep(work: StepWork, stage: Stage): Promise<StepOutcome> {
   const script = work.rehearsal ?? {};
-  await playTime(script.step_ms ?? 0, script.progress_events ?? 0, stage);
+  await simulateTime(script.step_ms ?? 0, script.progress_events ?? 0, stage);
   if (script.unrecoverable?.step === work.number) {
     return { kind: 'unrecoverable', message: `step ${work.number} is scripted to be unrecoverable` };
   }
@@ -42,7 +42,7 @@ function answered(answer: StepWork['answer']): string {
   return ` ${answer.by} continued it${answer.reason === null ? '' : `: ${answer.reason}`}`;
 }
 
-async function playTime(stepMs: number, reports: number, stage: Stage): Promise<void> {
+async function simulateTime(stepMs: number, reports: number, stage: Stage): Promise<void> {
   let reported = 0;
   let passed = 0;
   while (passed < stepMs) {

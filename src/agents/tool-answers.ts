@@ -29,13 +29,13 @@ function textOfPart(part: unknown): string {
       return String(text);
     case 'image':
     case 'audio':
-      return `[${type} ${String(mimeType)}, ${sizeOf(data)}: left out]`;
+      return `[${type} ${String(mimeType)}, ${sizeOf(data)}: omitted]`;
     case 'resource':
       return textOfResource(resource);
     case 'resource_link':
       return `[resource ${typeof name === 'string' ? `${name} ` : ''}${String(uri)}]`;
     default:
-      return `[${String(type)}: left out]`;
+      return `[${String(type)}: omitted]`;
   }
 }
 
@@ -43,7 +43,7 @@ function textOfResource(resource: unknown): string {
   if (resource === null || typeof resource !== 'object') return '';
   const { uri, text, blob, mimeType } = resource as Record<string, unknown>;
   if (typeof text === 'string') return `[resource ${String(uri)}]\n${text}`;
-  return `[resource ${String(uri)} ${String(mimeType)}, ${sizeOf(blob)}: left out]`;
+  return `[resource ${String(uri)} ${String(mimeType)}, ${sizeOf(blob)}: omitted]`;
 }
 
 /** Returns the size of base64 data, as text. */

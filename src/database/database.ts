@@ -14,7 +14,7 @@ function newBuilder(database: Pick<Database, 'em'>) {
  * Returns the query builder, for statements that an entity manager cannot express or runs too slowly; outside of any
  * transaction.
  */
-export function statements(database: Pick<Database, 'em'>) {
+export function queryBuilderOf(database: Pick<Database, 'em'>) {
   const builder = builders.get(database) ?? newBuilder(database);
   builders.set(database, builder);
   return builder;

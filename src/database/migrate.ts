@@ -9,9 +9,9 @@ import { MIGRATIONS } from './migrations/all.ts';
  */
 const LOCK_TIMEOUT = '2s';
 const TRIES = 60;
-const REST_MS = 1_000;
+const RETRY_MS = 1_000;
 /** PostgreSQL's codes for a lock timeout and for a deadlock. */
-const LOCKED_OUT = new Set(['55P03', '40P01']);
+const LOCK_ERRORS = new Set(['55P03', '40P01']);
 
 /**
  * Migrates the database at `url` to the newest schema. If several processes call it at once, one migrates and the
@@ -27,21 +27,21 @@ export async function migrate(
     await database.em.fork().transactional(async (em) => {
       await em.execute('set local lock_timeout = 0');
       await em.execute("select pg_advisory_xact_lock(hashtext('baton migrations'))");
-      await untilNotLockedOut(() => database.migrator.up());
+      await retryWhileLocked(() => database.migrator.up());
     });
   } finally {
     await database.close();
   }
 }
 
-async function untilNotLockedOut(work: () => Promise<unknown>): Promise<void> {
+async function retryWhileLocked(work: () => Promise<unknown>): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
       await work();
       return;
     } catch (error) {
-      if (!LOCKED_OUT.has(codeOf(error)) || tried === TRIES) throw error;
-      await wait(REST_MS);
+      if (!LOCK_ERRORS.has(codeOf(error)) || tried === TRIES) throw error;
+      await wait(RETRY_MS);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { statements, type Database } from './database.ts';
+import { queryBuilderOf, type Database } from './database.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 import { sql } from 'kysely';
 
@@ -31,7 +31,7 @@ export async function checkSchema(database: Database): Promise<void> {
 }
 
 async function appliedMigrations(database: Database): Promise<string[]> {
-  const builder = statements(database);
+  const builder = queryBuilderOf(database);
   const there = await sql<{ table: string | null }>`select to_regclass('migrations')::text as table`.execute(
     builder,
   );

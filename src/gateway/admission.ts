@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Database } from '../database/database.ts';
-import { tokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
+import { findTokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
 import type { TokenClaims } from '../domain/people/access.ts';
 import type { ChannelCode } from '../domain/channel/channel.ts';
 import { MAX_TOKEN_LENGTH } from '../domain/common/limits.ts';
@@ -37,7 +37,7 @@ export function createDoor({ database, tokens, limits, onTrouble }: Dependencies
     if (token.length > MAX_TOKEN_LENGTH) return 'token_invalid';
     try {
       const claims = await tokens.verify(token);
-      const holder = await tokenHolder(database, claims);
+      const holder = await findTokenHolder(database, claims);
       return holder ? { claims, holder } : 'token_invalid';
     } catch (error) {
       if (error instanceof TokenError) return error.code;

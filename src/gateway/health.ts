@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../database/database.ts';
-import { readinessOf, type Check } from '../database/common/readiness.ts';
+import { checkReadiness, type Check } from '../database/common/readiness.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import type { TaskControl } from '../temporal/task-control.ts';
 import type { Channel } from './channel.ts';
@@ -18,7 +18,7 @@ type Dependencies = {
 /** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's; and how ready it is. */
 export function createHealthAnswers({ database, notifications, control, channel }: Dependencies) {
   async function readiness(): Promise<Readiness> {
-    const { postgres, temporal } = await readinessOf(database, control.ready);
+    const { postgres, temporal } = await checkReadiness(database, control.ready);
     const heard = notifications.isConnected()
       ? postgres
       : { status: 'failing' as const, reason: 'Cannot listen to PostgreSQL.' };

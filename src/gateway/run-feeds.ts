@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import {
-  eventsAfterPositions,
-  feedsAhead,
+  listEventsAfterPositions,
+  findFeedsAhead,
   type AgedEvent,
   type FeedPosition,
 } from '../database/tasks/feed.ts';
@@ -52,7 +52,8 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
   const placesOf = (executionId: string, from: number, to: number): FeedPosition[] =>
     (followed.get(executionId)?.room.places ?? []).slice(from, to).map((after) => ({ executionId, after }));
   const common = {
-    read: (places: readonly FeedPosition[], limit: number) => eventsAfterPositions(database, places, limit),
+    read: (places: readonly FeedPosition[], limit: number) =>
+      listEventsAfterPositions(database, places, limit),
     onRead,
     onTrouble: (error: unknown) => log.warn({ err: error }, 'reading feeds failed'),
   };
@@ -117,7 +118,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     const places = [...followed.keys()].flatMap((id) => placesOf(id, 0, 1));
     if (places.length === 0) return;
     try {
-      for (const id of await feedsAhead(database, places)) look(id);
+      for (const id of await findFeedsAhead(database, places)) look(id);
     } catch (error) {
       log.warn({ err: error }, 'checking feeds failed');
     }

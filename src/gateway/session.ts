@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { tokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
+import { findTokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
 import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel/channel.ts';
 import { joinMessage, leaveMessage, renewMessage } from '../domain/channel/channel-schemas.ts';
 import {
@@ -85,7 +85,7 @@ export class Session {
 
   /** Looks again whether the token still speaks for somebody; ends the connection where it does not. */
   async recheck(): Promise<TokenHolder | null> {
-    const holder = await tokenHolder(this.#deps.database, this.#claims);
+    const holder = await findTokenHolder(this.#deps.database, this.#claims);
     if (!holder) this.connection.close('token_invalid');
     return holder;
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { deliveriesNow, MANY_CHANGED, newestDeliveries } from '../database/webhooks/watched-webhooks.ts';
+import { readDeliveries, MANY_CHANGED, listNewestDeliveries } from '../database/webhooks/watched-webhooks.ts';
 import { findWebhook } from '../database/webhooks/webhooks.ts';
 import { presentListed } from '../domain/webhooks/delivery-view.ts';
 import { CHANNEL_STALL_MS, ROOM_DELIVERIES_AGAIN } from '../domain/common/limits.ts';
@@ -68,7 +68,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
       const workspaceId = owedTo[0]?.workspaceId ?? '';
       const [row, newest] = await Promise.all([
         findWebhook(database, { workspaceId, id: webhookId }),
-        newestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since: null }),
+        listNewestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since: null }),
       ]);
       const webhook = row && presentWebhook(row, clock());
       const message = Message.of('event', { type: 'webhook.changed', webhook_id: webhookId, webhook });
@@ -83,7 +83,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
 
   async function tellOfDeliveries(batch: Batch): Promise<void> {
     if (batch.size === 0) return;
-    for (const row of await deliveriesNow(database, [...batch.keys()])) {
+    for (const row of await readDeliveries(database, [...batch.keys()])) {
       const delivery = presentListed(row, row.words);
       const event = { type: 'delivery.changed' as const, webhook_id: row.webhook_id, delivery };
       const message = Message.of('event', event);

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { listDeliveries, wordsOfEvents } from '../database/webhooks/deliveries.ts';
+import { listDeliveries, readSearchWords } from '../database/webhooks/deliveries.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
 import {
   MANY_CHANGED,
-  newestDeliveries,
+  listNewestDeliveries,
   WATCHED_MS,
-  watchWebhooks,
+  markWatched,
 } from '../database/webhooks/watched-webhooks.ts';
 import { findWebhook, type WebhookRow } from '../database/webhooks/webhooks.ts';
 import { presentListed } from '../domain/webhooks/delivery-view.ts';
@@ -54,7 +54,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
     const before = watchedSince;
     const now = performance.now();
     try {
-      if (rooms.size > 0) await watchWebhooks(database, [...rooms.keys()]);
+      if (rooms.size > 0) await markWatched(database, [...rooms.keys()]);
       watchedSince = now;
       // Whoever was not watched for a while was not told of anything.
       if (now - before > WATCHED_MS)
@@ -81,7 +81,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
       unsubscribe();
       clearTimeout(settling);
     };
-    const room = { viewers: inside, watched: watchWebhooks(database, [webhookId]), leave };
+    const room = { viewers: inside, watched: markWatched(database, [webhookId]), leave };
     rooms.set(webhookId, room);
     return room;
   }
@@ -89,7 +89,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
   async function lookAgain(webhookId: string): Promise<void> {
     try {
       const since = new Date(clock().getTime() - CHANGED_WITHIN_MS);
-      const ids = await newestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since });
+      const ids = await listNewestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since });
       owe(rooms.get(webhookId)?.viewers ?? [], ids);
     } catch (error) {
       log.warn({ err: error, webhook_id: webhookId }, 'reading the newest deliveries failed');
@@ -126,7 +126,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
       webhookId: row.id,
       limit: ROOM_DELIVERIES,
     });
-    const words = await wordsOfEvents(database, newest);
+    const words = await readSearchWords(database, newest);
     const deliveries = newest.map((one) => presentListed(one, words.get(one.event_seq) ?? null));
     return { webhook: presentWebhook(row, clock()), deliveries };
   }

@@ -1,8 +1,12 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { backlogsForgotten, markRetriesStarted, retriesNeverStarted } from '../database/webhooks/dispatch.ts';
-import { groupsNeverStarted, markGroupStarted } from '../database/webhooks/events.ts';
-import { occasionsUnmailed } from '../database/people/notices.ts';
+import {
+  listForgottenBacklogs,
+  markRetriesStarted,
+  listUnstartedRetries,
+} from '../database/webhooks/dispatch.ts';
+import { listUnstartedGroups, markGroupStarted } from '../database/webhooks/events.ts';
+import { listUnmailedOccasions } from '../database/people/notices.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 
@@ -33,7 +37,7 @@ export async function dispatchForgotten({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const id of await groupsNeverStarted(database, before(clock, IN_PROGRESS_MS), BATCH)) {
+  for (const id of await listUnstartedGroups(database, before(clock, IN_PROGRESS_MS), BATCH)) {
     await deliveryControl.dispatch(id);
     await markGroupStarted(database, [id]);
     onAction?.('group_started');
@@ -49,7 +53,7 @@ export async function retryForgotten({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const { id, generation, due } of await retriesNeverStarted(
+  for (const { id, generation, due } of await listUnstartedRetries(
     database,
     before(clock, IN_PROGRESS_MS),
     BATCH,
@@ -68,7 +72,7 @@ export async function drainForgotten({
   clock,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const webhookId of await backlogsForgotten(database, before(clock, BACKLOG_MS), BATCH)) {
+  for (const webhookId of await listForgottenBacklogs(database, before(clock, BACKLOG_MS), BATCH)) {
     await deliveryControl.drainBacklog(webhookId);
     onAction?.('backlog_drained');
   }
@@ -85,7 +89,7 @@ export async function notifyForgotten({
 }: DeliveryDependencies): Promise<void> {
   const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS) };
   // For notices that are being mailed, or need no mail, the workflow exists already. Then this does nothing.
-  for (const { kind, id, at } of await occasionsUnmailed(database, span)) {
+  for (const { kind, id, at } of await listUnmailedOccasions(database, span)) {
     if (kind === 'webhook.disabled') await deliveryControl.notify(id, at);
     else await deliveryControl.notifyOfEscalation(id, at);
   }

@@ -6,14 +6,14 @@ import {
   recordEnginePause,
   markEnginePauseSignalled,
   removeOldRuns,
-  runsAwaitingCallback,
-  runsNeverStarted,
-  runsUnderWay,
-  runsWithUnsignalledPause,
+  listRunsAwaitingCallback,
+  listUnstartedRuns,
+  listOpenRuns,
+  listRunsWithUnsignalledPause,
   viewOfRow,
   type TaskRunRow,
 } from '../database/tasks/task-runs.ts';
-import { storedPlan } from '../database/tasks/reruns.ts';
+import { findPlan } from '../database/tasks/reruns.ts';
 import {
   applyWorkflowEnd,
   applyEngineEnd,
@@ -69,7 +69,7 @@ const OWN_END_QUERIES = 5;
 export async function syncWithEngine(dependencies: Dependencies): Promise<void> {
   const { engine, database, clock } = dependencies;
   for (const id of await engine.pausedRuns()) await recordPause(dependencies, id);
-  for (const row of await runsWithUnsignalledPause(database)) await signalPause(dependencies, row);
+  for (const row of await listRunsWithUnsignalledPause(database)) await signalPause(dependencies, row);
   for (const id of await engine.runsClosedFromOutside(clock())) {
     const row = await findRun(database, id);
     if (row && !isTerminal(row.state)) await reconcileRun(dependencies, row);
@@ -79,7 +79,7 @@ export async function syncWithEngine(dependencies: Dependencies): Promise<void> 
 /** Starts runs that were stored but never started because their process died in between. */
 export async function startForgotten(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
-  for (const row of await runsNeverStarted(dependencies.database, before, BATCH))
+  for (const row of await listUnstartedRuns(dependencies.database, before, BATCH))
     await reconcileRun(dependencies, row);
 }
 
@@ -89,14 +89,14 @@ export async function sweep(dependencies: Dependencies): Promise<void> {
   const now = clock().getTime();
   let after: string | null = null;
   do {
-    const rows: TaskRunRow[] = await runsUnderWay(database, new Date(now - SUBMISSION_MS), {
+    const rows: TaskRunRow[] = await listOpenRuns(database, new Date(now - SUBMISSION_MS), {
       after,
       limit: BATCH,
     });
     for (const row of rows) await reconcileRun(dependencies, row);
     after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
   } while (after !== null);
-  for (const id of await runsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
+  for (const id of await listRunsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
     const { kind } = await engine.stateOf(id);
     if (kind !== 'closed' && kind !== 'absent') continue;
     await engine.startCallback(id);
@@ -129,7 +129,7 @@ async function restartRun(dependencies: Dependencies, row: TaskRunRow): Promise<
     taskType: row.task_type,
     rehearsal: rehearsal.success ? rehearsal.data : null,
     hasCallback: Boolean(row.callback_url),
-    hasPlan: (await storedPlan(database, row.id)) !== null,
+    hasPlan: (await findPlan(database, row.id)) !== null,
     createdAt: row.created_at,
   });
   dependencies.onAction?.('run_started');

@@ -3,7 +3,7 @@ import type { Configuration } from './configuration.ts';
 import { listenAt } from './http-server.ts';
 import { readPoolCounts } from '../database/common/metrics.ts';
 import type { Database } from '../database/database.ts';
-import { readinessOf, type Check } from '../database/common/readiness.ts';
+import { checkReadiness, type Check } from '../database/common/readiness.ts';
 import { tellOfPool } from '../telemetry/readings.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -65,7 +65,7 @@ export async function readinessOfWorkers(
   engineReady: () => Promise<unknown>,
   workers: Readonly<Record<string, { state(): string }>>,
 ): Promise<Readiness> {
-  const { postgres, temporal } = await readinessOf(database, engineReady);
+  const { postgres, temporal } = await checkReadiness(database, engineReady);
   const idle = Object.entries(workers).filter(([, { state }]) => state() !== 'RUNNING');
   const reason = idle
     .map(([name, { state }]) => `The worker for ${name} is ${state().toLowerCase()}.`)

@@ -1,6 +1,6 @@
 import { ConfigurationError } from './configuration.ts';
 import type { Database } from '../database/database.ts';
-import { sealedSamples } from '../database/common/sealed-values.ts';
+import { readSealedSamples } from '../database/common/sealed-values.ts';
 import {
   callbackSecretPlace,
   keyIdOf,
@@ -14,7 +14,7 @@ import {
  * @throws ConfigurationError where a key is missing, or is another one under the same name
  */
 export async function checkSealedSecrets(database: Database, sealing: Sealing): Promise<void> {
-  for (const { of, id, sealed } of await sealedSamples(database)) {
+  for (const { of, id, sealed } of await readSealedSamples(database)) {
     try {
       sealing.open(sealed, of === 'webhook' ? webhookSecretPlace(id) : callbackSecretPlace(id));
     } catch (error) {

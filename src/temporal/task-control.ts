@@ -169,7 +169,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      */
     async continue(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
       const answer = await signal(id, (handle) => handle.signal(continueSignal, request));
-      if (answer === 'accepted') await lift(id, request);
+      if (answer === 'accepted') await resumeInEngine(id, request);
       return answer;
     },
 
@@ -179,7 +179,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      */
     async cancel(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
       const answer = await signal(id, (handle) => handle.signal(cancelSignal, request));
-      if (answer === 'accepted') await lift(id, request);
+      if (answer === 'accepted') await resumeInEngine(id, request);
       return answer;
     },
 
@@ -187,12 +187,12 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      * Deletes the workflows of an ended run from Temporal. Ignores workflows that are deleted already.
      * @throws EngineUnavailable
      */
-    async forget(id: string): Promise<void> {
+    async deleteRun(id: string): Promise<void> {
       const children = await agentsOf(id);
       await Promise.all([
-        forgetWorkflow({ workflowId: id }),
-        forgetWorkflow({ workflowId: callbackWorkflowId(id) }),
-        ...children.map(forgetWorkflow),
+        deleteWorkflow({ workflowId: id }),
+        deleteWorkflow({ workflowId: callbackWorkflowId(id) }),
+        ...children.map(deleteWorkflow),
       ]);
     },
 
@@ -224,7 +224,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     }
   }
 
-  async function forgetWorkflow(workflowExecution: { workflowId: string; runId?: string }): Promise<void> {
+  async function deleteWorkflow(workflowExecution: { workflowId: string; runId?: string }): Promise<void> {
     const request = { namespace: client.options.namespace, workflowExecution };
     try {
       await within(CALL_LIMIT_MS, () => client.workflowService.deleteWorkflowExecution(request));
@@ -234,7 +234,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     }
   }
 
-  async function lift(id: string, request: ControlRequest): Promise<void> {
+  async function resumeInEngine(id: string, request: ControlRequest): Promise<void> {
     try {
       await liftEnginePause(id, request.by);
     } catch (error) {

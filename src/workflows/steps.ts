@@ -117,7 +117,7 @@ function workOf({ executionId, rehearsal }: StepsOfRun, slot: StepSlot): StepWor
 function backendAt({ plan }: StepsOfRun, { step }: StepSlot): StepBackend {
   const name = backendOf(plan, step);
   const backend = stepBackends[name];
-  if (!backend) throw new RangeError(`nothing here does the work of ${name}`);
+  if (!backend) throw new RangeError(`unknown backend: ${name}`);
   return backend;
 }
 

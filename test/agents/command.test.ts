@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOwnRuns } from '../support/runs.ts';
 
@@ -49,7 +49,7 @@ describe('agents that are programs', function () {
       input_tokens: number | null;
     }>`
       select kind, name, failure, input_tokens from agent_calls where execution_id = ${id}::uuid order by started_at
-    `.execute(statements(runs.database));
+    `.execute(queryBuilderOf(runs.database));
     return rows;
   }
 
@@ -102,7 +102,7 @@ describe('agents that are programs', function () {
     assert.match(JSON.stringify(row.output), /the token is \[SERVICE_TOKEN\]/);
     const all = [JSON.stringify(row), JSON.stringify(await runs.events(id)), runs.logged()];
     assert.ok(all.every((text) => !text.includes(TOKEN)));
-    const { rows } = await sql`select output::text from agent_calls`.execute(statements(runs.database));
+    const { rows } = await sql`select output::text from agent_calls`.execute(queryBuilderOf(runs.database));
     assert.ok(!JSON.stringify(rows).includes(TOKEN));
   });
 

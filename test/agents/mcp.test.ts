@@ -281,7 +281,7 @@ describe('MCP servers of the catalogue', () => {
 
     it('leave out what is no text', async () => {
       const servers = serversOf({ all: everything });
-      assert.match(await call(servers, 'all', 'get-tiny-image'), /\[image image\/png, \d+ bytes: left out\]/);
+      assert.match(await call(servers, 'all', 'get-tiny-image'), /\[image image\/png, \d+ bytes: omitted\]/);
     });
 
     it('are cut where they are large, with a note', () => {

@@ -135,10 +135,10 @@ describe('the providers of models', function () {
     assert.match(errors[0]?.message ?? '', /openai\/gpt-test refused to answer: I can not help with that\./);
   });
 
-  it('may answer without a word or be cut off: then the attempt fails', async () => {
+  it('may return an empty answer or be cut off: then the attempt fails', async () => {
     for (const [reply, sentence] of [
-      [{ text: '' }, /answered without a word/],
-      [{ text: 'And so', finish: 'length' }, /the longest answer/],
+      [{ text: '' }, /returned an empty answer/],
+      [{ text: 'And so', finish: 'length' }, /maximum answer length/],
     ] as const) {
       const id = await world.play(first(reply));
       const { steps } = await world.runs.reaches(id, 'completed');

@@ -29,7 +29,7 @@ describe('agents with models', function () {
       const names = await namesOf(id);
       return names.length === 3 && names;
     });
-    await world.runs.control.forget(id);
+    await world.runs.control.deleteRun(id);
     const isGone = (name: string) =>
       client.workflow
         .getHandle(name)

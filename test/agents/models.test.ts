@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { usageOfRun } from '../../src/database/agents/agent-calls.ts';
+import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';
@@ -113,7 +113,7 @@ describe('agents with models', function () {
       [4, 4],
     );
     const cost = (served.input_tokens * 2 + served.output_tokens * 8) / 1_000_000;
-    const recorded = await usageOfRun(world.runs.database, id);
+    const recorded = await readRunUsage(world.runs.database, id);
     assert.ok(recorded);
     assert.ok(Math.abs((recorded.cost_usd ?? 0) - cost) < 1e-9);
     assert.deepEqual({ ...recorded, cost_usd: 0 }, { ...served, model_calls: 8, cost_usd: 0 });
@@ -180,9 +180,9 @@ describe('the tools that a model asks for', function () {
     assert.deepEqual(
       answers?.map(({ tool_call_id, content }) => [String(tool_call_id).replace(/call_\d+/, ''), content]),
       [
-        ['_0', 'noted'],
-        ['_1', 'noted'],
-        ['_2', 'noted'],
+        ['_0', 'recorded'],
+        ['_1', 'recorded'],
+        ['_2', 'recorded'],
       ],
     );
     const calls = await world.calls(id);
@@ -215,9 +215,9 @@ describe('the tools that a model asks for', function () {
     assert.deepEqual(
       answers?.map(({ content }) => content),
       [
-        'there is no tool delete_everything for you',
+        'you have no tool delete_everything',
         'the arguments are not JSON',
-        'give text, and percent from 0 to 100',
+        'text is required, and percent must be from 0 to 100',
       ],
     );
     const failures = (await world.calls(id)).flatMap(({ failure }) => failure ?? []);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
-import { usageOfRun } from '../../src/database/agents/agent-calls.ts';
+import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
 import { stepsOfDraft } from '../../src/agents/plan-draft.ts';
 import { saidIn, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
@@ -51,7 +51,7 @@ describe('a planner', function () {
     assert.match(saidIn(left as AskedModel), /Your step now: "left"\. Do left well\./);
     const calls = await world.calls(id);
     assert.equal(calls.filter(({ step_id }) => step_id === id).length, 1);
-    const used = await usageOfRun(world.runs.database, id);
+    const used = await readRunUsage(world.runs.database, id);
     assert.equal(used?.model_calls, 5, 'planning counts, too');
   });
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { statements, type Database } from '../../src/database/database.ts';
+import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 
 /** A row of the record of calls. */
 export type RecordedCall = {
@@ -23,6 +23,6 @@ export async function callsOf(database: Database, executionId: string): Promise<
   const { rows } = await sql<RecordedCall>`
     select step_id, attempt, number, kind, name, input, output, truncated, input_tokens, output_tokens, cost_usd, failure
     from agent_calls where execution_id = ${executionId}::uuid order by step_id, attempt, number
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows;
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { saidIn, startModelServer, turnOf, type ModelServer, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, type Runs } from '../support/runs.ts';
@@ -68,7 +68,7 @@ describe('agents with tools', function () {
     const { rows } = await sql<CallRow>`
       select number, name, output, failure from agent_calls
       where execution_id = ${id}::uuid and kind = 'tool' order by number
-    `.execute(statements(runs.database));
+    `.execute(queryBuilderOf(runs.database));
     return rows;
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { exportJWK, SignJWT, type JWTPayload } from 'jose';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { TOKEN_SECONDS } from '../../src/domain/common/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -66,7 +66,7 @@ describe('credentials', () => {
     const inAnHour = { expires_at: new Date(Date.now() + 3_600_000).toISOString() };
     const [valid, expired] = [(await newKey(inAnHour)).json, (await newKey(inAnHour)).json];
     await sql`update api_keys set expires_at = now() where id = ${expired.id}`.execute(
-      statements(world.database),
+      queryBuilderOf(world.database),
     );
     assert.equal((await list({ key: valid.key })).status, 200);
     refusedAs(await list({ key: expired.key }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { deliveryWaitMs } from '../../src/domain/common/retry-schedules.ts';
@@ -60,7 +60,7 @@ describe('deliveries over HTTP', () => {
   const is = (status: string) => (row: Row) => row.status === status;
   const set = async (id: string, status: string, more = '') => {
     await sql`update deliveries set status = ${status} ${sql.raw(more)} where id = ${id}`.execute(
-      statements(world.database),
+      queryBuilderOf(world.database),
     );
   };
 
@@ -279,7 +279,7 @@ describe('deliveries over HTTP', () => {
       const hook = await webhook({ active: false });
       assert.equal((await test(hook)).json.response.status, 204);
       await sql`update webhooks set active = true, consecutive_failures = 10, disabled_at = now() where id = ${hook}`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       assert.equal((await test(hook)).json.response.status, 204);
       const { json } = await world.send('GET', `/api/v1/webhooks/${hook}`);
@@ -497,7 +497,7 @@ describe('deliveries over HTTP', () => {
       await edit(hook, { active: false });
       assertProblem(await retry(id), 409, 'invalid_state');
       await sql`update webhooks set active = true, disabled_at = now() where id = ${hook}`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       assertProblem(await retry(id), 409, 'invalid_state');
       await edit(hook, { active: true });
@@ -507,7 +507,7 @@ describe('deliveries over HTTP', () => {
       }
       await set(id, 'failed');
       await sql`update events set body = null where seq = (select event_seq from deliveries where id = ${id})`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       assertProblem(await retry(id), 409, 'invalid_state');
       const { attempts } = await detail(id);
@@ -550,7 +550,7 @@ describe('deliveries over HTTP', () => {
         ids.push(id);
       }
       await sql`update deliveries set created_at = now() - interval '1 hour' where id = ${ids[3]}`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       const received = await recover(hook, { since: since() });
       assert.equal(received.status, 202, received.text);
@@ -603,7 +603,7 @@ describe('deliveries over HTTP', () => {
       const { id } = await delivered(hook, is('succeeded'));
       await set(id, 'failed');
       await sql`update events set body = null where seq = (select event_seq from deliveries where id = ${id})`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       receiver.answering(500);
       await world.send('POST', `/api/v1/webhooks/${hook}/test`, { body: { event: 'issue.created' } });
@@ -619,7 +619,7 @@ describe('deliveries over HTTP', () => {
       const { id } = await delivered(hook, is('succeeded'), await publish());
       await set(id, 'held');
       await sql`update webhooks set disabled_at = now() where id = ${hook}`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       const count = async (statuses: string[]) => {
         const received = await recover(hook, { since: since(), statuses, count_only: true });
@@ -638,7 +638,7 @@ describe('deliveries over HTTP', () => {
       await recover(hook, { since: since(), statuses: ['held'] });
       const { rows } = await sql<{ action: string; detail: { count: number } }>`
         select action, detail from audit_log where subject = ${`webhook:${hook}`} order by id desc limit 1
-      `.execute(statements(world.database));
+      `.execute(queryBuilderOf(world.database));
       assert.equal(rows[0]?.action, 'webhook.recovered');
       assert.equal(rows[0]?.detail.count, 0);
     });
@@ -646,7 +646,7 @@ describe('deliveries over HTTP', () => {
     it('is refused while the webhook is disabled', async () => {
       const hook = await webhook();
       await sql`update webhooks set disabled_at = now() where id = ${hook}`.execute(
-        statements(world.database),
+        queryBuilderOf(world.database),
       );
       assertProblem(await recover(hook, { since: since() }), 409, 'invalid_state');
     });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
-import { statements, type Database } from '../../src/database/database.ts';
+import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import {
-  deliveriesStatement,
+  buildDeliveriesQuery,
   listDeliveries,
-  matchingEvents,
+  findMatchingEvents,
   type DeliveryFilter,
 } from '../../src/database/webhooks/deliveries.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
@@ -41,7 +41,7 @@ describe('a log of 200,000 deliveries', () => {
 
   /** Half of the deliveries are the webhook's; nearly all have succeeded. Indexes are built last, which is quicker. */
   async function fill(): Promise<void> {
-    const db = statements(database);
+    const db = queryBuilderOf(database);
     await db.transaction().execute(async (transaction) => {
       const run = async (statement: RawBuilder<unknown>) => await statement.execute(transaction);
       await run(sql`set local session_replication_role = replica`);
@@ -82,11 +82,11 @@ describe('a log of 200,000 deliveries', () => {
   /** Every node of the plan by which a page is found, after it was run. */
   const planOf = async (filter: Partial<DeliveryFilter>): Promise<PlanNode[]> => {
     const { text } = filter;
-    const matching = text === undefined ? null : await matchingEvents(database, workspaceId, text);
-    const statement = deliveriesStatement(whole(filter), matching);
+    const matching = text === undefined ? null : await findMatchingEvents(database, workspaceId, text);
+    const statement = buildDeliveriesQuery(whole(filter), matching);
     const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>`
       explain (analyze, format json) ${statement}
-    `.execute(statements(database));
+    `.execute(queryBuilderOf(database));
     const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
     return nodes((rows[0] as NonNullable<(typeof rows)[0]>)['QUERY PLAN'][0].Plan);
   };
@@ -150,7 +150,7 @@ describe('a log of 200,000 deliveries', () => {
     const { rows } = await sql<{ id: string }>`
       select id from deliveries where webhook_id = ${webhookId}::uuid and status in ('skipped', 'failed')
       order by id desc
-    `.execute(statements(database));
+    `.execute(queryBuilderOf(database));
     const seen: string[] = [];
     for (let cursor: string | undefined; ; ) {
       const page = await listDeliveries(database, whole({ ...filter, cursor }));
@@ -161,7 +161,7 @@ describe('a log of 200,000 deliveries', () => {
         insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
         select ${randomUUIDv7()}::uuid, workspace_id, webhook_id, event_seq, event_id, event, status, now(), now()
         from deliveries where id = ${rows[0]?.id}
-      `.execute(statements(database));
+      `.execute(queryBuilderOf(database));
     }
     assert.deepEqual(
       seen,

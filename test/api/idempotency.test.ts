@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../../src/api/http/caller.ts';
 import { createIdempotency } from '../../src/api/http/idempotency.ts';
 import type { Claim } from '../../src/api/http/route.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { isDatabaseOutage } from '../../src/database/common/outage.ts';
 import { createSealing } from '../../src/security/sealing.ts';
 import { eventually } from '../support/eventually.ts';
@@ -23,7 +23,7 @@ describe('an idempotency key', () => {
   const countRuns = async () => {
     const result = await sql<{ count: number }>`
       select count(*)::int as count from task_runs where workspace_id = ${world.installation.workspace_id}
-    `.execute(statements(world.database));
+    `.execute(queryBuilderOf(world.database));
     return result.rows[0]?.count ?? 0;
   };
 
@@ -90,7 +90,7 @@ describe('an idempotency key', () => {
     const { json } = await submit(randomUUID());
     const { rows } = await sql<{ row: string }>`
       select idempotency_keys::text as row from idempotency_keys union all select task_runs::text from task_runs
-    `.execute(statements(world.database));
+    `.execute(queryBuilderOf(world.database));
     assert.ok(rows.length > 0);
     assert.ok(rows.every(({ row }) => !row.includes(json.callback_secret)));
   });
@@ -102,12 +102,12 @@ describe('an idempotency key', () => {
     const claimedAt = new Date(Date.now() - 31_000).toISOString();
     await sql`
       update idempotency_keys set answer = null, created_at = ${claimedAt}::timestamptz where key = ${key}
-    `.execute(statements(world.database));
+    `.execute(queryBuilderOf(world.database));
     const second = await submit(key);
     assert.equal(second.status, 201);
     assert.notEqual(second.json.execution_id, first.json.execution_id, 'another claim is another run');
     await sql`update idempotency_keys set answer = null where key = ${key}`.execute(
-      statements(world.database),
+      queryBuilderOf(world.database),
     );
     const third = await submit(key);
     assert.deepEqual(third.json, second.json);
@@ -127,12 +127,12 @@ describe('an idempotency key', () => {
     const claims: Claim[] = [];
     const lost = once(wanted, async (claim) => {
       claims.push(claim);
-      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(statements(database));
+      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(queryBuilderOf(database));
       return { status: 201, body: {} };
     });
     await assert.rejects(lost, isDatabaseOutage);
     const answers = () =>
-      sql`select 1`.execute(statements(database)).then(
+      sql`select 1`.execute(queryBuilderOf(database)).then(
         () => true,
         () => false,
       );

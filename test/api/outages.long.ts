@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { eventually } from '../support/eventually.ts';
 import { createPart, postgresIn, temporalIn } from '../support/parts.ts';
@@ -43,7 +43,7 @@ describe('the API', () => {
   const publish = (body: unknown) => world.send('POST', '/api/v1/events', { body });
   const countOf = async (where: string): Promise<number> => {
     const { rows } = await sql<{ n: number }>`select count(*)::int as n from ${sql.raw(where)}`.execute(
-      statements(world.database),
+      queryBuilderOf(world.database),
     );
     return rows[0]?.n ?? -1;
   };
@@ -72,7 +72,9 @@ describe('the API', () => {
       webhook = `/api/v1/webhooks/${(await world.send('POST', '/api/v1/webhooks', { body: plan() })).json.id}`;
       assert.equal((await testWebhook()).status, 200);
       // What was a test is made a real one, so that there is something to retry and recover.
-      await sql`update deliveries set test = false, status = 'failed'`.execute(statements(world.database));
+      await sql`update deliveries set test = false, status = 'failed'`.execute(
+        queryBuilderOf(world.database),
+      );
       await temporal.kill();
     });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { withClient } from '../../dev/services/postgres.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { derivedUuid } from '../../src/database/common/ids.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -31,7 +31,7 @@ describe('the figures of a webhook', () => {
     await sql`
       insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
       values (${id}, ${world.installation.workspace_id}, 'W', 'https://example.com/', '[]', 'system', now(), now())
-    `.execute(statements(world.database));
+    `.execute(queryBuilderOf(world.database));
     return id;
   };
 
@@ -43,13 +43,13 @@ describe('the figures of a webhook', () => {
         attempts_count, created_at, updated_at)
       values (${id}, ${world.installation.workspace_id}, ${webhookId}, 1, 'e', 'issue.created', 'succeeded', ${test},
         ${generation}, ${attempts.length}, ${ago(created)}, ${ago(last)})
-    `.execute(statements(world.database));
+    `.execute(queryBuilderOf(world.database));
     for (const [index, attempt] of attempts.entries()) {
       await sql`
         insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, failure, timings)
         values (${id}, ${index + 1}, ${attempt.trigger ?? 'automatic'}, ${ago(attempt.ago)}, 'https://example.com/',
           '{}', ${attempt.failure ?? null}, '{}')
-      `.execute(statements(world.database));
+      `.execute(queryBuilderOf(world.database));
     }
     return id;
   };
@@ -97,7 +97,7 @@ describe('the figures of a webhook', () => {
     await delivery(id, { created: 2, attempts: [{ ago: 2 }] });
     await delivery(id, { created: 1, attempts: [{ ago: 1, failure: 'timeout' }] });
     await delivery(id, { created: 3, attempts: [] });
-    const rows = statements(world.database);
+    const rows = queryBuilderOf(world.database);
     await sql`update delivery_attempts set response_status = 200, response_ms = 41
       where failure is null and delivery_id in (select id from deliveries where webhook_id = ${id})`.execute(
       rows,
@@ -167,7 +167,9 @@ describe('the figures of a webhook', () => {
     assert.equal((await world.send('GET', `/api/v1/webhooks/${randomUUID()}/stats`)).status, 404);
     for (const hours of ['0', '169', '1.5', 'x'])
       assert.equal((await world.send('GET', `${path}?hours=${hours}`)).status, 400);
-    await sql`update webhooks set deleted_at = now() where id = ${id}`.execute(statements(world.database));
+    await sql`update webhooks set deleted_at = now() where id = ${id}`.execute(
+      queryBuilderOf(world.database),
+    );
     assert.equal((await world.send('GET', path)).status, 404);
   });
 });

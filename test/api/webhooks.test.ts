@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { openApiDocument } from '../../src/api/http/openapi.ts';
 import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
@@ -35,7 +35,7 @@ describe('webhooks over HTTP', () => {
   const stored = async (id: string) => {
     const { rows } = await sql<
       Record<string, string | null>
-    >`select * from webhooks where id = ${id}`.execute(statements(world.database));
+    >`select * from webhooks where id = ${id}`.execute(queryBuilderOf(world.database));
     return rows[0] ?? {};
   };
 
@@ -157,7 +157,7 @@ describe('webhooks over HTTP', () => {
     it('re-enables what failures disabled, and begins to count anew', async () => {
       const { id } = await made();
       await sql`update webhooks set consecutive_failures = 10, disabled_at = now(), disabled_reason = 'ten'
-        where id = ${id}`.execute(statements(world.database));
+        where id = ${id}`.execute(queryBuilderOf(world.database));
       const { json: disabled } = await read(id);
       assert.equal(disabled.status, 'disabled');
       assert.equal(disabled.disabled_reason, 'ten');
@@ -237,7 +237,7 @@ describe('webhooks over HTTP', () => {
         insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
         select gen_random_uuid(), workspace_id, id, 1, 'e', 'issue.created', status, now(), now()
         from webhooks, unnest(${deliveries}::text[]) status where id = ${id}
-      `.execute(statements(world.database));
+      `.execute(queryBuilderOf(world.database));
       assert.equal((await world.send('DELETE', `/api/v1/webhooks/${id}`)).status, 204);
       assertProblem(await read(id), 404, 'not_found');
       assertProblem(await edit(id, { name: 'x' }), 404, 'not_found');
@@ -251,7 +251,7 @@ describe('webhooks over HTTP', () => {
       const { rows } = await sql<{ status: string; count: number; generation: number }>`
         select status, count(*)::int as count, max(generation) as generation from deliveries
         where webhook_id = ${id} group by status order by status
-      `.execute(statements(world.database));
+      `.execute(queryBuilderOf(world.database));
       assert.deepEqual(rows, [
         { status: 'cancelled', count: 3, generation: 1 },
         { status: 'failed', count: 1, generation: 0 },
@@ -311,7 +311,7 @@ describe('webhooks over HTTP', () => {
       for (const table of ['webhooks', 'audit_log', 'idempotency_keys']) {
         const { rows } = await sql<{ found: number }>`
           select count(*)::int as found from ${sql.table(table)} t where t::text like ${`%${secret}%`}
-        `.execute(statements(world.database));
+        `.execute(queryBuilderOf(world.database));
         assert.equal(rows[0]?.found, 0, table);
       }
     }

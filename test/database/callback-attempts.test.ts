@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import {
   beginAttempt,
-  callbackAttempts,
+  listCallbackAttempts,
   endAttempt,
   giveUpCallback,
-  pendingCallback,
+  findPendingCallback,
   withdrawAttempt,
 } from '../../src/database/tasks/callbacks.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -59,7 +59,7 @@ describe('the log of a callback', () => {
     );
   };
   const log = async () =>
-    (await callbackAttempts(database, id)).map(({ attempt, response_status, failure }) => [
+    (await listCallbackAttempts(database, id)).map(({ attempt, response_status, failure }) => [
       attempt,
       response_status,
       failure,
@@ -78,12 +78,12 @@ describe('the log of a callback', () => {
     assert.equal((await begin(0)).number, null);
     assert.equal((await begin(1)).number, null, 'what is delivered is not sent again');
     assert.deepEqual(await log(), [[1, 204, null]]);
-    assert.equal(await pendingCallback(database, id), null);
+    assert.equal(await findPendingCallback(database, id), null);
   });
 
   it('closes what nobody has noted the end of with the next attempt', async () => {
     const { id: first } = await begin(0);
-    const pending = await pendingCallback(database, id);
+    const pending = await findPendingCallback(database, id);
     assert.equal(pending?.attempts, 1);
     assert.equal(pending.last?.endedAt, null);
     assert.equal((await begin(1)).number, 2);
@@ -92,7 +92,7 @@ describe('the log of a callback', () => {
       [1, null, 'interrupted'],
       [2, null, null],
     ]);
-    assert.equal((await pendingCallback(database, id))?.attempts, 2, 'a late answer settles nothing');
+    assert.equal((await findPendingCallback(database, id))?.attempts, 2, 'a late answer settles nothing');
   });
 
   it('takes an end and the next beginning in the same moment, one of them first', async () => {

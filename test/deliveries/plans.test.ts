@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements, type Database } from '../../src/database/database.ts';
+import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../support/results.ts';
@@ -20,7 +20,7 @@ describe('a statement that was prepared while its table was empty', function () 
     fresh = await freshDatabase();
     // One connection, so that all plans are its plans; and nothing but ourselves that would make them anew.
     database = await connectDatabase(fresh.url, 1);
-    const db = statements(database);
+    const db = queryBuilderOf(database);
     await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
     await sql`insert into workspaces (id, name, created_at) values (${workspaceId}::uuid, 'W', now())`.execute(
       db,
@@ -40,7 +40,7 @@ describe('a statement that was prepared while its table was empty', function () 
       insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
       select gen_random_uuid(), ${workspaceId}::uuid, ${webhookId}::uuid, n, 'e', 'issue.created', 'pending', now(), now()
       from generate_series(1, ${count}) n returning id
-    `.execute(statements(database));
+    `.execute(queryBuilderOf(database));
     return rows.map(({ id }) => id);
   }
 
@@ -55,7 +55,7 @@ describe('a statement that was prepared while its table was empty', function () 
   }
 
   async function readSoFar(): Promise<number> {
-    const db = statements(database);
+    const db = queryBuilderOf(database);
     await sql`select pg_stat_force_next_flush()`.execute(db);
     const { rows } = await sql<{ read: string }>`
       select seq_tup_read as read from pg_stat_user_tables where relname = 'deliveries'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createRelay, type Relay } from '../../src/activities/deliveries/relay.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { beginListening, stopListening } from '../../src/database/webhooks/listeners.ts';
 import { startNotifications, type Notifications } from '../../src/database/common/notifications.ts';
 import { answerRequest, claimRequests } from '../../src/database/webhooks/relays.ts';
@@ -49,7 +49,7 @@ describe('an attempt by way of a listener', function () {
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() + 30_000) });
   });
   afterEach(async () => {
-    const { rows } = await sql`select id from relayed_requests`.execute(statements(deliveries.database));
+    const { rows } = await sql`select id from relayed_requests`.execute(queryBuilderOf(deliveries.database));
     assert.deepEqual(rows, [], 'nothing is left behind');
   });
 
@@ -95,7 +95,7 @@ describe('an attempt by way of a listener', function () {
     const attempting = attempt();
     const { id } = await taken();
     await sql`update relayed_requests set answer = ${JSON.stringify(OK)}::json where id = ${id}::uuid`.execute(
-      statements(deliveries.database),
+      queryBuilderOf(deliveries.database),
     );
     assert.equal((await attempting).outcome, 'succeeded');
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { useWorld } from '../support/world.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
@@ -43,7 +43,7 @@ describe('the room of a run', function () {
     const over = new AbortController();
     const watching = (async () => {
       while (!over.signal.aborted) {
-        const rows = await statements(world.database)
+        const rows = await queryBuilderOf(world.database)
           .selectFrom('task_runs')
           .select(['id', 'last_seq'])
           .where('id', 'in', ids)

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
-import { eventsAfter, recordChange } from '../../src/database/tasks/feed.ts';
+import { listEventsAfter, recordChange } from '../../src/database/tasks/feed.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
@@ -47,5 +47,5 @@ export async function writeEvents(
 
 /** The whole feed, as the table has it. */
 export function feedOf(database: Database, executionId: string): Promise<FeedEvent[]> {
-  return eventsAfter(database, executionId, 0, 1_000_000);
+  return listEventsAfter(database, executionId, 0, 1_000_000);
 }

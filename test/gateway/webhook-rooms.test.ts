@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { WebSocket } from 'ws';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { startNotifications } from '../../src/database/common/notifications.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { listedDelivery } from '../../src/domain/webhooks/delivery-view.ts';
@@ -188,7 +188,7 @@ describe("a webhook's room", function () {
     await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'baton listener' and datname = current_database()
-    `.execute(statements(world.database));
+    `.execute(queryBuilderOf(world.database));
     const missed = await publish();
     await told(viewer, missed, ({ status }) => status === 'succeeded');
     await told(viewer, await publish(), ({ status }) => status === 'succeeded');

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { cutPage } from '../../src/api/http/fields.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { listDeliveries } from '../../src/database/webhooks/deliveries.ts';
 import { listRuns } from '../../src/database/tasks/task-runs.ts';
 import { derivedUuid } from '../../src/database/common/ids.ts';
@@ -80,7 +80,7 @@ function idAt(time: number): string {
 async function runsOfProject(world: World): Promise<List> {
   const { workspace_id } = world.installation;
   const project = randomUUID();
-  const database = statements(world.database);
+  const database = queryBuilderOf(world.database);
   const key = `P${project.replaceAll('-', '').slice(0, 8).toUpperCase()}`;
   await sql`insert into projects (id, workspace_id, name, key, created_at)
     values (${project}, ${workspace_id}, 'Paged', ${key}, now())`.execute(database);
@@ -107,7 +107,7 @@ async function deliveriesOfWebhook(world: World, owner: Sent): Promise<List> {
   const plan = { name: 'Paged', url: 'http://127.0.0.1:9/', events: [{ event: 'issue.created' }] };
   const { json } = await world.send('POST', '/api/v1/webhooks', { ...owner, body: plan });
   const webhookId: string = json.id;
-  const database = statements(world.database);
+  const database = queryBuilderOf(world.database);
   return {
     async put(ids) {
       for (const id of ids) {

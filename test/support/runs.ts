@@ -6,9 +6,9 @@ import type { Client } from '@temporalio/client';
 import { Runtime, type NativeConnection } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { readConfiguration, type Configuration } from '../../src/runtime/configuration.ts';
-import { callbackAttempts } from '../../src/database/tasks/callbacks.ts';
+import { listCallbackAttempts } from '../../src/database/tasks/callbacks.ts';
 import type { Database } from '../../src/database/database.ts';
-import { eventsAfter } from '../../src/database/tasks/feed.ts';
+import { listEventsAfter } from '../../src/database/tasks/feed.ts';
 import { createWorkspace, type Installation } from '../../src/runtime/installation.ts';
 import { findRun, insertRun, type TaskRunRow } from '../../src/database/tasks/task-runs.ts';
 import type { Rehearsal } from '../../src/domain/tasks/rehearsal.ts';
@@ -52,8 +52,8 @@ export type Runs = {
   becomes(what: string, id: string, is: (row: TaskRunRow) => boolean, withinMs?: number): Promise<TaskRunRow>;
   /** What the workflow itself says of the run, after all signals before; a query that got no answer is asked again. */
   view(id: string): Promise<RunView>;
-  events(id: string): ReturnType<typeof eventsAfter>;
-  attempts(id: string): ReturnType<typeof callbackAttempts>;
+  events(id: string): ReturnType<typeof listEventsAfter>;
+  attempts(id: string): ReturnType<typeof listCallbackAttempts>;
   /** Waits until the run's workflow has ended, however it ended. */
   ends(id: string): Promise<void>;
   restartWorker(): Promise<void>;
@@ -229,8 +229,8 @@ function runsIn(service: RunService, installation: Installation, close: () => Pr
     reaches: (id, state, withinMs) =>
       runs.becomes(`${id} is ${state}`, id, (row) => row.state === state, withinMs),
     view: (id) => eventually(`${id} answers`, () => control.view(id)),
-    events: (id) => eventsAfter(database, id, 0, 10_000),
-    attempts: (id) => callbackAttempts(database, id),
+    events: (id) => listEventsAfter(database, id, 0, 10_000),
+    attempts: (id) => listCallbackAttempts(database, id),
     async ends(id) {
       await client.workflow
         .getHandle(id)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
@@ -81,7 +81,7 @@ async function signInFrom(world: World, browser: string): Promise<string> {
 }
 
 async function giveNames(world: World): Promise<void> {
-  const database = statements(world.database);
+  const database = queryBuilderOf(world.database);
   await sql`update workspaces set name = 'Acme'`.execute(database);
   await sql`update projects set name = 'Web shop', key = 'SHOP'`.execute(database);
   await sql`update users set name = 'Olga'`.execute(database);
@@ -166,6 +166,6 @@ async function addWebhooks(world: World, owner: Sent, receiver: Receiver, make: 
   const { id: disabledWebhook } = await make('/api/v1/webhooks', { name: 'Old CRM', url, events });
   await sql`update webhooks set disabled_at = now() - interval '2 hours', consecutive_failures = 10,
     disabled_reason = '10 attempts in a row failed. Last failure: Connection refused'
-    where id = ${disabledWebhook}`.execute(statements(world.database));
+    where id = ${disabledWebhook}`.execute(queryBuilderOf(world.database));
   return { webhook, delivery, disabledWebhook };
 }

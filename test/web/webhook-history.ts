@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { derivedUuid } from '../../src/database/common/ids.ts';
 import type { World } from '../support/world.ts';
 
@@ -11,7 +11,7 @@ type Hour = { ago: number; succeeded: number; failed: number; tookMs: number };
 
 /** Inserts attempts of past hours for a webhook. */
 export async function withHistory(world: World, webhookId: string, hours: readonly Hour[]): Promise<void> {
-  const database = statements(world.database);
+  const database = queryBuilderOf(world.database);
   for (const { ago, succeeded, failed, tookMs } of hours) {
     const at = new Date(Date.now() - ago * HOUR_MS);
     for (let count = 0; count < succeeded + failed; count += 1) {

@@ -7,7 +7,7 @@ import { useWorld } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { addPerson } from '../support/people.ts';
 import { assertAccessible, assertFitsPhone, openScreens, picture, useScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
@@ -70,7 +70,7 @@ describe('the webhook screens', function () {
       url: 'http://crm.acme.io/x',
       events: [{ event: 'user.joined' }],
     });
-    const database = statements(world.database);
+    const database = queryBuilderOf(world.database);
     await sql`update webhooks set consecutive_failures = 7 where id = ${failing}`.execute(database);
     await sql`update webhooks set disabled_at = now() - interval '2 hours', consecutive_failures = 10,
       disabled_reason = '10 attempts in a row failed. Last failure: Connection refused' where id = ${old}`.execute(
@@ -172,7 +172,7 @@ describe('the webhook screens', function () {
   it('validate a webhook while it is edited, and preview what would be sent', async () => {
     // Removes the events of other tests from the last events.
     await sql`update events set body = null where workspace_id = ${world.installation.workspace_id}`.execute(
-      statements(world.database),
+      queryBuilderOf(world.database),
     );
     await publish('issue.updated');
     await publish('issue.updated', { priority: 'Low' });

@@ -8,8 +8,8 @@ import { sql } from 'kysely';
 import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
 import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
 import { createCallbackActivities } from '../../src/activities/send-callback.ts';
-import { callbackAttempts, pendingCallback } from '../../src/database/tasks/callbacks.ts';
-import { statements, type Database } from '../../src/database/database.ts';
+import { listCallbackAttempts, findPendingCallback } from '../../src/database/tasks/callbacks.ts';
+import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createSender, type Sender } from '../../src/outbound/attempt.ts';
@@ -75,7 +75,7 @@ describe('the two that send a callback', function () {
   }
 
   const log = async () =>
-    (await callbackAttempts(database, id)).map(({ attempt: number, response_status, failure }) => [
+    (await listCallbackAttempts(database, id)).map(({ attempt: number, response_status, failure }) => [
       number,
       response_status,
       failure,
@@ -117,7 +117,7 @@ describe('the two that send a callback', function () {
         select pg_terminate_backend(pid) as ended from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'
           and query like '%update workflow_webhook_deliveries%'
-      `.execute(statements(database));
+      `.execute(queryBuilderOf(database));
       return rows.length > 0;
     });
     await letGo?.();
@@ -139,7 +139,7 @@ describe('the two that send a callback', function () {
     const sending = sendFromTheQueue();
     givenUp.resolve();
     await sending;
-    const [first, second] = await callbackAttempts(database, id);
+    const [first, second] = await listCallbackAttempts(database, id);
     assert.ok(first?.completed_at && first.next_attempt_at && second);
     assert.equal(first.next_attempt_at.getTime() - first.completed_at.getTime(), 1_000);
     assert.ok(second.attempted_at.getTime() >= first.next_attempt_at.getTime() - TIMER_MS);
@@ -190,7 +190,7 @@ describe('the two that send a callback', function () {
       },
     };
     receiver.dripping();
-    const pending = await pendingCallback(database, id);
+    const pending = await findPendingCallback(database, id);
     assert.ok(pending);
     await assert.rejects(attempt(watched)(pending, new AbortController().signal));
     assert.deepEqual([limits, await log()], [[10_000], [[1, 200, 'timeout']]]);
@@ -198,7 +198,7 @@ describe('the two that send a callback', function () {
 
   it('begin nothing where the process is to end already', async () => {
     const ending = AbortSignal.abort(new Error('the process ends'));
-    const pending = await pendingCallback(database, id);
+    const pending = await findPendingCallback(database, id);
     assert.ok(pending);
     await assert.rejects(attempt()(pending, ending), /the process ends/);
     assert.deepEqual([await log(), receiver.requests.length], [[], 0]);

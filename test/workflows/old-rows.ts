@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { BATCH_ROWS, createRetentionActivities } from '../../src/activities/retention.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 
 export const DAY_MS = 24 * 3_600_000;
@@ -24,7 +24,7 @@ export async function storeWebhook({ database, installation }: World, id: string
   await sql`
     insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at, deleted_at)
     values (${id}::uuid, ${installation.workspace_id}::uuid, 'Hook', 'https://example.com/', '[]', 'user:x',
-      now(), now(), ${deletedAt?.toISOString() ?? null}::timestamptz)`.execute(statements(database));
+      now(), now(), ${deletedAt?.toISOString() ?? null}::timestamptz)`.execute(queryBuilderOf(database));
 }
 
 export const ago = (days: number) => new Date(Date.now() - days * DAY_MS);
@@ -43,7 +43,7 @@ export async function storeDeliveries(
   }: { at: Date; rows?: number; status?: string; webhook?: string },
 ): Promise<void> {
   const begin = at.toISOString();
-  const db = statements(database);
+  const db = queryBuilderOf(database);
   await sql`
     with row as materialized (
       select n, ${begin}::timestamptz + n * interval '1 ms' as at,
@@ -77,13 +77,13 @@ export async function storeNotification({ database, installation }: World, at: D
     insert into notifications (id, workspace_id, user_id, kind, subject, created_at)
     select ${randomUUIDv7()}::uuid, ${installation.workspace_id}::uuid, id, 'webhook.disabled', 'webhook:x',
       ${at.toISOString()}::timestamptz
-    from users limit 1`.execute(statements(database));
+    from users limit 1`.execute(queryBuilderOf(database));
 }
 
 /** How many rows a condition holds for. */
 export async function count({ database }: World, table: string, where = 'true'): Promise<number> {
   const { rows } = await sql<{ count: string }>`
-    select count(*) from ${sql.raw(table)} where ${sql.raw(where)}`.execute(statements(database));
+    select count(*) from ${sql.raw(table)} where ${sql.raw(where)}`.execute(queryBuilderOf(database));
   return Number(rows[0]?.count);
 }
 
@@ -109,7 +109,7 @@ export async function assertGoesInBatches(
 ): Promise<void> {
   await storeDeliveries(world, { at: ago(100), rows: old });
   await storeDeliveries(world, { at: ago(10), rows: young });
-  await sql`analyze`.execute(statements(world.database));
+  await sql`analyze`.execute(queryBuilderOf(world.database));
   const { eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups } =
     createRetentionActivities({ database: world.database, kept: KEPT });
   for (const activity of [eraseEventPayloads, eraseAnswers, removeDeliveries, removeEvents, removeGroups]) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createProgressMerger } from '../../src/activities/progress-merger.ts';
-import { lastProgress } from '../../src/database/tasks/feed.ts';
+import { findLastProgress } from '../../src/database/tasks/feed.ts';
 import { PROGRESS_EVENTS } from '../../src/domain/common/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
@@ -32,7 +32,7 @@ describe('reports of progress', function () {
       const [step] = (await runs.row(id)).steps;
       // However long the step took on this machine.
       assert.ok(progress.length <= mostWithin(step?.duration_ms ?? 0) + 1, `${progress.length} events`);
-      const written = await lastProgress(runs.database, id, `step.progress:${step?.id}:1:`);
+      const written = await findLastProgress(runs.database, id, `step.progress:${step?.id}:1:`);
       assert.equal(written, 1_000);
       const percents = progress.map(({ data }) => Number(data['percent']));
       assert.equal(percents.at(-1), 100);

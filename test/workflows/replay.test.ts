@@ -7,7 +7,7 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { stepIdsOf } from '../../src/database/common/ids.ts';
-import { storedPlan } from '../../src/database/tasks/reruns.ts';
+import { findPlan } from '../../src/database/tasks/reruns.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { createRerunPlan } from '../../src/domain/tasks/rerun.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
@@ -142,7 +142,7 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
   async 'taken-up'(runs) {
     const first = await runs.submit({ rehearsal: { steps: 3 } });
     const { steps } = await runs.reaches(first, 'completed');
-    const plan = await storedPlan(runs.database, first);
+    const plan = await findPlan(runs.database, first);
     if (!plan) throw new Error('a run without a plan');
     const id = randomUUIDv7();
     const kept = { kept: ['step-1'], results: [], artifacts: [] };

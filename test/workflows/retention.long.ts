@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { sql } from 'kysely';
 import { createRetentionActivities } from '../../src/activities/retention.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import {
   ago,
   KEPT,
@@ -31,7 +31,7 @@ describe('the removal of very many old rows', function () {
         await storeDeliveries(one, { at: ago(days), rows: 10_000 });
         await storeDeliveries(one, { at: ago(days - 1), rows: 2_000, status: 'skipped' });
       }
-      await sql`analyze`.execute(statements(one.database));
+      await sql`analyze`.execute(queryBuilderOf(one.database));
       const tables = ['events', 'deliveries', 'delivery_attempts', 'event_groups'];
       const before = await sequentialScans(one, tables);
       const all = createRetentionActivities({ database: one.database, kept: KEPT });
@@ -53,7 +53,7 @@ describe('the removal of very many old rows', function () {
 
 /** How often each table was read whole so far, by the world's only connection. */
 async function sequentialScans({ database }: World, tables: readonly string[]) {
-  const db = statements(database);
+  const db = queryBuilderOf(database);
   await sql`select pg_stat_force_next_flush()`.execute(db);
   const { rows } = await sql<{ relname: string; seq_scan: string }>`
     select relname, seq_scan from pg_stat_user_tables where relname = any(${[...tables]}::text[]) order by relname

@@ -6,7 +6,7 @@ import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createRetentionActivities } from '../../src/activities/retention.ts';
-import { statements } from '../../src/database/database.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { ensureRetentionSchedule } from '../../src/temporal/retention-schedule.ts';
 import { retentionScheduleId } from '../../src/temporal/delivery-messages.ts';
 import { taskQueues } from '../../src/temporal/task-messages.ts';
@@ -214,7 +214,7 @@ describe('the removal of old rows', function () {
     const { eraseEventPayloads, eraseAnswers } = activities();
     for (const activity of [eraseEventPayloads, eraseAnswers])
       assert.equal((await runActivity(activity)).rows, 6_000);
-    await sql`update events set body = 'back' where seq <= 3`.execute(statements(world.database));
+    await sql`update events set body = 'back' where seq <= 3`.execute(queryBuilderOf(world.database));
     const later = activities(() => new Date(Date.now() + 3_600_000));
     for (const activity of [later.eraseEventPayloads, later.eraseAnswers]) {
       assert.equal((await runActivity(activity)).rows, 10);

@@ -1,7 +1,7 @@
 import { cutText } from '../../agents/cut.ts';
 import type { AgentListener } from '../../agents/agent-end.ts';
 import type { Database } from '../../database/database.ts';
-import { lastProgress, recordChange } from '../../database/tasks/feed.ts';
+import { findLastProgress, recordChange } from '../../database/tasks/feed.ts';
 import { AGENT_MESSAGE_BYTES, MAX_AGENT_MESSAGES } from '../../domain/common/limits.ts';
 import type { AgentWork } from '../../domain/tasks/step-work.ts';
 import { storable } from '../../domain/common/text.ts';
@@ -33,7 +33,7 @@ export async function createAgentFeed(
   const { id, name, agent } = work.step;
   const writerOf = async (type: 'agent.message' | 'step.progress') => {
     const prefix = `${type}:${id}:${attempt}:`;
-    let number = await lastProgress(database, executionId, prefix);
+    let number = await findLastProgress(database, executionId, prefix);
     const merger = createProgressMerger<AgentReport>(async (all) => {
       const entries = all.map((one) => ({
         key: `${prefix}${one.number}`,
@@ -43,21 +43,21 @@ export async function createAgentFeed(
       }));
       await recordChange(database, { executionId, view: null, entries });
     });
-    const tell = (data: AgentReport['data']) => {
+    const add = (data: AgentReport['data']) => {
       number += 1;
       merger.report({ number, at: clock(), data });
     };
-    return { tell, merger, count: () => number };
+    return { add, merger, count: () => number };
   };
   const messages = await writerOf('agent.message');
   const progress = await writerOf('step.progress');
   const cut = (text: string) => cutText(storable(text), AGENT_MESSAGE_BYTES).text;
   return {
     message(text) {
-      if (messages.count() < MAX_AGENT_MESSAGES) messages.tell({ text: cut(text) });
+      if (messages.count() < MAX_AGENT_MESSAGES) messages.add({ text: cut(text) });
     },
     progress(percent, text) {
-      progress.tell({ ...(percent === null ? {} : { percent }), ...(text ? { text: cut(text) } : {}) });
+      progress.add({ ...(percent === null ? {} : { percent }), ...(text ? { text: cut(text) } : {}) });
     },
     async flush() {
       await messages.merger.flush();

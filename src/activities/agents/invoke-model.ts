@@ -92,7 +92,7 @@ async function ask(
   } catch (error) {
     if (cancelled.aborted) throw error;
     const failure = late.aborted
-      ? lateAfter(callContext.callTimeMs, modelId)
+      ? timeoutFailure(callContext.callTimeMs, modelId)
       : failureOf(error, modelId, Date.now());
     const message = deps.models.withoutKeys(failure.message);
     reportEnd(null);
@@ -120,7 +120,7 @@ function failRecording(): never {
   });
 }
 
-function lateAfter(ms: number, model: string): ModelFailure {
+function timeoutFailure(ms: number, model: string): ModelFailure {
   return { kind: 'failed', message: `${model} did not respond within ${ms} ms`, retryInMs: null };
 }
 

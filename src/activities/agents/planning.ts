@@ -4,7 +4,7 @@ import { draftJsonSchema, plannerInstructions, stepsOfDraft } from '../../agents
 import { taskSections } from '../../agents/prompt.ts';
 import { stepIdsOf } from '../../database/common/ids.ts';
 import type { Database } from '../../database/database.ts';
-import { taskTexts } from '../../database/tasks/step-results.ts';
+import { findTaskTexts } from '../../database/tasks/step-results.ts';
 import { MODEL_CALL_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
 import type { Plan } from '../../domain/tasks/plan.ts';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
@@ -34,7 +34,7 @@ export function createPlanningActivities({
   return {
     /** Reads the input of the planner; null if there is no planner any more, or the task was erased. */
     async openPlanning({ executionId, taskType }: PlanningInput): Promise<PlanBrief | null> {
-      const task = await taskTexts(database, executionId);
+      const task = await findTaskTexts(database, executionId);
       const model = catalogue.planner?.model;
       if (!task || !model) return null;
       return {

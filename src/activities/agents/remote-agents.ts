@@ -17,7 +17,7 @@ import {
 } from '../../agents/secrets.ts';
 import { recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
-import { stepResults, taskTexts, type TaskTexts } from '../../database/tasks/step-results.ts';
+import { listStepResults, findTaskTexts, type TaskTexts } from '../../database/tasks/step-results.ts';
 import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
 import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
@@ -58,7 +58,7 @@ type Dependencies = {
 type Brief = { agent: Agent; task: TaskTexts; earlier: EarlierResult[]; prompt: string; secrets: Secret[] };
 type Stage = { listener: AgentListener; signal: AbortSignal };
 
-class TimeIsUp extends Error {}
+class TimeLimitExceeded extends Error {}
 
 /** Creates the activities for remote agents and for programs. */
 export function createRemoteAgentActivities(deps: Dependencies) {
@@ -135,7 +135,7 @@ async function attempt(
   const startedAt = deps.clock();
   const left = Math.max(1, info.scheduledTimestampMs + input.timeLimitMs - startedAt.getTime());
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new TimeIsUp()), left);
+  const timer = setTimeout(() => late.abort(new TimeLimitExceeded()), left);
   const signal = AbortSignal.any([cancellationSignal, late.signal]);
   const record = (end: AgentEnd, failure: string | null) =>
     recordWork(deps, input, { way, brief, end, failure, startedAt });
@@ -148,7 +148,7 @@ async function attempt(
       await record(end, null);
     }, cancellationSignal);
     if (result.outcome) return result.outcome;
-    throw new Error('nothing was settled');
+    throw new Error('no outcome was recorded');
   } catch (error) {
     const timedOut = late.signal.aborted;
     const message = hide(failureMessage(input.work, error, timedOut));
@@ -179,9 +179,9 @@ async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { 
   const { database, catalogue, environment } = deps;
   const agent = catalogue.agents.get(work.step.agent);
   if (!agent) return { error: `agents.yml has no agent ${work.step.agent}` };
-  const task = await taskTexts(database, work.executionId);
+  const task = await findTaskTexts(database, work.executionId);
   if (!task) throw ApplicationFailure.nonRetryable('the task was erased', MODEL_FAILURES.over);
-  const earlier = boundedResults(await stepResults(database, work.executionId, work.earlier));
+  const earlier = boundedResults(await listStepResults(database, work.executionId, work.earlier));
   const prompt = promptFor({ name: work.step.name, planned: work.step.task ?? null }, task, earlier);
   const secrets = [
     ...secretsIn(Object.values(agent.a2a?.headersEnv ?? {}), environment),

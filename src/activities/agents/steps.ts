@@ -5,7 +5,7 @@ import { instructionsFor, promptFor } from '../../agents/prompt.ts';
 import { recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
-import { storeStepResult, stepResults, taskTexts } from '../../database/tasks/step-results.ts';
+import { storeStepResult, listStepResults, findTaskTexts } from '../../database/tasks/step-results.ts';
 import type { AgentLimits, CallKey, Price } from '../../domain/agents/agent-work.ts';
 import {
   AGENT_MESSAGE_BYTES,
@@ -53,10 +53,10 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
     /** Reads the input of an agent for a step, or returns why it cannot work. */
     async openStep(work: AgentWork): Promise<{ brief: StepBrief } | { error: string }> {
       const agent = catalogue.agents.get(work.step.agent);
-      const task = await taskTexts(database, work.executionId);
+      const task = await findTaskTexts(database, work.executionId);
       if (!task) return { error: 'the task was erased' };
       if (!agent?.model) return { error: `agents.yml has no model for ${work.step.agent}` };
-      const earlier = await stepResults(database, work.executionId, work.earlier);
+      const earlier = await listStepResults(database, work.executionId, work.earlier);
       const step = { name: work.step.name, planned: work.step.task ?? null };
       return {
         brief: { ...briefOf({ ...agent, model: agent.model }), prompt: promptFor(step, task, earlier) },

@@ -26,9 +26,10 @@ type Dependencies = {
 type Done = { answer: ToolAnswer; failure: string | null };
 type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
 
-const UNKNOWN = 'The call was interrupted. It is unknown whether it took effect. Check before you repeat it.';
+const UNKNOWN_EFFECT =
+  'The call was interrupted. It is unknown whether it took effect. Check before you repeat it.';
 
-const BROKEN_OFF = 'Interrupted because the run or its worker was stopped.';
+const INTERRUPTED = 'Interrupted because the run or its worker was stopped.';
 
 /** Creates the activities for the tools of MCP servers. */
 export function createToolActivities(deps: Dependencies): ToolActivities {
@@ -78,7 +79,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       return done.answer;
     } catch (error) {
       // Readers of the record must see that the tool may have been called.
-      if (signal.aborted) await record(failed(BROKEN_OFF)).catch(() => {});
+      if (signal.aborted) await record(failed(INTERRUPTED)).catch(() => {});
       throw error;
     }
   }
@@ -91,7 +92,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       if (found === null) return failed(`You have no tool ${name.slice(0, 100)}.`);
       if (!isObject(input)) return failed('The arguments must be an object.');
       const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
-      if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return failed(UNKNOWN);
+      if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return failed(UNKNOWN_EFFECT);
       const result = await servers.call(found.server, found.tool, input, signal);
       const text = servers.withoutSecrets(found.server, textOfResult(result));
       return { answer: answerOf(text, 'isError' in result && result.isError === true), failure: null };

@@ -1,12 +1,12 @@
 import { Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
 import {
-  deliveriesToSend,
-  eventsOfGroup,
+  readDeliveriesToSend,
+  claimGroupEvents,
   moveToBacklog,
   markGroupDone,
   storeDeliveries,
-  waitingAmong,
+  findWaiting,
   type GroupEvent,
   type PlannedDelivery,
 } from '../../database/webhooks/dispatch.ts';
@@ -112,7 +112,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
     async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
       const now = await engineClock(deps.engineTime);
       const [events, endpoints] = await Promise.all([
-        eventsOfGroup(database, groupId),
+        claimGroupEvents(database, groupId),
         deps.endpointCache.forGroup(groupId),
       ]);
       const planned = plan(events, endpoints);
@@ -140,8 +140,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         const now = await engineClock(deps.engineTime);
         await Promise.all(ids.flatMap((id) => underWay.get(id) ?? []));
         for (;;) {
-          const waiting = await waitingAmong(database, ids);
-          const deliveries = await deliveriesToSend(database, [...waiting]);
+          const waiting = await findWaiting(database, ids);
+          const deliveries = await readDeliveriesToSend(database, [...waiting]);
           if (deliveries.length === 0) break;
           const over = deliveries.filter(
             ({ created_at: at }) => now().getTime() - at.getTime() > ATTEMPT_EXPIRY_MS,

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { endpointsNow, endpointsForGroup, type Endpoint } from '../../database/webhooks/endpoints.ts';
+import { readEndpoints, listEndpointsForGroup, type Endpoint } from '../../database/webhooks/endpoints.ts';
 
 /** A webhook at a point in time; null if it was deleted. */
 export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date };
@@ -41,7 +41,7 @@ export function createEndpointCache(database: Database): EndpointCache {
       const lookup = {
         since: performance.now(),
         at: now(),
-        endpoints: endpointsNow(database, [...ids]),
+        endpoints: readEndpoints(database, [...ids]),
         ids,
       };
       soon.resolve(lookup);
@@ -60,7 +60,7 @@ export function createEndpointCache(database: Database): EndpointCache {
   }
 
   return {
-    forGroup: (groupId) => endpointsForGroup(database, groupId),
+    forGroup: (groupId) => listEndpointsForGroup(database, groupId),
     async current(webhookId, now) {
       let lookup = freshLookup(webhookId);
       if (!lookup) {

@@ -1,8 +1,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
 import {
-  backlogOf,
-  deliveriesToSend,
+  listBacklog,
+  readDeliveriesToSend,
   markUnsent,
   type DeliveryToSend,
 } from '../../database/webhooks/dispatch.ts';
@@ -72,7 +72,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
   };
 
   async function find(id: string): Promise<DeliveryToSend | null> {
-    return (await deliveriesToSend(database, [id]))[0] ?? null;
+    return (await readDeliveriesToSend(database, [id]))[0] ?? null;
   }
 
   async function attemptOfSchedule({ deliveryId, generation }: DeliveryInput): Promise<void> {
@@ -109,7 +109,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
   async function drain(webhookId: string, width: number): Promise<{ isMore: boolean; isWell: boolean }> {
     const now = await engineClock(engineTime);
     const begun = performance.now();
-    const batch = (await backlogOf(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
+    const batch = (await listBacklog(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
     let next = 0;
     let isWell = true;
     const work = async (): Promise<void> => {
@@ -121,7 +121,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
       }
     };
     await Promise.all(Array.from({ length: Math.min(width, batch.length) }, work));
-    const isMore = (await backlogOf(database, webhookId, 1)).length > 0;
+    const isMore = (await listBacklog(database, webhookId, 1)).length > 0;
     return { isMore, isWell };
   }
 }

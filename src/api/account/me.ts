@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hasRole, ROLES, SCOPES } from '../../domain/people/access.ts';
 import { MAX_PAGE } from '../../domain/common/limits.ts';
-import { passwordHashOf } from '../../database/people/passwords.ts';
+import { findPasswordHash } from '../../database/people/passwords.ts';
 import { findWorkspace, listProjects } from '../../database/people/projects.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { PersonCaller } from '../http/caller.ts';
@@ -77,7 +77,7 @@ export function meRoutes(deps: Dependencies): Route[] {
 }
 
 async function userOf({ database }: Dependencies, { userId: id, email, name }: PersonCaller) {
-  return { id, email, name, has_password: (await passwordHashOf(database, id)) !== null };
+  return { id, email, name, has_password: (await findPasswordHash(database, id)) !== null };
 }
 
 function temporalOf({ temporalUi }: Dependencies) {

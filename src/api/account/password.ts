@@ -1,5 +1,5 @@
 import { passwordChange } from '../../domain/people/person-fields.ts';
-import { changePassword, passwordHashOf } from '../../database/people/passwords.ts';
+import { changePassword, findPasswordHash } from '../../database/people/passwords.ts';
 import { hashPassword, verifyPassword } from '../../security/passwords.ts';
 import { newSessionToken, sessionCookie } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -25,7 +25,7 @@ export function passwordRoutes(deps: Dependencies): Route[] {
       problems: ['invalid_state'],
       async handle({ caller: { userId, workspaceId, sessionId, email }, body }) {
         const { current_password: current, new_password: wanted } = body;
-        const oldHash = await passwordHashOf(deps.database, userId);
+        const oldHash = await findPasswordHash(deps.database, userId);
         if (oldHash === null) {
           throw new Problem(
             'invalid_state',

@@ -1,4 +1,4 @@
-import { lastCalls } from '../../database/people/last-calls.ts';
+import { findLastCalls } from '../../database/people/last-calls.ts';
 import { hasRole } from '../../domain/people/access.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -19,7 +19,7 @@ export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalog
       answers: { 200: { description: 'The agent catalogue', schema: agentList } },
       async handle({ caller }) {
         const names = [...catalogue.agents.values()].map(callName).filter((name) => name !== null);
-        const calls = await lastCalls(database, names);
+        const calls = await findLastCalls(database, names);
         return { status: 200, body: presentCatalogue(catalogue, calls, isAdmin(caller)) };
       },
     }),

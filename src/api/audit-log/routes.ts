@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import { AUDIT_ACTIONS } from '../../domain/people/audit-actions.ts';
-import { labelsOf } from '../../database/people/actors.ts';
+import { readActorLabels } from '../../database/people/actors.ts';
 import { listAudit, type AuditRow } from '../../database/people/audit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
@@ -65,7 +65,7 @@ export function auditLogRoutes(deps: Dependencies): Route[] {
           limit: limit + 1,
         });
         const { rows, nextCursor } = cutPage(found, limit);
-        const labelOf = await labelsOf(
+        const labelOf = await readActorLabels(
           deps.database,
           rows.flatMap(({ actor, subject }) => [actor, subject]),
         );

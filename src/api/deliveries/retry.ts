@@ -3,7 +3,7 @@ import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
 import { recordAudit } from '../../database/people/audit.ts';
 import {
-  bodyOf,
+  findPayload,
   findDelivery,
   recordPlannedAttempt,
   type DeliveryRow,
@@ -35,7 +35,7 @@ export async function retryDelivery(
   const webhook = await findWebhook(deps.database, { workspaceId, id: delivery.webhook_id });
   checkOpen(webhook);
   checkStanding(delivery);
-  if ((await bodyOf(deps.database, delivery)) === null) {
+  if ((await findPayload(deps.database, delivery)) === null) {
     throw new Problem('invalid_state', 'The payload of this delivery has been deleted.');
   }
   await deps.control.ready();

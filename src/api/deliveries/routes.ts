@@ -1,11 +1,11 @@
 import { deliveryView, presentListed } from '../../domain/webhooks/delivery-view.ts';
 import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import {
-  attemptsOf,
-  eventOf,
+  listAttempts,
+  findEvent,
   findDelivery,
   listDeliveries,
-  wordsOfEvents,
+  readSearchWords,
 } from '../../database/webhooks/deliveries.ts';
 import { findWebhook } from '../../database/webhooks/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -54,7 +54,7 @@ function list(deps: Dependencies): Route {
         limit: limit + 1,
       });
       const { rows, nextCursor } = cutPage(found, limit);
-      const words = await wordsOfEvents(deps.database, rows);
+      const words = await readSearchWords(deps.database, rows);
       const data = rows.map((row) => presentListed(row, words.get(row.event_seq) ?? null));
       return { status: 200, body: { data, next_cursor: nextCursor } };
     },
@@ -75,8 +75,8 @@ function read(deps: Dependencies): Route {
       const row = await findDelivery(deps.database, { workspaceId, id });
       if (!row) throw notFound(tag);
       const [attempts, event] = await Promise.all([
-        attemptsOf(deps.database, id),
-        eventOf(deps.database, row),
+        listAttempts(deps.database, id),
+        findEvent(deps.database, row),
       ]);
       return { status: 200, body: presentDetail(row, attempts, event) };
     },

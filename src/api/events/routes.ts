@@ -1,4 +1,4 @@
-import { workspaceName, type NewEvent } from '../../database/webhooks/events.ts';
+import { findWorkspaceName, type NewEvent } from '../../database/webhooks/events.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { refused } from '../http/authentication.ts';
@@ -52,7 +52,7 @@ function createWorkspaceNames(database: Database, clock: () => Date) {
     const now = clock().getTime();
     const remembered = known.get(id);
     if (remembered && now < remembered.until) return remembered.name;
-    const name = await workspaceName(database, id);
+    const name = await findWorkspaceName(database, id);
     if (name === null) throw refused('The workspace of the credential no longer exists.');
     known.set(id, { name, until: now + REMEMBERED_MS });
     return name;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readinessOf } from '../../database/common/readiness.ts';
+import { checkReadiness } from '../../database/common/readiness.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
@@ -40,7 +40,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
         503: { description: 'Not ready', schema: ready },
       },
       async handle() {
-        const { postgres, temporal } = await readinessOf(deps.database, deps.control.ready);
+        const { postgres, temporal } = await checkReadiness(deps.database, deps.control.ready);
         const isReady = postgres.status === 'ok' && temporal.status === 'ok' && !deps.stopping.aborted;
         const body = { status: isReady ? 'ready' : 'not_ready', checks: { postgres, temporal } };
         return { status: isReady ? 200 : 503, body };

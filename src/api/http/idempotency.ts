@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { claimKey, storeAnswer, releaseKey } from '../../database/tasks/idempotency.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
-import { projectIdsOf } from '../../database/people/projects.ts';
+import { listProjectIds } from '../../database/people/projects.ts';
 import { answerPlace, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
@@ -28,7 +28,7 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
   /** The project that a key belongs to; a person has none, so the workspace's oldest one holds theirs. */
   async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
     if (caller.kind !== 'person') return { scope: caller.projectId, key: given };
-    const [scope] = await projectIdsOf(database, caller.workspaceId);
+    const [scope] = await listProjectIds(database, caller.workspaceId);
     if (scope === undefined) throw new Problem('bad_request', 'Idempotency-Key requires a project.');
     return { scope, key: `${caller.actor}:${given}` };
   }

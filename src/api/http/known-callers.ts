@@ -2,7 +2,7 @@ import { scopesOfRole, type TokenClaims } from '../../domain/people/access.ts';
 import type { Database } from '../../database/database.ts';
 import type { ActiveKey } from '../../database/people/keys.ts';
 import type { ActiveSession } from '../../database/people/sessions.ts';
-import { tokenHolder } from '../../database/people/token-holders.ts';
+import { findTokenHolder } from '../../database/people/token-holders.ts';
 import type { KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
 
 /** A person with a living session, as the one who calls. */
@@ -40,6 +40,6 @@ export function keyCaller(key: ActiveKey): KeyCaller {
 
 /** Whom a token speaks for now; null where they are gone. */
 export async function tokenCaller(database: Database, claims: TokenClaims): Promise<TokenCaller | null> {
-  const holder = await tokenHolder(database, claims);
+  const holder = await findTokenHolder(database, claims);
   return holder && { kind: 'token', ...holder, expiresAt: claims.expiresAt };
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import { eventsAfter } from '../../database/tasks/feed.ts';
+import { listEventsAfter } from '../../database/tasks/feed.ts';
 import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createBell } from './wait.ts';
@@ -20,7 +20,7 @@ export async function allEvents(
 ): Promise<{ data: FeedEvent[]; last_seq: number }> {
   const data: FeedEvent[] = [];
   for (let batch: FeedEvent[] = []; data.length === 0 || batch.length === BATCH; ) {
-    batch = await eventsAfter(deps.database, row.id, data.at(-1)?.seq ?? after, BATCH);
+    batch = await listEventsAfter(deps.database, row.id, data.at(-1)?.seq ?? after, BATCH);
     data.push(...batch);
     if (batch.length === 0) break;
   }
@@ -59,7 +59,7 @@ async function* streamTexts(
     while (!signal.aborted) {
       // The row first: what it counts is then surely among the events that are read after it.
       const row = await findRun(deps.database, executionId);
-      const events = await eventsAfter(deps.database, executionId, sent, BATCH);
+      const events = await listEventsAfter(deps.database, executionId, sent, BATCH);
       for (const event of events) yield textOf(event);
       sent = events.at(-1)?.seq ?? sent;
       if (!row || (isFeedOver(row) && events.length < BATCH)) return;

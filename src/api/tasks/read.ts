@@ -1,8 +1,8 @@
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import { labelsOf } from '../../database/people/actors.ts';
-import { usageOfRun } from '../../database/agents/agent-calls.ts';
-import { callbackAttempts } from '../../database/tasks/callbacks.ts';
-import { rerunsOf } from '../../database/tasks/reruns.ts';
+import { readActorLabels } from '../../database/people/actors.ts';
+import { readRunUsage } from '../../database/agents/agent-calls.ts';
+import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
+import { listReruns } from '../../database/tasks/reruns.ts';
 import { findRun, readView, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -33,10 +33,10 @@ export async function detailOf(deps: Dependencies, { row, view }: RunWithView) {
   const told = row.callback_url !== null && isTerminal(view.state);
   // Only an ended run can have been taken up by others.
   const [usage, attempts, reruns, labelOf] = await Promise.all([
-    usageOfRun(deps.database, row.id),
-    told ? callbackAttempts(deps.database, row.id) : [],
-    isTerminal(view.state) ? rerunsOf(deps.database, row.id) : [],
-    labelsOf(deps.database, [row.created_by]),
+    readRunUsage(deps.database, row.id),
+    told ? listCallbackAttempts(deps.database, row.id) : [],
+    isTerminal(view.state) ? listReruns(deps.database, row.id) : [],
+    readActorLabels(deps.database, [row.created_by]),
   ]);
   return presentDetail(row, view, { usage, attempts, reruns }, { baseUrl: deps.baseUrl, labelOf });
 }

@@ -3,8 +3,8 @@ import { cutText } from '../../agents/cut.ts';
 import { stepIdsOf } from '../../database/common/ids.ts';
 import { listArtifacts } from '../../database/tasks/artifacts.ts';
 import { isForeignKeyMissing } from '../../database/common/outage.ts';
-import { copyStepOutputs, storedPlan, type KeptStep } from '../../database/tasks/reruns.ts';
-import { stepResults } from '../../database/tasks/step-results.ts';
+import { copyStepOutputs, findPlan, type KeptStep } from '../../database/tasks/reruns.ts';
+import { listStepResults } from '../../database/tasks/step-results.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { OUTPUT_RESULT_BYTES } from '../../domain/common/limits.ts';
 import {
@@ -46,7 +46,7 @@ export async function rerunTask(
     throw new Problem('invalid_state', detail);
   }
   const newId = claim ? idOfClaim(claim) : randomUUIDv7();
-  const plan = await storedPlan(deps.database, earlier.id);
+  const plan = await findPlan(deps.database, earlier.id);
   const reached = plan ? stepsReached(plan, earlier.steps) : [];
   const takingUp = takingUpOf(plan, reached, fromStep);
   const ready: Partial<Ready> =
@@ -99,7 +99,7 @@ async function leftoversOf(
   kept: string[],
 ) {
   const [results, documents] = await Promise.all([
-    stepResults(database, executionId, kept),
+    listStepResults(database, executionId, kept),
     listArtifacts(database, executionId),
   ]);
   const artifacts = documents.map(({ name, media_type, size, step_id, agent }) => {

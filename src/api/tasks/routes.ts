@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { submission } from '../../domain/tasks/task-submission.ts';
-import { labelsOf } from '../../database/people/actors.ts';
-import { callbackAttempts } from '../../database/tasks/callbacks.ts';
-import { projectIdsOf } from '../../database/people/projects.ts';
+import { readActorLabels } from '../../database/people/actors.ts';
+import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
+import { listProjectIds } from '../../database/people/projects.ts';
 import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -77,7 +77,7 @@ function list(deps: Dependencies): Route {
     answers: { 200: { description: 'A page of runs', schema: schema.listPage } },
     async handle({ caller, query }) {
       const { rows, nextCursor } = await listRuns(deps.database, await filterOf(deps, caller, query));
-      const labelOf = await labelsOf(
+      const labelOf = await readActorLabels(
         deps.database,
         rows.map((row) => row.created_by),
       );
@@ -219,7 +219,7 @@ function callbacks(deps: Dependencies): Route {
       const row = await openRun(deps, caller, params.execution_id);
       return {
         status: 200,
-        body: { data: (await callbackAttempts(deps.database, row.id)).map(presentAttempt) },
+        body: { data: (await listCallbackAttempts(deps.database, row.id)).map(presentAttempt) },
       };
     },
   });
@@ -245,7 +245,7 @@ function erase(deps: Dependencies): Route {
         );
       if (!isFeedOver(row))
         throw new Problem('invalid_state', 'The callback of the run is still pending. Try again later.');
-      await deps.control.forget(row.id);
+      await deps.control.deleteRun(row.id);
       const { workspaceId, actor } = caller;
       await eraseRun(deps.database, { id: row.id, workspaceId, actor, now: deps.clock() });
       return { status: 204 };
@@ -257,7 +257,7 @@ type ListQuery = z.output<typeof schema.listParameters>;
 
 async function filterOf(deps: Dependencies, caller: Caller, query: ListQuery): Promise<RunFilter> {
   const all =
-    caller.kind === 'person' ? await projectIdsOf(deps.database, caller.workspaceId) : [caller.projectId];
+    caller.kind === 'person' ? await listProjectIds(deps.database, caller.workspaceId) : [caller.projectId];
   if (query.project_id && !all.includes(query.project_id)) {
     throw new Problem('project_not_allowed', 'The credential has no access to this project.');
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { valuesOf } from '../../domain/webhooks/matching.ts';
 import { FILTER_FIELDS, type FilterValue } from '../../domain/webhooks/webhook.ts';
-import { recentEvents } from '../../database/webhooks/events.ts';
+import { listRecentEvents } from '../../database/webhooks/events.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { route, type Route } from '../http/route.ts';
 import { dataOf } from './preview.ts';
@@ -33,10 +33,12 @@ export function filterValuesRoute(deps: Dependencies): Route {
     access: { kind: 'credential', scope: 'webhooks:read' },
     answers: { 200: { description: 'The values', schema: z.strictObject({ data: z.array(seen) }) } },
     async handle({ caller: { workspaceId } }) {
-      const events = (await recentEvents(deps.database, workspaceId, LOOKED_AT)).map(({ event, body }) => ({
-        event,
-        data: dataOf(body),
-      }));
+      const events = (await listRecentEvents(deps.database, workspaceId, LOOKED_AT)).map(
+        ({ event, body }) => ({
+          event,
+          data: dataOf(body),
+        }),
+      );
       const data = EVENT_KINDS.flatMap((event) => {
         const ofKind = events.filter((one) => one.event === event);
         return FILTER_FIELDS.map((field) => {

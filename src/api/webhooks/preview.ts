@@ -1,7 +1,7 @@
 import { aboutEvent } from '../../domain/webhooks/event-payload.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
-import { recentEvents } from '../../database/webhooks/events.ts';
+import { listRecentEvents } from '../../database/webhooks/events.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/route.ts';
 import { DEFAULT_PREVIEW } from './schema.ts';
@@ -12,7 +12,7 @@ export async function previewOf(
   workspaceId: string,
   wish: { events: readonly Subscription[]; limit: number | undefined },
 ): Promise<Answer> {
-  const found = await recentEvents(deps.database, workspaceId, wish.limit ?? DEFAULT_PREVIEW);
+  const found = await listRecentEvents(deps.database, workspaceId, wish.limit ?? DEFAULT_PREVIEW);
   const data = found.map(({ id, event, timestamp, body, words }) => {
     const verdict = matchEvent(wish.events, { event, data: dataOf(body) });
     return {

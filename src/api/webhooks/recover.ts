@@ -1,5 +1,9 @@
 import { matchEvent } from '../../domain/webhooks/matching.ts';
-import { countRecoverable, recoverDeliveries, skippedDeliveries } from '../../database/webhooks/recovery.ts';
+import {
+  countRecoverable,
+  recoverDeliveries,
+  readSkippedDeliveries,
+} from '../../database/webhooks/recovery.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { checkOpen } from '../deliveries/retry.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -58,7 +62,7 @@ export async function recoverWebhook(deps: Dependencies, wish: Wish): Promise<An
 /** Ids of the deliveries skipped since a time that the subscriptions of today want. */
 async function skippedButWanted(deps: Dependencies, webhook: WebhookRow, since: Date): Promise<string[]> {
   const ids: string[] = [];
-  for await (const batch of skippedDeliveries(deps.database, { webhookId: webhook.id, since })) {
+  for await (const batch of readSkippedDeliveries(deps.database, { webhookId: webhook.id, since })) {
     const wanted = batch.filter(
       ({ event, body }) => matchEvent(webhook.events, { event, data: dataOf(body) }).verdict === 'send',
     );

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { createAnswerCache } from '../../database/common/answer-cache.ts';
 import {
   MAX_HELD,
-  webhookHours,
-  webhookStanding,
+  readWebhookHours,
+  readWebhookHealth,
   type WebhookHours,
-  type WebhookStanding,
+  type WebhookHealth,
 } from '../../database/webhooks/webhook-stats.ts';
 import { FAILURE_KINDS } from '../../domain/common/failure-kinds.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -76,10 +76,10 @@ export function webhookStatsRoute(deps: Dependencies): Route {
     }),
     answers: { 200: { description: 'The statistics', schema: stats } },
     async handle({ caller: { workspaceId }, params: { id }, query: { hours = DEFAULT_HOURS } }) {
-      const standing = await webhookStanding(deps.database, { workspaceId, webhookId: id });
+      const standing = await readWebhookHealth(deps.database, { workspaceId, webhookId: id });
       if (!standing) throw notFound('webhook');
       const counted = await counts.find(`${id} ${hours}`, () =>
-        webhookHours(deps.database, id, { hours, to: deps.clock() }),
+        readWebhookHours(deps.database, id, { hours, to: deps.clock() }),
       );
       return { status: 200, body: present(standing, counted) };
     },
@@ -97,7 +97,7 @@ function sumsOf(hours: WebhookHours['hours']) {
   return { total: succeeded + failed, succeeded, failed };
 }
 
-function present(standing: WebhookStanding, { hours, to, lastAttemptAt }: WebhookHours) {
+function present(standing: WebhookHealth, { hours, to, lastAttemptAt }: WebhookHours) {
   const { lastDeliveryAt, last: newest, held, nextAttemptAt } = standing;
   const startOf = (index: number) => new Date(to.getTime() - (hours.length - index) * HOUR_MS).toISOString();
   const { total, succeeded, failed } = sumsOf(hours);

@@ -2,8 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
-import { attemptsOf, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
-import { insertTestEvent, workspaceName } from '../../database/webhooks/events.ts';
+import { listAttempts, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
+import { insertTestEvent, findWorkspaceName } from '../../database/webhooks/events.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { requestHeaders } from '../../outbound/attempt-record.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
@@ -47,7 +47,7 @@ export async function testWebhook(
     await cancelTestDelivery(deps.database, draft, 'the test was not sent in time', deps.clock());
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
-  const [attempt] = await attemptsOf(deps.database, draft);
+  const [attempt] = await listAttempts(deps.database, draft);
   if (!attempt) throw new Problem('invalid_state', 'The webhook was deleted before the test was sent.');
   return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body) } };
 }
@@ -78,7 +78,7 @@ function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {
 
 /** Everything of a test follows from its draft: the ids, and the time, which a UUID of version 7 begins with. */
 async function payloadOf(deps: Dependencies, { workspaceId, event, data }: TestPlan, draft: string) {
-  const name = (await workspaceName(deps.database, workspaceId)) ?? '';
+  const name = (await findWorkspaceName(deps.database, workspaceId)) ?? '';
   const [eventId, timestamp] = [`evt_test_${draft}`, timeOf(draft)];
   const content = data ?? sampleData(event);
   const body = payloadText({

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { AgentCall, CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import type { Usage } from '../../domain/tasks/task-run.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
 /** A call to be recorded. `startedAt` is by the worker's clock. */
@@ -33,7 +33,7 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
       input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost_usd = excluded.cost_usd,
       failure = excluded.failure, started_at = excluded.started_at, duration_ms = excluded.duration_ms
     where agent_calls.failure is not null
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -44,7 +44,7 @@ export async function findCallOutput(database: Database, place: CallKey): Promis
     where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
       and attempt = ${place.attempt}::integer and number = ${place.number}::integer
       and failure is null and not truncated
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0]?.output ?? null;
 }
 
@@ -55,17 +55,17 @@ export async function findToolAnswer(database: Database, place: CallKey): Promis
     where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
       and attempt = ${place.attempt}::integer and number = ${place.number}::integer
       and kind = 'tool' and failure is null
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0]?.output ?? null;
 }
 
 /** Returns the total usage of the answered model calls of a run, planning included; null if there are none. */
-export async function usageOfRun(database: Database, executionId: string): Promise<Usage | null> {
+export async function readRunUsage(database: Database, executionId: string): Promise<Usage | null> {
   const statement = sql<{ calls: number; input: number; output: number; cost: number | null }>`
     select count(*)::integer as calls, coalesce(sum(input_tokens), 0)::double precision as input,
       coalesce(sum(output_tokens), 0)::double precision as output, sum(cost_usd) as cost
     from agent_calls where execution_id = ${executionId}::uuid and kind = 'model' and failure is null
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   const [sum] = rows;
   if (!sum || sum.calls === 0) return null;

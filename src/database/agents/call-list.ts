@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { AgentCall } from '../../domain/agents/agent-work.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** The call after which a page begins. */
 export type CallCursor = { startedAt: string; stepId: string; attempt: number; number: number };
@@ -29,7 +29,7 @@ export async function listCalls(
       input_tokens, output_tokens, cost_usd, failure, started_at, duration_ms
     from agent_calls where execution_id = ${executionId}::uuid ${ofKind} ${behind}
     order by started_at, step_id, attempt, number limit ${limit}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.map(callOf);
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** How many groups and retries will be started in Temporal again. */
 export type RestartCounts = { groups: number; retries: number };
@@ -24,14 +24,14 @@ export async function restartUnfinished(database: Database): Promise<RestartCoun
       where status = 'retrying' returning id
     )
     select (select count(*)::integer from new_group) as groups, (select count(*)::integer from retry) as retries
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0] ?? { groups: 0, retries: 0 };
 }
 
 /** Returns those of the ids that are runs. */
-export async function runsAmong(database: Database, ids: readonly string[]): Promise<Set<string>> {
+export async function findExistingRuns(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
     select id from task_runs where id = any(${[...ids]}::uuid[])
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return new Set(rows.map(({ id }) => id));
 }

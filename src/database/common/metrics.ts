@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { ACTIVE_STATES } from '../../domain/tasks/task-states.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from './prepared.ts';
 
 /** States of runs that have not ended. */
@@ -46,7 +46,7 @@ export async function readStoredCounts(database: Database) {
     union all
     select 'oldest', null, coalesce(extract(epoch from now() - min(created_at)), 0)::float8
     from event_groups where done_at is null
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   const single = (what: Row['what']) => rows.find((row) => row.what === what)?.count ?? 0;
   return {

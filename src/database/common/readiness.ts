@@ -6,7 +6,7 @@ const ANSWER_WITHIN_MS = 1_500;
 export type Check = { status: 'ok' | 'failing'; reason: string | null };
 
 /** Checks PostgreSQL and, by `engineReady`, Temporal, concurrently and with a short timeout. */
-export async function readinessOf(
+export async function checkReadiness(
   database: Pick<Database, 'em'>,
   engineReady: () => Promise<unknown>,
 ): Promise<{ postgres: Check; temporal: Check }> {

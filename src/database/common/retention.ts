@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { derivedUuid } from './ids.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /*
  * Removal of rows past their retention, in batches. Ids of deliveries and groups begin with their time, and the `seq`
@@ -33,7 +33,7 @@ export const eraseEventPayloads: Removal = async (database, { before, after, lim
       ) as judged where old`,
     limit,
   });
-  return await doBatch(
+  return await runBatch(
     database,
     range,
     'events',
@@ -53,7 +53,7 @@ export const eraseAnswers: Removal = async (database, { before, after, limit }) 
       order by delivery_id limit ${limit}`,
     limit,
   });
-  return await doBatch(
+  return await runBatch(
     database,
     range,
     'answers',
@@ -74,7 +74,7 @@ export const removeSkipped: Removal = async (database, { before, after, limit })
       where ${never} and id > ${from}::uuid and id < ${idAt(before)}::uuid order by id limit ${limit}`,
     limit,
   });
-  return await doBatch(
+  return await runBatch(
     database,
     range,
     null,
@@ -99,7 +99,7 @@ export const removeEvents: Removal = async (database, { before, after, limit }) 
       ) as next where received_at < ${before}::timestamptz`,
     limit,
   });
-  return await doBatch(
+  return await runBatch(
     database,
     range,
     null,
@@ -143,7 +143,7 @@ async function removeByTime(
     keys: sql`select id::text as key ${rows} and id < ${idAt(before)}::uuid order by id limit ${limit}`,
     limit,
   });
-  return await doBatch(database, range, null, (last) => sql`delete ${rows} and id <= ${last}::uuid`);
+  return await runBatch(database, range, null, (last) => sql`delete ${rows} and id <= ${last}::uuid`);
 }
 
 /** The last key of a batch, null if nothing is left, and whether more may follow. */
@@ -158,13 +158,15 @@ async function firstKeys(
   { keys, limit }: { keys: RawBuilder<unknown>; limit: number },
 ): Promise<Range> {
   const { rows } = await sql<{ found: string; last: string | null }>`
-    select count(*) as found, max(key)::text as last from (${keys}) as keys`.execute(statements(database));
+    select count(*) as found, max(key)::text as last from (${keys}) as keys`.execute(
+    queryBuilderOf(database),
+  );
   const { found = '0', last = null } = rows[0] ?? {};
   return { last, isMore: Number(found) >= limit };
 }
 
 /** Runs a batch up to its last key, and moves the mark if it has one. */
-async function doBatch(
+async function runBatch(
   database: Database,
   { last, isMore }: Range,
   mark: MarkName | null,
@@ -183,7 +185,7 @@ async function removeFew(database: Database, limit: number, removal: RawBuilder<
 }
 
 async function changed(database: Database, statement: RawBuilder<unknown>): Promise<number> {
-  const { numAffectedRows = 0n } = await statement.execute(statements(database));
+  const { numAffectedRows = 0n } = await statement.execute(queryBuilderOf(database));
   return Number(numAffectedRows);
 }
 
@@ -191,14 +193,14 @@ type MarkName = 'events' | 'answers';
 
 async function markOf(database: Database, name: MarkName): Promise<string | null> {
   const result = await sql<{ reached: string }>`
-    select reached from retention_marks where name = ${name}`.execute(statements(database));
+    select reached from retention_marks where name = ${name}`.execute(queryBuilderOf(database));
   return result.rows[0]?.reached ?? null;
 }
 
 async function setMark(database: Database, name: MarkName, reached: string): Promise<void> {
   await sql`
     insert into retention_marks (name, reached) values (${name}, ${reached})
-    on conflict (name) do update set reached = excluded.reached`.execute(statements(database));
+    on conflict (name) do update set reached = excluded.reached`.execute(queryBuilderOf(database));
 }
 
 const NIL = '00000000-0000-0000-0000-000000000000';

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** A sealed value and its owner. */
 export type SealedValue = { of: 'webhook' | 'run'; id: string; sealed: string };
@@ -8,7 +8,7 @@ export type SealedValue = { of: 'webhook' | 'run'; id: string; sealed: string };
  * Returns one sealed value for each key that seals secrets of webhooks, and that of the newest run: enough to check the
  * configured keys.
  */
-export async function sealedSamples(database: Database): Promise<SealedValue[]> {
+export async function readSealedSamples(database: Database): Promise<SealedValue[]> {
   const { rows } = await sql<SealedValue>`
     (select distinct on (split_part(sealed, '.', 2)) 'webhook' as "of", id, sealed
      from (select id, secret as sealed from webhooks where secret is not null
@@ -17,7 +17,7 @@ export async function sealedSamples(database: Database): Promise<SealedValue[]> 
      order by split_part(sealed, '.', 2), id desc)
     union all
     (select 'run', id, callback_secret from task_runs order by id desc limit 1)
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows;
 }
 
@@ -50,7 +50,7 @@ const PLACES: Record<SealedColumn, { table: string; column: string; id: string; 
  * Returns the next `limit` texts of a column that are sealed with another key than `keyId`, in the order of their rows,
  * after the row `after`.
  */
-export async function sealedOtherwise(
+export async function listSealedWithOtherKeys(
   database: Database,
   column: SealedColumn,
   { keyId, after, limit }: { keyId: string; after: Pick<SealedText, 'id' | 'key'> | null; limit: number },
@@ -62,7 +62,7 @@ export async function sealedOtherwise(
     where ${sql.ref(name)} is not null and split_part(${sql.ref(name)}, '.', 2) <> ${keyId}
       and (${sql.ref(id)}, ${key}) > (${begin.id}::uuid, ${begin.key}::text)
     order by 1, 2 limit ${limit}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows;
 }
 
@@ -79,6 +79,6 @@ export async function replaceSealed(
     from unnest(${of('id')}::uuid[], ${of('key')}::text[], ${of('sealed')}::text[], ${of('anew')}::text[])
       as given (row_id, row_key, sealed, anew)
     where ${sql.ref(id)} = given.row_id and ${key} = given.row_key and ${sql.ref(name)} = given.sealed
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return Number(numAffectedRows ?? 0);
 }

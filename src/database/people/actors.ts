@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { runPrepared } from '../common/prepared.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** `user:<id>` or `key:<id>`. */
 const PERSON_OR_KEY = /^(user|key):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -9,7 +9,7 @@ const PERSON_OR_KEY = /^(user|key):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})
  * Returns a function that converts stored actors to labels, `user:<email>` or `key:<prefix>`. Removed actors and other
  * kinds stay unchanged.
  */
-export async function labelsOf(
+export async function readActorLabels(
   database: Database,
   actors: readonly string[],
 ): Promise<(actor: string) => string> {
@@ -23,7 +23,7 @@ export async function labelsOf(
       select 'user:' || id as actor, 'user:' || email as label from users where id = any(${people}::uuid[])
       union all
       select 'key:' || id, 'key:' || prefix from api_keys where id = any(${keys}::uuid[])
-    `.compile(statements(database)),
+    `.compile(queryBuilderOf(database)),
   );
   const labels = new Map(rows.map(({ actor, label }) => [actor, label]));
   return (actor) => labels.get(actor) ?? actor;

@@ -3,7 +3,7 @@ import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Scope } from '../../domain/people/access.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { ApiKey } from './entities.ts';
 
 export type ApiKeyRow = InferEntity<typeof ApiKey>;
@@ -35,7 +35,7 @@ export async function findActiveKey(
   by: { hash: string } | { id: string },
 ): Promise<ActiveKey | null> {
   const [column, value] = 'hash' in by ? (['key_hash', by.hash] as const) : (['id', by.id] as const);
-  const row = await statements(database)
+  const row = await queryBuilderOf(database)
     .selectFrom('api_keys')
     .select([...ACTIVE_KEY_COLUMNS])
     .where(column, '=', value as never)

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
 /** The last call of a model or a remote agent in any workspace, and whether it succeeded. */
 export type LastCall = { at: string; ok: boolean };
 
 /** Returns the last calls by name. Names without a call are omitted. */
-export async function lastCalls(
+export async function findLastCalls(
   database: Database,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, LastCall>> {
@@ -18,7 +18,7 @@ export async function lastCalls(
       where agent_calls.name = asked.name and kind = 'model'
       order by started_at desc limit 1
     ) latest
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return new Map(
     rows.map(({ name, started_at, ok }) => [name, { at: new Date(started_at).toISOString(), ok }]),

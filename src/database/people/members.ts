@@ -3,7 +3,7 @@ import { LockMode } from '@mikro-orm/core';
 import type { Role } from '../../domain/people/access.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';
 
@@ -126,7 +126,7 @@ export async function findForSignIn(
   database: Database,
   email: string,
 ): Promise<{ userId: string; passwordHash: string | null; workspaceId: string } | null> {
-  const row = await statements(database)
+  const row = await queryBuilderOf(database)
     .selectFrom('users')
     .innerJoin('members', 'members.user_id', 'users.id')
     .where('users.email', '=', email)
@@ -158,7 +158,7 @@ async function auditMember(
 }
 
 function memberQuery(database: Database, workspaceId: string) {
-  return statements(database)
+  return queryBuilderOf(database)
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')
     .where('members.workspace_id', '=', workspaceId)

@@ -3,7 +3,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { ROLES, hasRole } from '../../domain/people/access.ts';
 import { NOTICES, subjectOf, type NoticeKind, type Occasion } from '../../domain/people/notice.ts';
 import type { EntityManager } from './audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { Notification } from './entities.ts';
 
 export type NoticeRow = InferEntity<typeof Notification>;
@@ -104,7 +104,7 @@ async function lockUnmailed(
 }
 
 /** Returns the occasions of this time span with notices that were not mailed. */
-export async function occasionsUnmailed(
+export async function listUnmailedOccasions(
   database: Database,
   { after, before }: { after: Date; before: Date },
 ): Promise<Occasion[]> {
@@ -112,7 +112,7 @@ export async function occasionsUnmailed(
     select distinct kind, subject, created_at from notifications
     where created_at > ${after.toISOString()}::timestamptz and created_at < ${before.toISOString()}::timestamptz
       and kind = any(${Object.keys(NOTICES)}::text[]) and emailed_at is null
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.map(({ kind, subject, created_at }) => ({
     kind,
     id: subject.slice(subject.indexOf(':') + 1),

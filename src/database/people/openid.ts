@@ -45,7 +45,9 @@ export async function signInByOpenId(
     const isLinkedOtherwise =
       !identity && user !== null && (await em.count(Identity, { user_id: user.id, issuer })) > 0;
     if (isLinkedOtherwise) return 'linked_otherwise';
-    const admission = (user && (await asMember(em, user.id))) ?? (await asGuest(em, email, joining, now));
+    const admission =
+      (user && (await findMemberAdmission(em, user.id))) ??
+      (await findGuestAdmission(em, email, joining, now));
     if (!admission) return email === null ? 'email_not_verified' : 'not_invited';
     const userId = user?.id ?? (await addPerson(em, person, now));
     await admission.join(em, userId);
@@ -55,13 +57,13 @@ export async function signInByOpenId(
   });
 }
 
-async function asMember(em: EntityManager, userId: string): Promise<Admission | null> {
+async function findMemberAdmission(em: EntityManager, userId: string): Promise<Admission | null> {
   const member = await em.findOne(Member, { user_id: userId }, { orderBy: { created_at: 'asc' } });
   return member && { workspaceId: member.workspace_id, join: async () => {} };
 }
 
 /** Returns the newest open invitation of an address, otherwise what its domain allows. */
-async function asGuest(
+async function findGuestAdmission(
   em: EntityManager,
   email: string | null,
   joining: JoinByDomain | null,

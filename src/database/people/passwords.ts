@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { Session, User } from './entities.ts';
 
 /** Returns the hash of a person's password; null if there is no password or no such person. */
-export async function passwordHashOf(database: Database, userId: string): Promise<string | null> {
+export async function findPasswordHash(database: Database, userId: string): Promise<string | null> {
   const user = await database.em.fork().findOne(User, { id: userId });
   return user?.password_hash ?? null;
 }

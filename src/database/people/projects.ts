@@ -18,7 +18,7 @@ export async function findWorkspace(database: Database, id: string): Promise<Wor
 }
 
 /** Returns the ids of all projects of a workspace, the oldest first. */
-export async function projectIdsOf(database: Database, workspaceId: string): Promise<string[]> {
+export async function listProjectIds(database: Database, workspaceId: string): Promise<string[]> {
   const rows = await database.em
     .fork()
     .find(Project, { workspace_id: workspaceId }, { fields: ['id'], orderBy: { id: 'asc' } });

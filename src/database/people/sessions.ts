@@ -3,7 +3,7 @@ import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Role } from '../../domain/people/access.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { Session, User } from './entities.ts';
 
 export type SessionRow = InferEntity<typeof Session>;
@@ -24,7 +24,7 @@ export type ActiveSession = {
  * statement.
  */
 export async function findActiveSession(database: Database, hash: string): Promise<ActiveSession | null> {
-  const row = await statements(database)
+  const row = await queryBuilderOf(database)
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .innerJoin('members', 'members.user_id', 'users.id')

@@ -21,7 +21,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * Returns the current holder of a token. A token never allows more than its key or person, and is invalid without them.
  * Returns null if they were removed.
  */
-export async function tokenHolder(database: Database, claims: TokenClaims): Promise<TokenHolder | null> {
+export async function findTokenHolder(database: Database, claims: TokenClaims): Promise<TokenHolder | null> {
   const { projectId } = claims;
   if (claims.origin === 'outside') {
     const project = UUID.test(projectId) ? await findProject(database, projectId) : null;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { MAX_ARTIFACTS } from '../../domain/common/limits.ts';
 import type { ArtifactInfo } from '../../domain/tasks/artifact.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** A stored document without its content. */
 export type ArtifactRow = ArtifactInfo & {
@@ -52,7 +52,7 @@ export async function listArtifacts(database: Database, executionId: string): Pr
   const { rows } = await sql<Omit<ArtifactRow, 'created_at'> & { created_at: string }>`
     select name, step_id, agent, media_type, size, sha256, created_at from artifacts
     where execution_id = ${executionId}::uuid order by created_at, name
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }
 
@@ -65,6 +65,6 @@ export async function findArtifact(
   const { rows } = await sql<{ media_type: string; content: Buffer; sha256: string }>`
     select media_type, content, sha256 from artifacts
     where execution_id = ${executionId}::uuid and name = ${name}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0] ?? null;
 }

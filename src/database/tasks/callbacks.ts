@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import type { FeedEntry } from '../../domain/tasks/feed-events.ts';
 import { CALLBACK_ATTEMPTS } from '../../domain/common/retry-schedules.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { CallbackAttempt } from './entities.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
@@ -33,7 +33,7 @@ export type EndedAttempt = Pick<
 >;
 
 /** Returns the audit log of a run's callback, oldest first. */
-export async function callbackAttempts(
+export async function listCallbackAttempts(
   database: Database,
   executionId: string,
 ): Promise<CallbackAttemptRow[]> {
@@ -69,10 +69,10 @@ export async function beginAttempt(
            ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
            ${begun.attempted_at.toISOString()}::timestamptz
     from run
-    -- Whoever waited for the run's row still counts by what was there before.
+    -- A statement that waited for the run's row still counts the attempts of its own snapshot.
     on conflict (execution_id, attempt) do nothing
     returning attempt
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
 }
 
@@ -88,7 +88,7 @@ export async function endAttempt(
   const { id, executionId, ended, entry } = attempt;
   const statement = sql`
     with locked as (
-      -- The run first, then the attempt, as where one begins: else the two wait for each other.
+      -- Locks the run first, then the attempt, as the start of an attempt does. The other order could deadlock.
       select id from task_runs where id = ${executionId}::uuid for no key update
     ), attempt as (
       update workflow_webhook_deliveries
@@ -114,7 +114,7 @@ export async function endAttempt(
       from run
     )
     select pg_notify(${CHANNELS.feed}, ${executionId}) from run
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -129,7 +129,7 @@ export async function withdrawAttempt(
     )
     delete from workflow_webhook_deliveries
     where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }
 
 /** The data of a run that its callback needs. */
@@ -148,7 +148,7 @@ export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret
 };
 
 /** Returns a callback that is still to be sent, with its progress; null if there is none (any more). */
-export async function pendingCallback(
+export async function findPendingCallback(
   database: Database,
   executionId: string,
 ): Promise<PendingCallback | null> {
@@ -162,7 +162,7 @@ export async function pendingCallback(
     ) as last on true
     where run.id = ${executionId}::uuid and run.callback_status = 'pending' and run.completed_at is not null
       and run.callback_url is not null and run.callback_body is not null
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const [row] = (await runPrepared(database, statement)).rows;
   if (!row) return null;
   const { state, callback_secret, callback_url: url, callback_body: body } = row;
@@ -234,5 +234,5 @@ export async function giveUpCallback(database: Database, executionId: string, at
       from run
     )
     select pg_notify(${CHANNELS.feed}, ${executionId}) from run
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }

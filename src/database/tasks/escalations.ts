@@ -3,7 +3,7 @@ import { ROLES, hasRole } from '../../domain/people/access.ts';
 import { NOTICES, subjectOf } from '../../domain/people/notice.ts';
 import type { Escalation } from '../../domain/tasks/task-run.ts';
 import { derivedUuid } from '../common/ids.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 const KIND = 'task.escalated';
 
@@ -16,7 +16,7 @@ export async function createEscalationNotices(
   executionId: string,
   { reason, step, agent, at }: Escalation,
 ): Promise<void> {
-  const db = statements(database);
+  const db = queryBuilderOf(database);
   const roles = ROLES.filter((role) => hasRole(role, NOTICES[KIND].least));
   const { rows } = await sql<{ user_id: string }>`
     select m.user_id from members m join task_runs r on r.workspace_id = m.workspace_id

@@ -5,7 +5,7 @@ import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts'
 import type { RunView } from '../../domain/tasks/task-run.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { callbackBody } from '../../domain/tasks/callback.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { TaskEvent } from './entities.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { CHANNELS } from '../common/notifications.ts';
@@ -17,10 +17,10 @@ import { CHANNELS } from '../common/notifications.ts';
  * notified at commit.
  */
 export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
-  const db = statements(database);
+  const db = queryBuilderOf(database);
   const { view, executionId } = change;
   const enginePauseOver = change.enginePauseOver === true;
-  const onlyNote = enginePauseOver && change.entries.length === 0;
+  const onlyEndsPause = enginePauseOver && change.entries.length === 0;
   const set =
     view !== null
       ? viewColumns(executionId, { ...change, view }, enginePauseOver)
@@ -42,7 +42,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
       update task_runs
       set last_seq = last_seq + (select count(*) from fresh), updated_at = now() ${set}
       where id = ${executionId}::uuid and completed_at is null
-        and (exists (select 1 from fresh) or ${onlyNote}::boolean)
+        and (exists (select 1 from fresh) or ${onlyEndsPause}::boolean)
       returning last_seq
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
@@ -58,7 +58,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
 }
 
 /** Returns the events of a run with a `seq` above `after`, in order, at most `limit`. */
-export async function eventsAfter(
+export async function listEventsAfter(
   database: Database,
   executionId: string,
   after: number,
@@ -77,11 +77,15 @@ export async function eventsAfter(
 }
 
 /** Returns the highest number after `prefix` among the keys of a run's events; 0 if there is none. */
-export async function lastProgress(database: Database, executionId: string, prefix: string): Promise<number> {
+export async function findLastProgress(
+  database: Database,
+  executionId: string,
+  prefix: string,
+): Promise<number> {
   const { rows } = await sql<{ last: number | null }>`
     select max(substr(key, ${prefix.length + 1}::integer)::integer) as last from task_events
     where execution_id = ${executionId}::uuid and starts_with(key, ${prefix})
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0]?.last ?? 0;
 }
 
@@ -91,7 +95,7 @@ export type FeedPosition = { executionId: string; after: number };
 export type AgedEvent = { event: FeedEvent; ageMs: number };
 
 /** Returns the events after each position, in order, at most `limit` each; one statement. */
-export async function eventsAfterPositions(
+export async function listEventsAfterPositions(
   database: Database,
   positions: readonly FeedPosition[],
   limit: number,
@@ -114,7 +118,7 @@ export async function eventsAfterPositions(
       order by seq limit ${limit}
     ) as event
     order by place, seq
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   const found: AgedEvent[][] = positions.map(() => []);
   for (const { place, seq, type, at, data, age_ms: ageMs } of rows) {
@@ -126,7 +130,7 @@ export async function eventsAfterPositions(
 }
 
 /** Returns the ids of the runs whose feed has events after these positions. */
-export async function feedsAhead(
+export async function findFeedsAhead(
   database: Database,
   positions: readonly FeedPosition[],
 ): Promise<Set<string>> {
@@ -135,7 +139,7 @@ export async function feedsAhead(
     from unnest(${positions.map(({ executionId }) => executionId)}::uuid[], ${positions.map(({ after }) => after)}::integer[])
       as known (id, after)
     join task_runs run on run.id = known.id and run.last_seq > known.after
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return new Set(rows.map(({ id }) => id));
 }
@@ -151,7 +155,7 @@ function viewColumns(
 ) {
   const ends = view.completed_at !== null;
   const holds = sql`(engine_paused_at is not null and ${!(ends || enginePauseOver)}::boolean and state = 'paused')`;
-  const told = ends && (CALLBACK_STATES as readonly string[]).includes(view.state);
+  const sendsCallback = ends && (CALLBACK_STATES as readonly string[]).includes(view.state);
   return sql`,
     view_seq = last_seq + (select count(*) from fresh),
     state = case when ${holds} then state else ${view.state} end,
@@ -169,9 +173,9 @@ function viewColumns(
     escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::json,
     question = ${view.question ? JSON.stringify(view.question) : null}::json,
     engine_paused_at = case when ${ends || enginePauseOver}::boolean then null else engine_paused_at end,
-    callback_status = case when callback_url is null or ${ends && !told}::boolean then 'none' else callback_status end,
-    callback_body = case when callback_url is not null and ${told}::boolean
-      then ${told ? callbackBody(executionId, view) : null} end`;
+    callback_status = case when callback_url is null or ${ends && !sendsCallback}::boolean then 'none' else callback_status end,
+    callback_body = case when callback_url is not null and ${sendsCallback}::boolean
+      then ${sendsCallback ? callbackBody(executionId, view) : null} end`;
 }
 
 /**
@@ -180,7 +184,7 @@ function viewColumns(
  * messages.
  */
 function keepingCompleted(steps: RunView['steps']) {
-  const told = JSON.stringify(steps);
+  const stepsJson = JSON.stringify(steps);
   const completed = steps.flatMap(({ id, status }) => (status === 'completed' ? [id] : []));
   return sql`case
       when exists (
@@ -189,11 +193,11 @@ function keepingCompleted(steps: RunView['steps']) {
       )
       then (
         select json_agg(coalesce(earlier.step, told.step) order by told.place)
-        from json_array_elements(${told}::json) with ordinality as told (step, place)
+        from json_array_elements(${stepsJson}::json) with ordinality as told (step, place)
         left join json_array_elements(steps) as earlier (step)
           on earlier.step ->> 'id' = told.step ->> 'id' and earlier.step ->> 'status' = 'completed'
       )
-      else ${told}::json end`;
+      else ${stepsJson}::json end`;
 }
 
 /** Returns why a change was not written: it was written before, the run has ended, or the run does not exist. */
@@ -204,7 +208,7 @@ async function outcomeOfUnwritten(database: Database, change: RunChange): Promis
       where execution_id = id and key = any(${change.entries.map((entry) => entry.key)}::text[])
     ) as seq
     from task_runs where id = ${change.executionId}::uuid
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   const row = result.rows[0];
   if (!row) return { outcome: 'missing' };
   const sameEnd = change.view?.completed_at != null && change.view.state === row.state;

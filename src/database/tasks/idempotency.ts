@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { IDEMPOTENCY_RETENTION_MS } from '../../domain/common/limits.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { IdempotencyKey } from './entities.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function claimKey(database: Database, request: ClaimRequest): Promi
       set request_hash = excluded.request_hash, answer = null, created_at = excluded.created_at
       where idempotency_keys.created_at < ${outdated}::timestamptz
     returning created_at
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   if (fresh.rows.length > 0) return { outcome: 'mine', claimedAt: now };
   const row = await database.em.fork().findOne(IdempotencyKey, { project_id: scope, key });
   if (!row) return { outcome: 'at_work' };

@@ -1,25 +1,25 @@
 import { sql } from 'kysely';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** A rerun of a run. */
 export type Rerun = { execution_id: string; state: TaskState; rerun_from: string | null; created_at: Date };
 
 /** Returns the stored plan of a run; null if there is none. */
-export async function storedPlan(database: Database, executionId: string): Promise<StoredPlan | null> {
+export async function findPlan(database: Database, executionId: string): Promise<StoredPlan | null> {
   const { rows } = await sql<{ plan: StoredPlan | null }>`
     select plan from task_runs where id = ${executionId}::uuid
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0]?.plan ?? null;
 }
 
 /** Returns the reruns of a run, the oldest first. */
-export async function rerunsOf(database: Database, executionId: string): Promise<Rerun[]> {
+export async function listReruns(database: Database, executionId: string): Promise<Rerun[]> {
   const { rows } = await sql<Omit<Rerun, 'created_at'> & { created_at: string }>`
     select id as execution_id, state, rerun_from, created_at from task_runs
     where rerun_of = ${executionId}::uuid order by id
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }
 
@@ -46,5 +46,5 @@ export async function copyStepOutputs(
     select ${to}::uuid, step, agent, 0, text, written_at from step_results
     where execution_id = ${from}::uuid and step = any(${steps.map(({ name }) => name)}::text[])
     on conflict do nothing
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }

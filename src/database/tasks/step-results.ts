@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** The result of a step. */
 export type StepResultText = { step: string; agent: string; text: string };
@@ -18,14 +18,14 @@ export async function storeStepResult(
     on conflict (execution_id, step) do update set
       agent = excluded.agent, attempt = excluded.attempt, text = excluded.text, written_at = excluded.written_at
     where step_results.attempt <= excluded.attempt
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }
 
 /**
  * Returns the results of the named steps of a run, in the order they were written. A rerun also has the results of the
  * earlier run, except for repeated steps.
  */
-export async function stepResults(
+export async function listStepResults(
   database: Database,
   executionId: string,
   steps: readonly string[],
@@ -42,7 +42,7 @@ export async function stepResults(
       where step = any(${steps}::text[]) order by step, depth
     )
     select step, agent, text from latest order by written_at, step
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows;
 }
 
@@ -55,10 +55,10 @@ export type TaskTexts = {
 };
 
 /** Returns the texts of a run's task; null if it was erased. */
-export async function taskTexts(database: Database, executionId: string): Promise<TaskTexts | null> {
+export async function findTaskTexts(database: Database, executionId: string): Promise<TaskTexts | null> {
   const { rows } = await sql<TaskTexts>`
     select title, description, task_type, metadata from task_runs where id = ${executionId}::uuid
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0] ?? null;
 }
 
@@ -67,7 +67,7 @@ export async function mayContinue(database: Database, executionId: string): Prom
   const { rows } = await sql<{ over: boolean; held: boolean }>`
     select completed_at is not null as over, engine_paused_at is not null as held
     from task_runs where id = ${executionId}::uuid
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   const [run] = rows;
   if (!run || run.over) return 'over';
   return run.held ? 'held' : 'yes';

@@ -5,7 +5,7 @@ import { progressOf, type RunView, type TaskType } from '../../domain/tasks/task
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
 import { recordAudit } from '../people/audit.ts';
 import { runPrepared } from '../common/prepared.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { TaskRun } from './entities.ts';
 
 export type TaskRunRow = InferEntity<typeof TaskRun>;
@@ -51,7 +51,7 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
   };
   await runPrepared(
     database,
-    statements(database)
+    queryBuilderOf(database)
       .insertInto('task_runs')
       .values(row as never)
       .compile(),
@@ -60,7 +60,7 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
 
 /** Deletes a run whose workflow did not start. Returns false if the run has recorded events: then it stays. */
 export async function removeUnstartedRun(database: Database, id: string): Promise<boolean> {
-  const deleted = await statements(database)
+  const deleted = await queryBuilderOf(database)
     .deleteFrom('task_runs')
     .where('id', '=', id)
     .where('state', '=', 'initializing')
@@ -137,7 +137,7 @@ export async function removeOldRuns(database: Database, before: Date, limit: num
       select id from task_runs where completed_at < ${before.toISOString()}::timestamptz
       order by completed_at limit ${limit}
     )
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return Number(deleted.numAffectedRows ?? 0n);
 }
 
@@ -185,7 +185,7 @@ export async function readView(
 }
 
 /** Returns runs submitted before `before` without recorded events, oldest first, at most `limit`. */
-export async function runsNeverStarted(
+export async function listUnstartedRuns(
   database: Database,
   before: Date,
   limit: number,
@@ -200,7 +200,7 @@ export async function runsNeverStarted(
 }
 
 /** Returns open runs submitted before `before`, by id after `after` (null: from the first), at most `limit`. */
-export async function runsUnderWay(
+export async function listOpenRuns(
   database: Database,
   before: Date,
   page: { after: string | null; limit: number },
@@ -216,7 +216,7 @@ export async function runsUnderWay(
 }
 
 /** Returns runs with a Web UI pause that was not signalled to their workflow yet. */
-export async function runsWithUnsignalledPause(database: Database): Promise<TaskRunRow[]> {
+export async function listRunsWithUnsignalledPause(database: Database): Promise<TaskRunRow[]> {
   return await database.em
     .fork()
     .find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null }, engine_pause_signalled: false });
@@ -224,7 +224,7 @@ export async function runsWithUnsignalledPause(database: Database): Promise<Task
 
 /** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */
 export async function recordEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
-  await statements(database)
+  await queryBuilderOf(database)
     .updateTable('task_runs')
     .set({
       engine_paused_at: sql`${pausedAt.toISOString()}::timestamptz`,
@@ -241,7 +241,7 @@ export async function markEnginePauseSignalled(
   id: string,
   pausedAt: Date,
 ): Promise<void> {
-  await statements(database)
+  await queryBuilderOf(database)
     .updateTable('task_runs')
     .set({ engine_pause_signalled: true } as never)
     .where('id', '=', id)
@@ -250,7 +250,7 @@ export async function markEnginePauseSignalled(
 }
 
 /** Returns the ids of runs that ended before `before` and whose callback is pending, oldest first. */
-export async function runsAwaitingCallback(
+export async function listRunsAwaitingCallback(
   database: Database,
   before: Date,
   limit: number,

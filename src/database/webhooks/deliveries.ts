@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { MAX_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { derivedUuid } from '../common/ids.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
 import { notifyChanged, notifyDeliveryChanged, NOTIFIED } from './watched-webhooks.ts';
 
@@ -29,8 +29,8 @@ export type DeliveryFilter = {
 /** Returns a page of a webhook's deliveries, those of the newest events first. */
 export async function listDeliveries(database: Database, filter: DeliveryFilter): Promise<DeliveryRow[]> {
   const matching =
-    filter.text === undefined ? null : await matchingEvents(database, filter.workspaceId, filter.text);
-  const { rows } = await deliveriesStatement(filter, matching).execute(statements(database));
+    filter.text === undefined ? null : await findMatchingEvents(database, filter.workspaceId, filter.text);
+  const { rows } = await buildDeliveriesQuery(filter, matching).execute(queryBuilderOf(database));
   const em = database.em.fork();
   return rows.map((row) => em.map(Delivery, row as object));
 }
@@ -44,7 +44,7 @@ const MAX_NAMED = 20_000;
  * Finds the matching events by the index of their search words. A separate query, since PostgreSQL cannot estimate well
  * how many deliveries match.
  */
-export async function matchingEvents(
+export async function findMatchingEvents(
   database: Database,
   workspaceId: string,
   text: string,
@@ -53,7 +53,7 @@ export async function matchingEvents(
     with matching as materialized (
       select seq from events where search @@ ${searchFor(text)} and workspace_id = ${workspaceId}::uuid
     ) select seq from matching limit ${MAX_NAMED + 1}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.length > MAX_NAMED ? 'many' : rows.map(({ seq }) => seq);
 }
 
@@ -61,7 +61,7 @@ export async function matchingEvents(
  * Returns the statement of a page. Each status or kind has its own query, since an index finds the newest rows of one
  * value only.
  */
-export function deliveriesStatement(
+export function buildDeliveriesQuery(
   filter: DeliveryFilter,
   matching: MatchingEvents | null,
 ): RawBuilder<Record<string, unknown>> {
@@ -154,21 +154,21 @@ export async function findDelivery(
 }
 
 /** Returns all attempts of a delivery, oldest first. */
-export async function attemptsOf(database: Database, deliveryId: string): Promise<AttemptRow[]> {
+export async function listAttempts(database: Database, deliveryId: string): Promise<AttemptRow[]> {
   return await database.em
     .fork()
     .find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } });
 }
 
 /** Returns the search words of the events of these deliveries, by `seq`, cut to the length for lists. */
-export async function wordsOfEvents(
+export async function readSearchWords(
   database: Database,
   deliveries: readonly Pick<DeliveryRow, 'event_seq'>[],
 ): Promise<Map<number, string>> {
   const seqs = deliveries.map(({ event_seq }) => String(event_seq));
   const { rows } = await sql<{ seq: string; words: string }>`
     select seq, left(words, ${MAX_WORDS_LENGTH}) as words from events where seq = any(${seqs}::bigint[])
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return new Map(rows.map(({ seq, words }) => [Number(seq), words]));
 }
 
@@ -176,7 +176,7 @@ export async function wordsOfEvents(
 export type EventOfDelivery = { body: string | null; words: string; timestamp: Date; received_at: Date };
 
 /** Returns the event of a delivery; null if it was deleted. */
-export async function eventOf(
+export async function findEvent(
   database: Database,
   delivery: Pick<DeliveryRow, 'event_seq'>,
 ): Promise<EventOfDelivery | null> {
@@ -193,7 +193,7 @@ export async function eventOf(
 }
 
 /** Returns the payload of a delivery; null if it was deleted. */
-export async function bodyOf(
+export async function findPayload(
   database: Database,
   delivery: Pick<DeliveryRow, 'event_seq'>,
 ): Promise<string | null> {
@@ -268,5 +268,5 @@ export async function cancelTestDelivery(
       returning id, webhook_id
     ), ${notifyChanged('aside')}
     select ${NOTIFIED} from aside
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }

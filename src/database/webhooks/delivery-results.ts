@@ -4,7 +4,7 @@ import type { AttemptTimings, AttemptTrigger, DeliveryStatus } from '../../domai
 import { countFailures } from '../../domain/webhooks/failure-streak.ts';
 import { FAILURES_TO_DISABLE } from '../../domain/common/limits.ts';
 import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-schedules.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { MANY_CHANGED, notifyChanged, NOTIFIED } from './watched-webhooks.ts';
@@ -61,7 +61,7 @@ export async function recordResults(
   database: Database,
   results: readonly AttemptResult[],
 ): Promise<Recorded> {
-  const db = statements(database) as unknown as Builder;
+  const db = queryBuilderOf(database) as unknown as Builder;
   if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
     const { rows } = await runPrepared(database, resultsStatement(results).compile(db));
     return { recorded: byDelivery(rows), disabled: [] };
@@ -93,7 +93,7 @@ export async function findRecordedResults(
     join delivery_attempts a
       on a.delivery_id = r.delivery_id and a.attempted_at = r.attempted_at and a."trigger" = r."trigger"
     join deliveries d on d.id = a.delivery_id
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return byDelivery(rows);
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { notifyChanged, NOTIFIED } from './watched-webhooks.ts';
 
@@ -22,7 +22,7 @@ export type GroupEvent = {
  * Claims a group and returns its events in the order of arrival, without those whose payload is past its retention. A
  * claimed group is not withdrawn any more, and a withdrawn one has no events.
  */
-export async function eventsOfGroup(database: Database, groupId: string): Promise<GroupEvent[]> {
+export async function claimGroupEvents(database: Database, groupId: string): Promise<GroupEvent[]> {
   const statement = sql<{
     seq: string;
     workspace_id: string;
@@ -38,7 +38,7 @@ export async function eventsOfGroup(database: Database, groupId: string): Promis
     )
     select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent
     from events where group_id in (select id from claimed) and body is not null order by seq
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map((row) => ({
     ...row,
@@ -82,10 +82,10 @@ export async function storeDeliveries(
     returning id, webhook_id
     ), ${notifyChanged('stored')}
     select id, ${NOTIFIED} as told from stored
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows, count } = await runPrepared(database, statement);
   if (count === planned.length) return new Set(pending.map(({ id }) => id));
-  const waiting = await waitingAmong(
+  const waiting = await findWaiting(
     database,
     pending.map(({ id }) => id),
   );
@@ -94,10 +94,10 @@ export async function storeDeliveries(
 }
 
 /** Returns the deliveries that still wait for their first attempt outside the backlog. */
-export async function waitingAmong(database: Database, ids: readonly string[]): Promise<Set<string>> {
+export async function findWaiting(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
     select id from deliveries where id = any(${ids}::uuid[]) and status = 'pending' and not in_backlog
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return new Set(rows.map(({ id }) => id));
 }
@@ -107,7 +107,7 @@ export async function moveToBacklog(database: Database, ids: readonly string[], 
   const statement = sql`
     update deliveries set in_backlog = true, updated_at = ${now}::timestamptz
     where id = any(${ids}::uuid[]) and status = 'pending'
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -130,7 +130,7 @@ export async function markUnsent(
     returning id, webhook_id
     ), ${notifyChanged('aside')}
     select ${NOTIFIED} from aside limit 1
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -139,7 +139,7 @@ export async function markGroupDone(database: Database, groupId: string, now: Da
   const statement = sql`
     update event_groups set done_at = ${now}::timestamptz
     where id = ${groupId}::uuid and done_at is null
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -177,18 +177,18 @@ const WITH_EVENT = sql.raw(`
   from deliveries d join events e on e.seq = d.event_seq`);
 
 /** Returns these deliveries, in the order of their events. */
-export async function deliveriesToSend(
+export async function readDeliveriesToSend(
   database: Database,
   ids: readonly string[],
 ): Promise<DeliveryToSend[]> {
   const statement = sql<RawDelivery>`${WITH_EVENT} where d.id = any(${ids}::uuid[])
-    order by d.event_seq`.compile(statements(database));
+    order by d.event_seq`.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map(deliveryOf);
 }
 
 /** Returns the next deliveries of a webhook's backlog, oldest first. */
-export async function backlogOf(
+export async function listBacklog(
   database: Database,
   webhookId: string,
   limit: number,
@@ -196,7 +196,7 @@ export async function backlogOf(
   const statement = sql<RawDelivery>`
     ${WITH_EVENT} where d.webhook_id = ${webhookId}::uuid and d.in_backlog and d.status = 'pending'
     order by d.event_seq limit ${limit}
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map(deliveryOf);
 }
@@ -215,14 +215,14 @@ function deliveryOf(row: RawDelivery): DeliveryToSend {
 export async function markRetriesStarted(database: Database, ids: readonly string[]): Promise<void> {
   const statement = sql`
     update deliveries set retry_started = true where id = any(${ids}::uuid[]) and status = 'retrying'
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
 /**
  * Returns deliveries that wait for a retry since before a time, but whose workflow is not known to exist; oldest first.
  */
-export async function retriesNeverStarted(
+export async function listUnstartedRetries(
   database: Database,
   before: Date,
   limit: number,
@@ -231,15 +231,19 @@ export async function retriesNeverStarted(
     select id, generation, next_attempt_at from deliveries
     where status = 'retrying' and not retry_started and updated_at < ${before}::timestamptz
     order by next_attempt_at limit ${limit}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
 }
 
 /** Returns webhooks whose backlog has a delivery that waits since before a time. */
-export async function backlogsForgotten(database: Database, before: Date, limit: number): Promise<string[]> {
+export async function listForgottenBacklogs(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<string[]> {
   const { rows } = await sql<{ webhook_id: string }>`
     select distinct webhook_id from deliveries
     where in_backlog and status = 'pending' and updated_at < ${before}::timestamptz limit ${limit}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows.map(({ webhook_id: id }) => id);
 }

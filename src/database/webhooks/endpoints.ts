@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
 /** A webhook with the data for deliveries. Secrets are sealed. */
@@ -35,7 +35,7 @@ const COLUMNS = sql.raw(
 );
 
 /** Returns all webhooks, except deleted ones, of the workspaces of a group's events; by workspace, oldest first. */
-export async function endpointsForGroup(
+export async function listEndpointsForGroup(
   database: Database,
   groupId: string,
 ): Promise<Map<string, Endpoint[]>> {
@@ -44,18 +44,18 @@ export async function endpointsForGroup(
     where workspace_id in (select workspace_id from events where group_id = ${groupId}::uuid)
       and deleted_at is null
     order by id
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return Map.groupBy(rows.map(endpointOf), ({ workspace_id: id }) => id);
 }
 
 /** Returns the current state of these webhooks by id, including deleted ones. */
-export async function endpointsNow(
+export async function readEndpoints(
   database: Database,
   ids: readonly string[],
 ): Promise<Map<string, Endpoint>> {
   const statement = sql<Row>`select ${COLUMNS} from webhooks where id = any(${ids}::uuid[])`.compile(
-    statements(database),
+    queryBuilderOf(database),
   );
   const { rows } = await runPrepared(database, statement);
   return new Map(rows.map((row) => [row.id, endpointOf(row)]));

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { Workspace } from '../people/entities.ts';
 import { WorkspaceEvent } from './entities.ts';
 import { isDuplicate } from '../common/outage.ts';
@@ -103,14 +103,14 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
       group_id is null or not exists (
         select from event_groups where event_groups.id = known.group_id and started_at is null) as started
     from known
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
 }
 
 /** Records that Temporal has started these groups. Returns the existing ones: a group may have been withdrawn. */
 export async function markGroupStarted(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
     update event_groups set started_at = coalesce(started_at, now()) where id = any(${ids}::uuid[]) returning id
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return new Set(rows.map(({ id }) => id));
 }
@@ -121,17 +121,21 @@ export async function removeUnstartedGroup(database: Database, id: string): Prom
     with gone as (delete from event_groups where id = ${id}::uuid and started_at is null returning id),
       events_gone as (delete from events where group_id in (select id from gone))
     select id from gone
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return removed.rows.length > 0;
 }
 
 /** Returns the ids of groups stored before `before` that are not known to have started, oldest first. */
-export async function groupsNeverStarted(database: Database, before: Date, limit: number): Promise<string[]> {
+export async function listUnstartedGroups(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<string[]> {
   const found = await sql<{ id: string }>`
     select id from event_groups
     where done_at is null and started_at is null and created_at < ${before}::timestamptz
     order by created_at limit ${limit}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return found.rows.map(({ id }) => id);
 }
 
@@ -156,12 +160,12 @@ export async function insertTestEvent(
       ${event.received_at}::timestamptz)
     on conflict (workspace_id, id) do nothing
     returning seq
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return inserted.rows[0] ? Number(inserted.rows[0].seq) : null;
 }
 
 /** Returns the workspace's latest events whose payload still exists, newest first, without test events. */
-export async function recentEvents(
+export async function listRecentEvents(
   database: Database,
   workspaceId: string,
   limit: number,
@@ -183,7 +187,7 @@ export async function recentEvents(
 }
 
 /** Returns the name of a workspace; null if there is none. */
-export async function workspaceName(database: Database, id: string): Promise<string | null> {
+export async function findWorkspaceName(database: Database, id: string): Promise<string | null> {
   const workspace = await database.em.fork().findOne(Workspace, { id });
   return workspace?.name ?? null;
 }

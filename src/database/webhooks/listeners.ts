@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { LISTENER_RECONNECT_MS, LISTENING_MS } from '../../domain/common/limits.ts';
 import type { EntityManager } from '../people/audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 
 /**
@@ -36,7 +36,7 @@ export async function beginListening(
       where webhook_id in (select id from mine) and taken_at is not null and answer is null
     )
     select until, pg_notify(${CHANNELS.relay}, id || ' ' || until) from mine
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0]?.until ?? null;
 }
 
@@ -49,11 +49,11 @@ export async function renewListening(
     update webhooks set listening_until = ${nextUntil}
     where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz and deleted_at is null
     returning ${asIso} as until
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   if (rows[0]) return rows[0];
   const { rows: there } = await sql`
     select 1 from webhooks where id = ${webhookId}::uuid and deleted_at is null
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return there.length > 0 ? 'replaced' : 'gone';
 }
 
@@ -67,7 +67,7 @@ export async function stopListening(
       listening_until, clock_timestamp() + make_interval(secs => ${sql.lit(LISTENER_RECONNECT_MS / 1_000)})
     )
     where id = ${webhookId}::uuid and listening_until = ${until}::timestamptz
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }
 
 /** Replaces the time of a heartbeat if the webhook is deleted. */
@@ -88,6 +88,6 @@ export async function findAbandonedWebhooks(
     select id, workspace_id as "workspaceId" from webhooks
     where listening_until < ${before} and deleted_at is null
     order by listening_until limit ${limit}
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows;
 }

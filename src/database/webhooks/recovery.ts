@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { recordAudit, type EntityManager } from '../people/audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { withLockedWebhook, type WebhookRow } from './webhooks.ts';
 
 /** The deliveries of a webhook whose schedule restarts, and the actor. */
@@ -23,7 +23,7 @@ export type SkippedDelivery = { id: string; event: EventKind; body: string };
 const BATCH = 500;
 
 /** Yields skipped deliveries of a webhook since a time whose payload still exists, in batches, oldest first. */
-export async function* skippedDeliveries(
+export async function* readSkippedDeliveries(
   database: Database,
   { webhookId, since }: { webhookId: string; since: Date },
 ): AsyncGenerator<SkippedDelivery[]> {
@@ -34,7 +34,7 @@ export async function* skippedDeliveries(
       where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.id > ${after}::uuid
         and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
       order by d.id limit ${BATCH}
-    `.execute(statements(database));
+    `.execute(queryBuilderOf(database));
     if (rows.length > 0) yield rows;
     const last = rows.at(-1);
     if (!last || rows.length < BATCH) return;
@@ -85,7 +85,7 @@ export async function countRecoverable(
     where e.body is not null and d.webhook_id = ${webhookId}::uuid and not d.test
       and d.status <> 'succeeded' and d.status = any(${[...statuses]}::text[])
       and d.created_at >= ${since.toISOString()}::timestamptz
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   return rows[0]?.count ?? 0;
 }
 

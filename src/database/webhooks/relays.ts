@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { RelayAnswer, RelayRequest } from '../../domain/channel/channel.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 
@@ -20,7 +20,7 @@ export async function storeRequest(database: Database, request: RelayRequest): P
       returning webhook_id
     )
     select pg_notify(${CHANNELS.relay}, webhook_id::text) from added
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { count } = await runPrepared(database, statement);
   return count > 0;
 }
@@ -41,7 +41,7 @@ export async function claimRequests(
       returning request, created_at
     )
     select request from taken order by created_at
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map(({ request }) => request);
 }
@@ -58,7 +58,7 @@ export async function releaseRequests(
       update relayed_requests set taken_at = null where id = any(${ids}::uuid[]) and answer is null
     )
     select pg_notify(${CHANNELS.relay}, ${webhookId})
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
 }
 
 /** Stores the answer of a request and notifies its worker. Returns false if the worker has given up. */
@@ -70,7 +70,7 @@ export async function answerRequest(database: Database, id: string, answer: Rela
       returning id
     )
     select pg_notify(${CHANNELS.relayAnswers}, id::text) from answered
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { count } = await runPrepared(database, statement);
   return count > 0;
 }
@@ -87,18 +87,20 @@ export async function readRequestState(
       deleted_at is null and listening_until > clock_timestamp() as "hasListener"
     from relayed_requests join webhooks on webhooks.id = webhook_id
     where relayed_requests.id = ${id}::uuid
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows[0] ?? null;
 }
 
 /** Deletes a request that its worker does not need any more. */
 export async function deleteRequest(database: Database, id: string): Promise<void> {
-  const statement = sql`delete from relayed_requests where id = ${id}::uuid`.compile(statements(database));
+  const statement = sql`delete from relayed_requests where id = ${id}::uuid`.compile(
+    queryBuilderOf(database),
+  );
   await runPrepared(database, statement);
 }
 
 /** Deletes requests of workers that died. */
 export async function deleteRequestsBefore(database: Database, before: Date): Promise<void> {
-  await sql`delete from relayed_requests where created_at < ${before}`.execute(statements(database));
+  await sql`delete from relayed_requests where created_at < ${before}`.execute(queryBuilderOf(database));
 }

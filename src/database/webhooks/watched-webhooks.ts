@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { MAX_WORDS_LENGTH, type StoredDelivery } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import type { EntityManager } from '../people/audit.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 
@@ -20,7 +20,7 @@ const MAX_NAMED = 100;
 export const WATCHED_MS = 90_000;
 
 /** Marks these webhooks as watched for {@link WATCHED_MS}, and deletes old marks. */
-export async function watchWebhooks(database: Database, ids: readonly string[]): Promise<void> {
+export async function markWatched(database: Database, ids: readonly string[]): Promise<void> {
   // In order, since several gateways may mark the same webhooks at once.
   const statement = sql`
     with past as (delete from watched_webhooks where until < now() - interval '1 hour')
@@ -28,7 +28,7 @@ export async function watchWebhooks(database: Database, ids: readonly string[]):
     select id, clock_timestamp() + make_interval(secs => ${WATCHED_MS / 1_000}::double precision)
     from unnest(${ids.toSorted()}::uuid[]) as id
     on conflict (webhook_id) do update set until = greatest(watched_webhooks.until, excluded.until)
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -67,7 +67,7 @@ export async function notifyDeliveryChanged(
   const statement = sql`
     select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${id}::text) from watched_webhooks
     where webhook_id = ${webhookId}::uuid and until > now()
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
@@ -80,7 +80,7 @@ type Row = Omit<StoredDelivery, 'next_attempt_at' | 'created_at'> & {
 };
 
 /** Returns the current state of these deliveries, of any webhooks, the oldest first, with their search words. */
-export async function deliveriesNow(
+export async function readDeliveries(
   database: Database,
   ids: readonly string[],
 ): Promise<(StoredDelivery & { words: string | null })[]> {
@@ -89,7 +89,7 @@ export async function deliveriesNow(
       d.attempts_count, d.next_attempt_at, d.reason, d.created_at, left(e.words, ${MAX_WORDS_LENGTH}) as words
     from deliveries d left join events e on e.seq = d.event_seq
     where d.id = any(${[...ids]}::uuid[]) order by d.id
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map((row) => ({
     ...row,
@@ -99,7 +99,7 @@ export async function deliveriesNow(
 }
 
 /** Returns the ids of the newest deliveries of a webhook; with `since`, only those of them that changed since. */
-export async function newestDeliveries(
+export async function listNewestDeliveries(
   database: Database,
   webhookId: string,
   { limit, since }: { limit: number; since: Date | null },
@@ -108,7 +108,7 @@ export async function newestDeliveries(
     select id from (
       select id, updated_at from deliveries where webhook_id = ${webhookId}::uuid order by id desc limit ${limit}
     ) newest where ${since?.toISOString() ?? null}::timestamptz is null or updated_at >= ${since?.toISOString() ?? null}::timestamptz
-  `.compile(statements(database));
+  `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map(({ id }) => id);
 }

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { derivedUuid } from '../common/ids.ts';
 import { deliveryWaitMs, DELIVERY_ATTEMPTS } from '../../domain/common/retry-schedules.ts';
-import { statements, type Database } from '../database.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
 
 /** The current state of a webhook, without test deliveries. */
-export type WebhookStanding = {
+export type WebhookHealth = {
   /** When the newest delivery was last attempted. */
   lastDeliveryAt: Date | null;
   /** The result of the newest delivery that was attempted. */
@@ -51,11 +51,11 @@ const SCHEDULE_MS = Array.from({ length: DELIVERY_ATTEMPTS }, (_, n) => delivery
 );
 
 /** Returns the current state of a webhook; null if the workspace has no such webhook. */
-export async function webhookStanding(
+export async function readWebhookHealth(
   database: Database,
   { workspaceId, webhookId }: { workspaceId: string; webhookId: string },
-): Promise<WebhookStanding | null> {
-  const known = await sql<Standing>`
+): Promise<WebhookHealth | null> {
+  const known = await sql<HealthRow>`
     select
       last.delivery_id, last.response_status, last.failure, last.response_ms,
       (select max(attempted_at) from delivery_attempts a where a.delivery_id = last.delivery_id) as last_delivery_at,
@@ -72,7 +72,7 @@ export async function webhookStanding(
       order by id desc limit 1
     ) as last on true
     where webhooks.id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid and deleted_at is null
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   const [webhook] = known.rows;
   if (!webhook) return null;
   return {
@@ -83,7 +83,7 @@ export async function webhookStanding(
   };
 }
 
-type Standing = {
+type HealthRow = {
   delivery_id: string | null;
   response_status: number | null;
   failure: string | null;
@@ -93,7 +93,7 @@ type Standing = {
   next_attempt_at: string | null;
 };
 
-function lastOf({ delivery_id, response_status, failure, response_ms }: Standing): LastOutcome | null {
+function lastOf({ delivery_id, response_status, failure, response_ms }: HealthRow): LastOutcome | null {
   return delivery_id === null ? null : { delivery_id, response_status, failure, response_ms };
 }
 
@@ -108,7 +108,7 @@ function dateOf(time: string | null): Date | null {
  * young enough for their schedule by their ids, which follow time; the few older ones that restarted or were retried
  * manually by indexes of only such rows.
  */
-export async function webhookHours(
+export async function readWebhookHours(
   database: Database,
   webhookId: string,
   { hours, to }: { hours: number; to: Date },
@@ -139,7 +139,7 @@ export async function webhookHours(
     from asked, delivery d join delivery_attempts a on a.delivery_id = d.id
     where a.attempted_at >= since and a.attempted_at < until
     group by hour
-  `.execute(statements(database));
+  `.execute(queryBuilderOf(database));
   const byHour = new Map(
     rows.map(({ hour, succeeded, failed, p95_ms: p95Ms }) => [hour, { succeeded, failed, p95Ms }]),
   );

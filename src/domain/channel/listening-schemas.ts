@@ -42,7 +42,7 @@ const headers = z
   )
   .refine(
     (given) => Object.keys(given).length <= MAX_RELAYED_HEADERS,
-    `must have at most ${MAX_RELAYED_HEADERS} members`,
+    `must have at most ${MAX_RELAYED_HEADERS} headers`,
   );
 
 /** Four characters encode three bytes, the last of which may be padding. */

@@ -23,7 +23,7 @@ export function fieldSpan(text: string, name: string, from = 0): Span | null {
   let at = skipSpace(text, skipSpace(text, from) + 1);
   while (text.charCodeAt(at) !== CLOSES_OBJECT) {
     const endOfName = skipString(text, at);
-    const isWanted = saysName(text, at, endOfName, name);
+    const isWanted = isName(text, at, endOfName, name);
     const start = skipSpace(text, skipSpace(text, endOfName) + 1);
     const end = skipValue(text, start);
     if (isWanted) found = { start, end };
@@ -45,7 +45,7 @@ export function entrySpans(text: string, from = 0): Span[] {
 }
 
 /** Returns whether a string between quotes is this name. It may contain escapes. */
-function saysName(text: string, start: number, end: number, name: string): boolean {
+function isName(text: string, start: number, end: number, name: string): boolean {
   if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
   // Cut out first: a search in the whole text would read on behind the name, once for each member.
   const written = text.slice(start, end);

@@ -15,8 +15,8 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
 
   /** Removes full buckets: they are the same as new ones. */
   function sweep(now: number): void {
-    for (const [who, bucket] of buckets) {
-      if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(who);
+    for (const [key, bucket] of buckets) {
+      if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(key);
     }
   }
 
@@ -26,27 +26,27 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
      * Takes `wanted` tokens, at most as many as a full bucket has. `remaining` is the number of tokens left. If the
      * request was not granted, it is negative by the number of missing tokens.
      */
-    take(who: string, wanted = 1): { granted: boolean; remaining: number } {
+    take(key: string, wanted = 1): { granted: boolean; remaining: number } {
       const count = Math.min(wanted, rate.burst);
       const now = clock().getTime();
-      if (buckets.size >= SWEEP_AT && !buckets.has(who)) sweep(now);
-      const bucket = buckets.get(who) ?? { tokens: rate.burst, at: now };
+      if (buckets.size >= SWEEP_AT && !buckets.has(key)) sweep(now);
+      const bucket = buckets.get(key) ?? { tokens: rate.burst, at: now };
       const tokens = Math.min(
         rate.burst,
         bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * rate.perSecond,
       );
       const granted = tokens >= count;
-      buckets.set(who, { tokens: granted ? tokens - count : tokens, at: now });
+      buckets.set(key, { tokens: granted ? tokens - count : tokens, at: now });
       return { granted, remaining: tokens - count };
     },
     /** Returns one token. Tokens above a full bucket are dropped with the next `take`. */
-    refund(who: string): void {
-      const bucket = buckets.get(who);
+    refund(key: string): void {
+      const bucket = buckets.get(key);
       if (bucket) bucket.tokens += 1;
     },
     /** Makes the bucket full again. */
-    refill(who: string): void {
-      buckets.delete(who);
+    refill(key: string): void {
+      buckets.delete(key);
     },
   };
 }

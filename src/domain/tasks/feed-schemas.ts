@@ -114,7 +114,7 @@ const KINDS = {
     id: 'EscalationRequested',
     description: 'An agent asked for a human decision; the run ends `escalated`',
     data: z.strictObject({ step, reason: z.string() }),
-    example: { step: STEP, reason: 'The two wishes contradict each other.' },
+    example: { step: STEP, reason: 'The two requirements contradict each other.' },
   },
   'callback.attempted': {
     id: 'CallbackAttempted',

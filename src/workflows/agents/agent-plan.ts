@@ -22,7 +22,7 @@ type Drafted = { draft: unknown; text: string } | { fault: string; text: string 
 export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlanOutcome> {
   const pace = new Pace(null);
   const brief = await openPlanning(planningInput);
-  if (brief === null) return { unusable: ['there is no planner'] };
+  if (brief === null) return { unusable: ['no planner is configured'] };
   try {
     const outcome = await pace.within(PLANNING_TIME_LIMIT_MS, () => plan(planningInput, brief, pace));
     return outcome === 'late'
@@ -49,7 +49,7 @@ async function plan(planningInput: PlanningInput, brief: PlanBrief, pace: Pace):
       { role: 'assistant', content: drafted.text || '(nothing)' },
       {
         role: 'user',
-        content: `This plan can not be carried out:\n- ${checked.faults.join('\n- ')}\nWrite it anew.`,
+        content: `This plan cannot be executed:\n- ${checked.faults.join('\n- ')}\nWrite a new plan.`,
       },
     );
   }
@@ -81,6 +81,6 @@ async function askForDraft(
     return { draft: output, text };
   } catch (error) {
     if (!NoObjectGeneratedError.isInstance(error)) throw error;
-    return { fault: 'the answer is not JSON of the schema', text: error.text ?? '' };
+    return { fault: 'the answer is not JSON that matches the schema', text: error.text ?? '' };
   }
 }

@@ -69,7 +69,7 @@ async function workOn(session: Session, pace: Pace): Promise<StepOutcome> {
     await pace.unpaused();
     const limit = session.limitReached();
     if (limit !== null) return atLimit(session, limit);
-    await leaveLongHistory(session, pace);
+    await continueIfHistoryIsLong(session, pace);
     const turn = await askModel(session);
     if (turn.kind === 'broken') return turn.outcome;
     if (turn.kind === 'answered') return await finish(session, turn.text);
@@ -81,7 +81,7 @@ async function workOn(session: Session, pace: Pace): Promise<StepOutcome> {
 }
 
 /** Continues as a new execution with the whole conversation before the history grows large. */
-async function leaveLongHistory(session: Session, pace: Pace): Promise<void> {
+async function continueIfHistoryIsLong(session: Session, pace: Pace): Promise<void> {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
   const isLong = historyLength > session.opened.brief.historyEvents || historySize > HISTORY_BYTES;
   if (!isLong && !continueAsNewSuggested) return;

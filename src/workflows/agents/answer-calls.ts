@@ -38,7 +38,7 @@ export async function answerCalls(
   };
 }
 
-const TOO_MANY = fault(`only ${MAX_CALLS_PER_TURN} tools can be called at once`);
+const TOO_MANY = fault(`at most ${MAX_CALLS_PER_TURN} tools can be called at once`);
 
 function asksPeople({ call }: Placed): boolean {
   return call.name === 'ask_for_approval';
@@ -65,14 +65,14 @@ async function escalationAmong(session: Session, placed: readonly Placed[]): Pro
 async function answerTo(session: Session, call: ToolCall, place: CallKey): Promise<ToolAnswer> {
   const described = session.opened.tools.find(({ name }) => name === call.name);
   if (call.fault !== null || !described) {
-    const answer = fault(call.fault ?? `there is no tool ${call.name.slice(0, 100)} for you`);
+    const answer = fault(call.fault ?? `you have no tool ${call.name.slice(0, 100)}`);
     await recordOwnCall(session, call, place, answer);
     return answer;
   }
   if (described.server === null) {
     const own = Object.hasOwn(ownTools, call.name) ? ownTools[call.name] : undefined;
     if (own) return await own(session, call.input, place);
-    const answer = fault(`${call.name} is not to be had here`);
+    const answer = fault(`${call.name} is not available`);
     await recordOwnCall(session, call, place, answer);
     return answer;
   }

@@ -18,7 +18,7 @@ export class Approvals {
   /** Asks a question and waits for its answer. Only the run sends it, when a person continues the run. */
   async ask(stepId: string, attempt: number, call: number, text: string): Promise<ApprovalAnswered> {
     const { parent } = workflowInfo();
-    if (!parent) throw new RangeError('an agent without a run');
+    if (!parent) throw new RangeError('the workflow of an agent has no parent run');
     await getExternalWorkflowHandle(parent.workflowId).signal(approvalAskedSignal, {
       stepId,
       attempt,
@@ -27,7 +27,7 @@ export class Approvals {
     });
     await condition(() => this.#answers.has(call));
     const answer = this.#answers.get(call);
-    if (!answer) throw new RangeError('an answer that was taken away');
+    if (!answer) throw new RangeError('the answer was removed');
     return answer;
   }
 }

@@ -89,9 +89,9 @@ function turnOf({ text, toolCalls, finishReason }: Result, model: string): Turn 
     });
   }
   if (finishReason === 'length') {
-    return broken({ kind: 'failed', message: `${model} reached the longest answer that it may give` });
+    return broken({ kind: 'failed', message: `${model} reached its maximum answer length` });
   }
-  if (said === '') return broken({ kind: 'failed', message: `${model} answered without a word` });
+  if (said === '') return broken({ kind: 'failed', message: `${model} returned an empty answer` });
   return { kind: 'answered', text: said };
 }
 
@@ -106,7 +106,7 @@ function callOf(call: Result['toolCalls'][number]): ToolCall {
   const fault = isWrong
     ? isText
       ? 'the arguments are not JSON'
-      : `there is no tool ${name.slice(0, 100)} for you`
+      : `you have no tool ${name.slice(0, 100)}`
     : null;
   return { id, name, input, fault };
 }

@@ -1,7 +1,7 @@
 import type { ModelMessage } from 'ai';
 import { MAX_CONVERSATION_BYTES } from '../../domain/common/limits.ts';
 
-const LEFT_OUT = '[left out: this answer is too long ago]';
+const LEFT_OUT = '[omitted: this answer is too old]';
 /** Number of latest messages that are never shortened. */
 const LATEST = 8;
 

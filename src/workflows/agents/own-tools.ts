@@ -16,8 +16,8 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
     const { text, percent } = (input ?? {}) as { text?: unknown; percent?: unknown };
     const isWell = typeof text === 'string' && (percent === undefined || isPercent(percent));
     const answer = isWell
-      ? { text: 'noted', is_error: false, truncated: false }
-      : { text: 'give text, and percent from 0 to 100', is_error: true, truncated: false };
+      ? { text: 'recorded', is_error: false, truncated: false }
+      : { text: 'text is required, and percent must be from 0 to 100', is_error: true, truncated: false };
     const progress = isWell ? { percent: isPercent(percent) ? Math.floor(percent) : null, text } : null;
     await recordOwnCall(session, { name: 'report_progress', input }, place, answer, progress);
     return answer;
@@ -25,21 +25,21 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
   async ask_for_approval(session, input, place) {
     const { question } = (input ?? {}) as { question?: unknown };
     if (typeof question !== 'string' || question.trim() === '') {
-      const answer = { text: 'give the question', is_error: true, truncated: false };
+      const answer = { text: 'question is required', is_error: true, truncated: false };
       await recordOwnCall(session, { name: 'ask_for_approval', input }, place, answer);
       return answer;
     }
     const { stepId, attempt, number } = place;
     const text = question.slice(0, MAX_QUESTION_LENGTH);
     const { reason } = await session.approvals.ask(stepId, attempt, number, text);
-    const said = reason === null ? 'without a word more: go on' : `and said: ${reason}`;
-    const answer = { text: `A person has let the work go on, ${said}`, is_error: false, truncated: false };
+    const said = reason === null ? 'without a comment' : `and said: ${reason}`;
+    const answer = { text: `A person continued the run ${said}`, is_error: false, truncated: false };
     await recordOwnCall(session, { name: 'ask_for_approval', input }, place, answer);
     return answer;
   },
   save_artifact: saveArtifactTool,
   async escalate_to_human(session, input, place) {
-    const answer = { text: 'give the reason', is_error: true, truncated: false };
+    const answer = { text: 'reason is required', is_error: true, truncated: false };
     await recordOwnCall(session, { name: 'escalate_to_human', input }, place, answer);
     return answer;
   },

@@ -11,8 +11,8 @@ export class Pace {
   constructor(carried: { workedMs: number; isPaused: boolean } | null) {
     this.#workedMs = carried?.workedMs ?? 0;
     this.#since = carried?.isPaused ? null : Date.now();
-    setHandler(pauseSignal, () => this.#pause(), { description: 'Rest before the next call' });
-    setHandler(continueSignal, () => this.#continue(), { description: 'Go on' });
+    setHandler(pauseSignal, () => this.#pause(), { description: 'Pause before the next call' });
+    setHandler(continueSignal, () => this.#continue(), { description: 'Continue' });
   }
 
   get isPaused(): boolean {

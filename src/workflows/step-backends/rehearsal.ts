@@ -48,7 +48,7 @@ export const rehearsalBackend: StepBackend = {
       if (error.cause instanceof TimeoutFailure) {
         return { kind: 'failed', timedOut: true, message: `took longer than ${step.time_limit_ms} ms` };
       }
-      return { kind: 'failed', message: error.cause?.message ?? 'the rehearsal broke off' };
+      return { kind: 'failed', message: error.cause?.message ?? 'the simulation was interrupted' };
     }
   },
   brief: {

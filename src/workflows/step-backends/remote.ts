@@ -74,6 +74,6 @@ async function runActivity(
     if (error.cause instanceof TimeoutFailure) {
       return { kind: 'failed', timedOut: true, message: `took longer than ${step.time_limit_ms} ms` };
     }
-    return { kind: 'failed', message: error.cause?.message ?? 'the work broke off' };
+    return { kind: 'failed', message: error.cause?.message ?? 'the work was interrupted' };
   }
 }
