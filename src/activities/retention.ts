@@ -15,7 +15,7 @@ import {
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>;
 
 /** Retention in days. */
-export type KeptDays = {
+export type RetentionDays = {
   /** Payloads of events, and responses to attempts. */
   payloads: number;
   /** Deliveries with their attempts, and events. */
@@ -25,7 +25,7 @@ export type KeptDays = {
   notifications: number;
 };
 
-type Dependencies = { database: Database; kept: KeptDays; clock?: () => Date };
+type Dependencies = { database: Database; kept: RetentionDays; clock?: () => Date };
 
 /** Rows per statement, at most. */
 export const BATCH_ROWS = 5_000;

@@ -4,7 +4,7 @@ import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
 /** One progress report of a step: the `number`-th, counted from 1. */
 export type ProgressReport = { number: number; percent: number; at: Date };
 
-type Stage = { report(report: ProgressReport): void; signal: AbortSignal };
+type RehearsalContext = { report(report: ProgressReport): void; signal: AbortSignal };
 
 /** Interval of progress reports, in milliseconds. Reports within one interval are made together. */
 const REPORT_EVERY_MS = 50;
@@ -15,9 +15,9 @@ const REPORT_EVERY_MS = 50;
  * has the same result.
  * @throws AbortError if the signal aborts it
  */
-export async function rehearseStep(work: StepWork, stage: Stage): Promise<StepOutcome> {
+export async function rehearseStep(work: StepWork, context: RehearsalContext): Promise<StepOutcome> {
   const script = work.rehearsal ?? {};
-  await simulateTime(script.step_ms ?? 0, script.progress_events ?? 0, stage);
+  await simulateTime(script.step_ms ?? 0, script.progress_events ?? 0, context);
   if (script.unrecoverable?.step === work.number) {
     return { kind: 'unrecoverable', message: `step ${work.number} is scripted to be unrecoverable` };
   }
@@ -42,12 +42,12 @@ function answered(answer: StepWork['answer']): string {
   return ` ${answer.by} continued it${answer.reason === null ? '' : `: ${answer.reason}`}`;
 }
 
-async function simulateTime(stepMs: number, reports: number, stage: Stage): Promise<void> {
+async function simulateTime(stepMs: number, reports: number, context: RehearsalContext): Promise<void> {
   let reported = 0;
   let passed = 0;
   while (passed < stepMs) {
     const pause = Math.min(reports > 0 ? REPORT_EVERY_MS : stepMs, stepMs - passed);
-    await wait(pause, undefined, { signal: stage.signal });
+    await wait(pause, undefined, { signal: context.signal });
     passed += pause;
     const due = Math.floor((reports * passed) / stepMs);
     reportUpTo(due);
@@ -58,7 +58,7 @@ async function simulateTime(stepMs: number, reports: number, stage: Stage): Prom
     const at = new Date();
     for (; reported < due; reported += 1) {
       const number = reported + 1;
-      stage.report({ number, percent: Math.floor((100 * number) / reports), at });
+      context.report({ number, percent: Math.floor((100 * number) / reports), at });
     }
   }
 }

@@ -15,7 +15,7 @@ import type { ToolServers } from './tool-servers.ts';
 /** The tools that an agent may call, and the faults of its allow-list, one sentence each. */
 export type ToolSet = { tools: ToolDescription[]; faults: string[] };
 
-type Lister = Pick<ToolServers, 'list'>;
+type ToolLister = Pick<ToolServers, 'list'>;
 
 /**
  * Returns the tools of an agent for its model: built-in tools, then the allowed tools of its servers. For an
@@ -24,7 +24,7 @@ type Lister = Pick<ToolServers, 'list'>;
  */
 export async function toolSetOf(
   allowList: readonly string[] | null,
-  servers: Lister,
+  servers: ToolLister,
   signal?: AbortSignal,
 ): Promise<ToolSet> {
   const own = ownToolsOf(allowList).map(ownTool);
@@ -43,7 +43,7 @@ export async function toolSetOf(
 export async function toolNamed(
   name: string,
   allowList: readonly string[] | null,
-  servers: Lister,
+  servers: ToolLister,
   signal?: AbortSignal,
 ): Promise<{ server: string; tool: string } | null> {
   const [server, patterns] =
@@ -66,7 +66,7 @@ export async function toolNamed(
 export async function mayRepeat(
   { server, tool }: { server: string; tool: string },
   repeatable: readonly string[],
-  servers: Lister,
+  servers: ToolLister,
   signal?: AbortSignal,
 ): Promise<boolean> {
   if (matchesTool(repeatable, tool)) return true;
@@ -78,7 +78,7 @@ export async function mayRepeat(
 async function toolsOf(
   server: string,
   patterns: readonly string[],
-  servers: Lister,
+  servers: ToolLister,
   signal: AbortSignal | undefined,
 ): Promise<ToolSet> {
   let known: readonly ServerTool[];

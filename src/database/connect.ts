@@ -9,7 +9,7 @@ import { MIGRATIONS } from './migrations/all.ts';
  * `migrations`: those of its migrator. `lockTimeout`: how long a statement waits for a lock, in PostgreSQL's notation;
  * `0`: without limit.
  */
-type Opening = { migrations?: readonly MigrationObject[]; lockTimeout?: string };
+type ConnectOptions = { migrations?: readonly MigrationObject[]; lockTimeout?: string };
 
 /**
  * Opens the database at `url` and checks the connection. `poolSize` is its maximum of connections.
@@ -18,7 +18,7 @@ type Opening = { migrations?: readonly MigrationObject[]; lockTimeout?: string }
 export async function connectDatabase(
   url: string,
   poolSize = 10,
-  { migrations = MIGRATIONS, lockTimeout = '0' }: Opening = {},
+  { migrations = MIGRATIONS, lockTimeout = '0' }: ConnectOptions = {},
 ): Promise<Database> {
   const orm = new MikroORM({
     clientUrl: url,

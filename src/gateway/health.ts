@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../database/database.ts';
-import { checkReadiness, type Check } from '../database/common/readiness.ts';
+import { checkReadiness, type DependencyStatus } from '../database/common/readiness.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import type { TaskControl } from '../temporal/task-control.ts';
 import type { Channel } from './channel.ts';
 
 /** Whether a gateway can work, and by what it is judged. */
-type Readiness = { status: 'ready' | 'not_ready'; checks: Record<'postgres' | 'temporal', Check> };
+type Readiness = { status: 'ready' | 'not_ready'; checks: Record<'postgres' | 'temporal', DependencyStatus> };
 
 type Dependencies = {
   database: Database;

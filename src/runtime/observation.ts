@@ -3,12 +3,12 @@ import type { Configuration } from './configuration.ts';
 import { listenAt } from './http-server.ts';
 import { readPoolCounts } from '../database/common/metrics.ts';
 import type { Database } from '../database/database.ts';
-import { checkReadiness, type Check } from '../database/common/readiness.ts';
+import { checkReadiness, type DependencyStatus } from '../database/common/readiness.ts';
 import { tellOfPool } from '../telemetry/readings.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Whether a process can work, and by what it is judged. */
-export type Readiness = { status: 'ready' | 'not_ready'; checks: Record<string, Check> };
+export type Readiness = { status: 'ready' | 'not_ready'; checks: Record<string, DependencyStatus> };
 
 /** The port on which a process is watched. */
 export type Observation = {
@@ -70,7 +70,8 @@ export async function readinessOfWorkers(
   const reason = idle
     .map(([name, { state }]) => `The worker for ${name} is ${state().toLowerCase()}.`)
     .join(' ');
-  const polling: Check = idle.length > 0 ? { status: 'failing', reason } : { status: 'ok', reason: null };
+  const polling: DependencyStatus =
+    idle.length > 0 ? { status: 'failing', reason } : { status: 'ok', reason: null };
   const checks = { postgres, temporal, workers: polling };
   const isReady = Object.values(checks).every(({ status }) => status === 'ok');
   return { status: isReady ? 'ready' : 'not_ready', checks };

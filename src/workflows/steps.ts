@@ -86,7 +86,7 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
   const isAlone = started.length === 1 && slots.filter((slot) => slot.phase === 'working').length === 1;
   const brief = first && isAlone ? backendAt(run, first).brief : undefined;
   if (first && brief?.fits(workOf(run, first))) {
-    const done = await run.recorder.recordWith((news) => brief.work(news, workOf(run, first)));
+    const done = await run.recorder.recordWith((change) => brief.work(change, workOf(run, first)));
     if (done?.outcome) outcomes.push({ slot: first, outcome: done.outcome });
     return;
   }

@@ -71,7 +71,7 @@ async function runUntilEnd(run: Run): Promise<Ending> {
     state.end('failed', null, Date.now());
   }
   if (run.callsBackAtOnce && input.hasCallback) {
-    const ended = await recorder.recordEndWith((news) => endRun(news));
+    const ended = await recorder.recordEndWith((change) => endRun(change));
     run.calledBack = ended?.calledBack === true;
   }
   await recorder.flush();
@@ -98,7 +98,7 @@ async function runTask(run: Run): Promise<void> {
   await unpaused();
   // A first workflow task that is repeated after a crash has a later clock. The start time stays.
   state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
-  const planning = await recorder.recordWith((news) => planRun(news, planningOf(input)));
+  const planning = await recorder.recordWith((change) => planRun(change, planningOf(input)));
   if (planning === null) return;
   run.callsBackAtOnce = planning.callsBackAtOnce === true;
   let { planned } = planning;

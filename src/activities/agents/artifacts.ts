@@ -11,13 +11,13 @@ export type ArtifactActivities = ReturnType<typeof createArtifactActivities>;
 export type SavedArtifact = { answer: ToolAnswer; artifact: ArtifactInfo | null };
 
 type Dependencies = { database: Database; clock: () => Date };
-type Saving = { place: Pick<CallKey, 'executionId' | 'stepId'>; agent: string; input: unknown };
+type SaveArtifactInput = { place: Pick<CallKey, 'executionId' | 'stepId'>; agent: string; input: unknown };
 
 /** Creates the activity that saves documents of agents. */
 export function createArtifactActivities({ database, clock }: Dependencies) {
   return {
     /** Saves a document for people to download. An invalid document is an answer to the agent, not a failure. */
-    async saveArtifact({ place, agent, input }: Saving): Promise<SavedArtifact> {
+    async saveArtifact({ place, agent, input }: SaveArtifactInput): Promise<SavedArtifact> {
       const draft = readArtifact(input);
       if ('error' in draft) return refused(draft.error);
       const { name, media_type } = draft;

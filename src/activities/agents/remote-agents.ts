@@ -56,7 +56,7 @@ type Dependencies = {
 
 /** Input of the agent, and what its record contains. */
 type Brief = { agent: Agent; task: TaskTexts; earlier: EarlierResult[]; prompt: string; secrets: Secret[] };
-type Stage = { listener: AgentListener; signal: AbortSignal };
+type AttemptContext = { listener: AgentListener; signal: AbortSignal };
 
 class TimeLimitExceeded extends Error {}
 
@@ -119,8 +119,8 @@ export function createRemoteAgentActivities(deps: Dependencies) {
 async function attempt(
   deps: Dependencies,
   input: RemoteAgentInput,
-  way: 'a2a' | 'command',
-  work: (brief: Brief, stage: Stage) => Promise<AgentEnd>,
+  backend: 'a2a' | 'command',
+  work: (brief: Brief, context: AttemptContext) => Promise<AgentEnd>,
 ): Promise<RemoteOutcome> {
   const { info, cancellationSignal } = Context.current();
   const brief = await briefFor(deps, input.work);
@@ -138,9 +138,9 @@ async function attempt(
   const timer = setTimeout(() => late.abort(new TimeLimitExceeded()), left);
   const signal = AbortSignal.any([cancellationSignal, late.signal]);
   const record = (end: AgentEnd, failure: string | null) =>
-    recordWork(deps, input, { way, brief, end, failure, startedAt });
+    recordWork(deps, input, { backend, brief, end, failure, startedAt });
   try {
-    const end = hidden(await work(brief, { listener, signal }), hide);
+    const end = hideSecrets(await work(brief, { listener, signal }), hide);
     const result = { outcome: null as RemoteOutcome | null };
     await retryOnOutage(async () => {
       await agentFeed.flush();
@@ -242,7 +242,7 @@ async function outcomeOf(
 }
 
 type Entry = {
-  way: 'a2a' | 'command';
+  backend: 'a2a' | 'command';
   brief: Brief;
   end: AgentEnd;
   failure: string | null;
@@ -253,7 +253,7 @@ type Entry = {
 async function recordWork(
   { database, clock }: Dependencies,
   { work, turn, answer }: RemoteAgentInput,
-  { way, brief, end, failure, startedAt }: Entry,
+  { backend, brief, end, failure, startedAt }: Entry,
 ): Promise<void> {
   const { usage, ...said } = end;
   const input = cutValue({ text: answer ? answer.text : brief.prompt }, CALL_RECORD_BYTES);
@@ -261,7 +261,7 @@ async function recordWork(
   await recordCall(database, {
     place: { executionId: work.executionId, stepId: work.step.id, attempt: work.attempt, number: turn },
     kind: 'model',
-    name: `${way}/${brief.agent.name}`,
+    name: `${backend}/${brief.agent.name}`,
     input: input.value,
     output: output.value,
     truncated: input.truncated || output.truncated,
@@ -273,7 +273,7 @@ async function recordWork(
 }
 
 /** Returns the end with secrets hidden in all its texts. */
-function hidden(end: AgentEnd, hide: (text: string) => string): AgentEnd {
+function hideSecrets(end: AgentEnd, hide: (text: string) => string): AgentEnd {
   const texts = Object.entries(end).map(([key, value]) => [
     key,
     typeof value === 'string' ? hide(value) : value,

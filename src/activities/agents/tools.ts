@@ -23,7 +23,7 @@ type Dependencies = {
   onCall?: ((call: { failed: boolean }) => void) | undefined;
 };
 /** An answer; `failure` if it is not the tool's own. */
-type Done = { answer: ToolAnswer; failure: string | null };
+type ToolResult = { answer: ToolAnswer; failure: string | null };
 type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
 
 const UNKNOWN_EFFECT =
@@ -71,7 +71,8 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
   ): Promise<ToolAnswer> {
     const startedAt = clock();
     const began = performance.now();
-    const record = (done: Done) => recordToolCall(database, call, done, startedAt, performance.now() - began);
+    const record = (done: ToolResult) =>
+      recordToolCall(database, call, done, startedAt, performance.now() - began);
     try {
       const done = await answerTo(call, isRepeat, signal);
       deps.onCall?.({ failed: done.failure !== null || done.answer.is_error });
@@ -84,7 +85,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
     }
   }
 
-  async function answerTo(call: ToolCallInput, isRepeat: boolean, signal: AbortSignal): Promise<Done> {
+  async function answerTo(call: ToolCallInput, isRepeat: boolean, signal: AbortSignal): Promise<ToolResult> {
     const { servers, catalogue } = deps;
     const { agent, name, input } = call;
     try {
@@ -107,7 +108,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
 async function recordToolCall(
   database: Database,
   { place, name, input }: { place: CallKey; name: string; input: unknown },
-  { answer, failure }: Done,
+  { answer, failure }: ToolResult,
   startedAt: Date,
   duration_ms: number,
 ): Promise<void> {
@@ -127,7 +128,7 @@ async function recordToolCall(
 }
 
 /** Returns an answer that replaces the tool's own. */
-function failed(sentence: string): Done {
+function failed(sentence: string): ToolResult {
   return { answer: answerOf(sentence, true), failure: sentence };
 }
 

@@ -1,4 +1,4 @@
-import { aboutEvent } from '../../domain/webhooks/event-payload.ts';
+import { describeEvent } from '../../domain/webhooks/event-payload.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import { listRecentEvents } from '../../database/webhooks/events.ts';
@@ -19,7 +19,7 @@ export async function previewOf(
       event_id: id,
       event,
       timestamp: timestamp.toISOString(),
-      about: aboutEvent({ id, event }, words),
+      about: describeEvent({ id, event }, words),
       verdict: verdict.verdict,
       reason: verdict.verdict === 'skip' ? verdict.reason : null,
     };

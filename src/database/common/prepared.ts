@@ -9,7 +9,7 @@ const names = new Map<string, string>();
  * reads the whole table, and the server replaces it only after the table is analysed, which comes a minute late: 60
  * results then took 26 ms at 70,000 rows instead of 3. A plan takes a millisecond or less to make.
  */
-const PLANS_LAST_MS = 5_000;
+const PLAN_TTL_MS = 5_000;
 /** When the plans of a connection were started, by the monotonic clock. */
 const plannedAt = new WeakMap<object, number>();
 
@@ -46,7 +46,7 @@ function ignore(): void {}
 function isPlanningDue(client: object): boolean {
   const now = performance.now();
   const since = plannedAt.get(client);
-  if (since !== undefined && now - since <= PLANS_LAST_MS) return false;
+  if (since !== undefined && now - since <= PLAN_TTL_MS) return false;
   plannedAt.set(client, now);
   return since !== undefined;
 }

@@ -3,13 +3,13 @@ import type { Database } from '../database.ts';
 const ANSWER_WITHIN_MS = 1_500;
 
 /** The state of a dependency of the process, with the reason of a failure. */
-export type Check = { status: 'ok' | 'failing'; reason: string | null };
+export type DependencyStatus = { status: 'ok' | 'failing'; reason: string | null };
 
 /** Checks PostgreSQL and, by `engineReady`, Temporal, concurrently and with a short timeout. */
 export async function checkReadiness(
   database: Pick<Database, 'em'>,
   engineReady: () => Promise<unknown>,
-): Promise<{ postgres: Check; temporal: Check }> {
+): Promise<{ postgres: DependencyStatus; temporal: DependencyStatus }> {
   const [postgres, temporal] = await Promise.all([
     checked('PostgreSQL', database.em.fork().execute('select 1')),
     checked('Temporal', engineReady()),
@@ -17,7 +17,7 @@ export async function checkReadiness(
   return { postgres, temporal };
 }
 
-async function checked(name: string, attempt: Promise<unknown>): Promise<Check> {
+async function checked(name: string, attempt: Promise<unknown>): Promise<DependencyStatus> {
   const { promise, resolve } = Promise.withResolvers<'late'>();
   const timer = setTimeout(resolve, ANSWER_WITHIN_MS, 'late');
   try {

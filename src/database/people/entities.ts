@@ -78,7 +78,7 @@ export const Invitation = defineEntity({
     invited_by: p.uuid().nullable(),
     created_at: p.datetime(),
     expires_at: p.datetime(),
-    /** When the mail server took the mail about it; null where it was not mailed. */
+    /** When the mail server accepted the mail about it; null if it was not mailed. */
     emailed_at: p.datetime().nullable(),
     accepted_at: p.datetime().nullable(),
     accepted_by: p.uuid().nullable(),

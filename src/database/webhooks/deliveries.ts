@@ -6,7 +6,7 @@ import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { derivedUuid } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
-import { notifyChanged, notifyDeliveryChanged, NOTIFIED } from './watched-webhooks.ts';
+import { notificationCte, notifyDeliveryChanged, NOTIFIED } from './watched-webhooks.ts';
 
 export type DeliveryRow = InferEntity<typeof Delivery>;
 export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
@@ -266,7 +266,7 @@ export async function cancelTestDelivery(
       update deliveries set status = 'cancelled', reason = ${reason}, updated_at = ${now}::timestamptz
       where id = ${id}::uuid and status = 'pending'
       returning id, webhook_id
-    ), ${notifyChanged('aside')}
+    ), ${notificationCte('aside')}
     select ${NOTIFIED} from aside
   `.execute(queryBuilderOf(database));
 }

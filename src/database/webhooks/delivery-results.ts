@@ -7,7 +7,7 @@ import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-sch
 import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
-import { MANY_CHANGED, notifyChanged, NOTIFIED } from './watched-webhooks.ts';
+import { MANY_CHANGED, notificationCte, NOTIFIED } from './watched-webhooks.ts';
 
 /** The result of an attempt. Times are ISO 8601. */
 export type AttemptResult = {
@@ -226,7 +226,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
       from result, before
       where d.id = result.delivery_id and before.id = d.id
       returning d.id, d.webhook_id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
-    ), ${notifyChanged('delivery')}, attempt as (
+    ), ${notificationCte('delivery')}, attempt as (
       insert into delivery_attempts
         (delivery_id, number, trigger, attempted_at, url, request_headers, response_status, response_headers,
          response_body, response_truncated, failure, message, address, timings, response_ms)

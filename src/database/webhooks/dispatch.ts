@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
-import { notifyChanged, NOTIFIED } from './watched-webhooks.ts';
+import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
 
 /** An event of a group, with the data for deliveries. */
 export type GroupEvent = {
@@ -80,7 +80,7 @@ export async function storeDeliveries(
       (id uuid, workspace_id uuid, webhook_id uuid, event_seq bigint, event_id text, event text, status text, reason text)
     on conflict (id) do nothing
     returning id, webhook_id
-    ), ${notifyChanged('stored')}
+    ), ${notificationCte('stored')}
     select id, ${NOTIFIED} as told from stored
   `.compile(queryBuilderOf(database));
   const { rows, count } = await runPrepared(database, statement);
@@ -128,7 +128,7 @@ export async function markUnsent(
       generation = generation + 1, updated_at = ${now}::timestamptz
     where id = any(${ids}::uuid[]) and status in ('pending', 'retrying')
     returning id, webhook_id
-    ), ${notifyChanged('aside')}
+    ), ${notificationCte('aside')}
     select ${NOTIFIED} from aside limit 1
   `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);

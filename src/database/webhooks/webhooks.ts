@@ -40,8 +40,8 @@ const CHANGEABLE_FIELDS = [
 ] as const satisfies readonly (keyof WebhookChange)[];
 
 /** The actor, the workspace and the time of a change. */
-type By = { workspaceId: string; actor: string; now: Date };
-type Which = By & { id: string };
+type ChangeContext = { workspaceId: string; actor: string; now: Date };
+type Which = ChangeContext & { id: string };
 
 /** Returns a page of a workspace's webhooks, newest first, without deleted ones. */
 export async function listWebhooks(
@@ -76,7 +76,7 @@ export async function findWebhook(
  */
 export async function createWebhook(
   database: Database,
-  plan: By & { webhook: NewWebhook; most: number },
+  plan: ChangeContext & { webhook: NewWebhook; most: number },
 ): Promise<WebhookRow | 'full'> {
   const { workspaceId, actor, now, webhook, most } = plan;
   return await database.em.fork().transactional(async (em) => {
@@ -220,7 +220,7 @@ export async function withLockedWebhook<T>(
 /** Writes an audit entry with the names of changed fields; never a secret, nor a URL, which may contain one. */
 async function auditWebhook(
   em: EntityManager,
-  { workspaceId, actor, now }: By,
+  { workspaceId, actor, now }: ChangeContext,
   row: WebhookRow,
   action: AuditAction,
   detail: Record<string, unknown> = {},

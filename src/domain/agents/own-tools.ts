@@ -21,7 +21,7 @@ const text = (description: string, maxLength: number) => ({
 });
 
 /** Descriptions of the built-in tools for the model. */
-const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 'input_schema'>>> = {
+const DESCRIPTIONS: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 'input_schema'>>> = {
   report_progress: {
     description: 'Report progress to the people who watch. Changes nothing else.',
     input_schema: objectOf(
@@ -71,7 +71,7 @@ const ABOUT: Readonly<Record<OwnToolName, Pick<ToolDescription, 'description' | 
 
 /** Returns the description of a built-in tool for the model. */
 export function ownTool(name: OwnToolName): ToolDescription {
-  return { name, server: null, tool: name, ...ABOUT[name] };
+  return { name, server: null, tool: name, ...DESCRIPTIONS[name] };
 }
 
 /** Returns the built-in tools of an allow-list; null: {@link DEFAULT_TOOLS}. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
 import { EVENT_KINDS, type EventKind } from './event-kinds.ts';
-import { aboutEvent } from './event-payload.ts';
+import { describeEvent } from './event-payload.ts';
 import { FAILURE_KINDS } from '../common/failure-kinds.ts';
 import { timestamp, uuidOut } from '../common/schema-parts.ts';
 
@@ -74,6 +74,6 @@ export const MAX_WORDS_LENGTH = 500;
 
 /** Presents a delivery of a log. `words` are the search words of its event. */
 export function presentListed(row: StoredDelivery, words: string | null) {
-  const about = aboutEvent({ id: row.event_id, event: row.event }, words ?? '');
+  const about = describeEvent({ id: row.event_id, event: row.event }, words ?? '');
   return { ...presentDelivery(row), about };
 }

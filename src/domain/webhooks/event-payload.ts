@@ -44,7 +44,7 @@ export function searchWordsOf(
 }
 
 /** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
-export function aboutEvent(event: { id: string; event: EventKind }, words: string): string | null {
+export function describeEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;
   return words.startsWith(head) && words.length > head.length ? words.slice(head.length) : null;
 }

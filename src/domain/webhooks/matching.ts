@@ -21,16 +21,16 @@ export function matchEvent(subscriptions: readonly Subscription[], event: Matcha
   const subscription = subscriptions.find((candidate) => candidate.event === event.event);
   if (!subscription) return { verdict: 'unsubscribed' };
   for (const filter of subscription.filters) {
-    const objection = 'values' in filter ? notOneOf(filter, event) : notChangedTo(filter, event);
-    if (objection !== null) {
-      const reason = `filter on ${filter.field}: ${objection}`.slice(0, MAX_REASON_LENGTH).toWellFormed();
+    const mismatch = 'values' in filter ? valueMismatch(filter, event) : changeMismatch(filter, event);
+    if (mismatch !== null) {
+      const reason = `filter on ${filter.field}: ${mismatch}`.slice(0, MAX_REASON_LENGTH).toWellFormed();
       return { verdict: 'skip', reason };
     }
   }
   return { verdict: 'send' };
 }
 
-function notOneOf(
+function valueMismatch(
   { field, values }: Filter & { values: FilterValue[] },
   event: MatchableEvent,
 ): string | null {
@@ -41,7 +41,7 @@ function notOneOf(
   return `it is ${shown(present)}, not ${values.length === 1 ? shown(values[0]) : `one of ${shownList(values)}`}`;
 }
 
-function notChangedTo(
+function changeMismatch(
   { field, changed_to: wanted }: Filter & { changed_to: FilterValue },
   event: MatchableEvent,
 ): string | null {
@@ -92,12 +92,12 @@ function meanings(value: unknown): unknown[] {
 }
 
 /** Filters on a comment event apply to its issue. */
-const HOLDERS: Readonly<Partial<Record<MainObject, string>>> = { comment: 'issue' };
+const FILTERED_OBJECTS: Readonly<Partial<Record<MainObject, string>>> = { comment: 'issue' };
 
 /** Returns the value of a field after the event; undefined if the event does not have the field. */
 function presentValue(field: FilterField, { event, data }: MatchableEvent): unknown {
   const { object } = ABOUT_EVENTS[event];
-  const holder = data[HOLDERS[object] ?? object];
+  const holder = data[FILTERED_OBJECTS[object] ?? object];
   if (field === 'project' && object === 'project') return holder;
   const own = isObject(holder) && Object.hasOwn(holder, field) ? holder[field] : undefined;
   return own === undefined && field === 'project' ? data['project'] : own;

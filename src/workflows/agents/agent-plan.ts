@@ -16,7 +16,7 @@ const { openPlanning, checkDraft } = proxyActivities<PlanningActivities>({
 const MAX_TRIES = 2;
 
 /** A draft as JSON, or what is wrong with the response. `text` is the text of the model. */
-type Drafted = { draft: unknown; text: string } | { fault: string; text: string };
+type DraftResult = { draft: unknown; text: string } | { fault: string; text: string };
 
 /** Has a model write the steps of a run, within the team of the task type. */
 export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlanOutcome> {
@@ -61,7 +61,7 @@ async function askForDraft(
   brief: PlanBrief,
   messages: ModelMessage[],
   number: number,
-): Promise<Drafted> {
+): Promise<DraftResult> {
   // Planning belongs to no step. It is recorded under the id of the run.
   const callContext: ModelCallContext = {
     place: { executionId, stepId: executionId, attempt: 1, number },

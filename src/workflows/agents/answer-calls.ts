@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 /** The answers of the tools, or the reason why the agent handed the run to a person. */
 export type Answers = { message: ToolModelMessage } | { escalated: string };
 
-type Placed = { call: ToolCall; place: CallKey };
+type KeyedCall = { call: ToolCall; place: CallKey };
 
 /**
  * Makes the calls of one turn concurrently. A tool that fails is an answer to the agent like any other. Calls that ask
@@ -26,7 +26,7 @@ export async function answerCalls(
   const escalated = await escalationAmong(session, placed);
   if (escalated !== null) return { escalated };
   const answers = new Map<ToolCall, ToolAnswer>();
-  const answer = async ({ call, place }: Placed) => {
+  const answer = async ({ call, place }: KeyedCall) => {
     answers.set(call, await answerTo(session, call, place));
   };
   const allowed = placed.slice(0, MAX_CALLS_PER_TURN);
@@ -40,7 +40,7 @@ export async function answerCalls(
 
 const TOO_MANY = fault(`at most ${MAX_CALLS_PER_TURN} tools can be called at once`);
 
-function asksPeople({ call }: Placed): boolean {
+function asksPeople({ call }: KeyedCall): boolean {
   return call.name === 'ask_for_approval';
 }
 
@@ -52,7 +52,7 @@ function resultOf({ id, name }: ToolCall, { text, is_error }: ToolAnswer): ToolR
 /**
  * Returns the reason of the first call that hands the run to a person, or null. If there is one, no other call is made.
  */
-async function escalationAmong(session: Session, placed: readonly Placed[]): Promise<string | null> {
+async function escalationAmong(session: Session, placed: readonly KeyedCall[]): Promise<string | null> {
   for (const { call, place } of placed) {
     const reason = reasonToEscalate(session, call);
     if (reason === null) continue;

@@ -8,11 +8,11 @@ import type { Approvals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 
 /** The brief of an agent and the tools it may call, read once for each attempt. */
-export type Opened = { brief: Omit<StepBrief, 'prompt'>; tools: ToolDescription[] };
+export type AgentSetup = { brief: Omit<StepBrief, 'prompt'>; tools: ToolDescription[] };
 
 /** State that the next execution of the same attempt continues with. */
 export type Carried = {
-  opened: Opened;
+  opened: AgentSetup;
   messages: ModelMessage[];
   usage: Usage | null;
   /** Number of the last call. */
@@ -25,7 +25,7 @@ export type Carried = {
 /** An attempt of a step in progress. */
 export class Session {
   readonly work: AgentWork;
-  readonly opened: Opened;
+  readonly opened: AgentSetup;
   readonly conversation: Conversation;
   readonly approvals: Approvals;
   usage: Usage | null;
