@@ -13,10 +13,10 @@ type Data = Record<string, unknown>;
 
 const verdictOf = (event: EventKind, filters: Filter[], data: Data = sampleData(event)): Verdict =>
   matchEvent([{ event, filters }], { event, data });
-const isSent = (...given: Parameters<typeof verdictOf>) => verdictOf(...given).verdict === 'send';
+const isSent = (...given: Parameters<typeof verdictOf>) => verdictOf(...given).match === 'send';
 const reasonOf = (...given: Parameters<typeof verdictOf>) => {
-  const verdict = verdictOf(...given);
-  return verdict.verdict === 'skip' ? verdict.reason : verdict.verdict;
+  const { match, reason } = verdictOf(...given);
+  return reason ?? match;
 };
 
 /** Which member of `data` holds the field, for each kind; null: this kind does not have the field. */
@@ -75,10 +75,10 @@ describe('whether an event goes to a webhook', () => {
         kinds.map((event) => ({ event, filters: [] })),
         { event: 'sprint.started', data },
       );
-    assert.deepEqual(to('sprint.started'), { verdict: 'send' });
-    assert.deepEqual(to('sprint.completed', 'sprint.started'), { verdict: 'send' });
-    assert.deepEqual(to('sprint.completed'), { verdict: 'unsubscribed' });
-    assert.deepEqual(to(), { verdict: 'unsubscribed' });
+    assert.deepEqual(to('sprint.started'), { match: 'send', reason: null });
+    assert.deepEqual(to('sprint.completed', 'sprint.started'), { match: 'send', reason: null });
+    assert.deepEqual(to('sprint.completed'), { match: 'unsubscribed', reason: null });
+    assert.deepEqual(to(), { match: 'unsubscribed', reason: null });
   });
 
   for (const kind of EVENT_KINDS) {
@@ -202,11 +202,8 @@ describe('whether an event goes to a webhook', () => {
     for (const shape of shapes) {
       for (const field of FILTER_FIELDS) {
         const data = { issue: shape, changes: shape, project: shape };
-        assert.notEqual(
-          verdictOf('issue.updated', [{ field, changed_to: 'x' }], data).verdict,
-          'unsubscribed',
-        );
-        assert.equal(verdictOf('issue.updated', [{ field, values: ['zz'] }], data).verdict, 'skip');
+        assert.notEqual(verdictOf('issue.updated', [{ field, changed_to: 'x' }], data).match, 'unsubscribed');
+        assert.equal(verdictOf('issue.updated', [{ field, values: ['zz'] }], data).match, 'skip');
       }
     }
   });

@@ -9,7 +9,7 @@ import {
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
-import { asPost } from './dispatch.ts';
+import { asPost } from './planned-deliveries.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
 

@@ -14,14 +14,14 @@ export async function previewOf(
 ): Promise<Answer> {
   const found = await listRecentEvents(deps.database, workspaceId, wish.limit ?? DEFAULT_PREVIEW);
   const data = found.map(({ id, event, timestamp, body, words }) => {
-    const verdict = matchEvent(wish.events, { event, data: dataOf(body) });
+    const { match, reason } = matchEvent(wish.events, { event, data: dataOf(body) });
     return {
       event_id: id,
       event,
       timestamp: timestamp.toISOString(),
       about: describeEvent({ id, event }, words),
-      verdict: verdict.verdict,
-      reason: verdict.verdict === 'skip' ? verdict.reason : null,
+      verdict: match,
+      reason,
     };
   });
   return { status: 200, body: { data } };

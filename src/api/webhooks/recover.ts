@@ -64,7 +64,7 @@ async function skippedButWanted(deps: Dependencies, webhook: WebhookRow, since: 
   const ids: string[] = [];
   for await (const batch of readSkippedDeliveries(deps.database, { webhookId: webhook.id, since })) {
     const wanted = batch.filter(
-      ({ event, body }) => matchEvent(webhook.events, { event, data: dataOf(body) }).verdict === 'send',
+      ({ event, body }) => matchEvent(webhook.events, { event, data: dataOf(body) }).match === 'send',
     );
     ids.push(...wanted.map((delivery) => delivery.id));
   }

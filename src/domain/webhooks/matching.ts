@@ -1,8 +1,8 @@
 import { ABOUT_EVENTS, type EventKind, type MainObject } from './event-kinds.ts';
 import type { Filter, FilterField, FilterValue, Subscription } from './webhook.ts';
 
-/** Whether an event goes to a webhook. `reason` names the filter that did not match. */
-export type Verdict = { verdict: 'send' } | { verdict: 'skip'; reason: string } | { verdict: 'unsubscribed' };
+/** Whether an event goes to a webhook. `reason` names the filter that did not match; null unless `match` is `skip`. */
+export type Verdict = { match: 'send' | 'skip' | 'unsubscribed'; reason: string | null };
 
 /** What filters are matched with: the kind, and the parsed `data`. */
 export type MatchableEvent = { event: EventKind; data: Record<string, unknown> };
@@ -19,15 +19,15 @@ const IDENTIFYING_FIELDS = ['id', 'key', 'name', 'email'] as const;
  */
 export function matchEvent(subscriptions: readonly Subscription[], event: MatchableEvent): Verdict {
   const subscription = subscriptions.find((candidate) => candidate.event === event.event);
-  if (!subscription) return { verdict: 'unsubscribed' };
+  if (!subscription) return { match: 'unsubscribed', reason: null };
   for (const filter of subscription.filters) {
     const mismatch = 'values' in filter ? valueMismatch(filter, event) : changeMismatch(filter, event);
     if (mismatch !== null) {
       const reason = `filter on ${filter.field}: ${mismatch}`.slice(0, MAX_REASON_LENGTH).toWellFormed();
-      return { verdict: 'skip', reason };
+      return { match: 'skip', reason };
     }
   }
-  return { verdict: 'send' };
+  return { match: 'send', reason: null };
 }
 
 function valueMismatch(

@@ -77,15 +77,8 @@ function summary(verdicts: readonly Verdict[], isSample: boolean): string {
 
 function samplesJudged(events: readonly Subscription[]): Verdict[] {
   return EVENT_KINDS.map((event) => {
-    const verdict = matchEvent(events, { event, data: sampleData(event) });
-    return {
-      id: event,
-      event,
-      at: null,
-      about: null,
-      verdict: verdict.verdict,
-      reason: verdict.verdict === 'skip' ? verdict.reason : null,
-    };
+    const { match, reason } = matchEvent(events, { event, data: sampleData(event) });
+    return { id: event, event, at: null, about: null, verdict: match, reason };
   });
 }
 

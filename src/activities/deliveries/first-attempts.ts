@@ -1,0 +1,83 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { moveToBacklog } from '../../database/webhooks/dispatch.ts';
+import type { Database } from '../../database/database.ts';
+import type { DeliveryControl } from '../../temporal/delivery-control.ts';
+import type { Attempt } from './attempts.ts';
+import type { Post } from './post.ts';
+
+export type FirstAttemptDependencies = {
+  database: Database;
+  attempt: Attempt;
+  control: Pick<DeliveryControl, 'drainBacklog'>;
+};
+
+/** Time that an attempt waits for a free place of its webhook before it moves to the backlog, in milliseconds. */
+const MAX_WAIT_MS = 1_000;
+/** Batching window for moves to the backlog, in milliseconds. */
+const BATCH_MS = 20;
+
+/** Creates the first attempts of this process: it knows which are in flight, so that none is made twice at once. */
+export function createFirstAttempts({ database, attempt, control }: FirstAttemptDependencies) {
+  const inFlight = new Map<string, Promise<void>>();
+
+  return {
+    /**
+     * Starts the attempts concurrently, in order. A delivery that is in flight already is not sent again. Each promise
+     * resolves when its attempt is recorded, or its delivery is in the backlog.
+     */
+    start(deliveries: readonly Post[], now: () => Date): Map<string, Promise<void>> {
+      const enqueue = createBacklogBatcher({ database, control, now });
+      const sendOne = async (delivery: Post): Promise<void> => {
+        const options = { trigger: 'automatic', waitMs: MAX_WAIT_MS, now, startsRetries: true } as const;
+        const outcome = await attempt(delivery, options);
+        if (outcome.kind === 'no_room') await enqueue(delivery);
+      };
+      const started = deliveries.map((delivery) => {
+        const { id } = delivery;
+        const sending = inFlight.get(id) ?? sendOne(delivery).finally(() => inFlight.delete(id));
+        inFlight.set(id, sending);
+        return [id, sending] as const;
+      });
+      return new Map(started);
+    },
+
+    /** Returns the attempts in flight among these deliveries. */
+    among(ids: readonly string[]): Map<string, Promise<void>> {
+      return new Map(
+        ids.flatMap((id) => {
+          const sending = inFlight.get(id);
+          return sending ? [[id, sending] as const] : [];
+        }),
+      );
+    },
+  };
+}
+
+/** Returns a function that moves deliveries to the backlogs of their webhooks, in one batch for each window. */
+function createBacklogBatcher({
+  database,
+  control,
+  now,
+}: Pick<FirstAttemptDependencies, 'database' | 'control'> & { now: () => Date }) {
+  let next: { deliveries: Post[]; moved: Promise<void> } | null = null;
+
+  async function moveAll(deliveries: readonly Post[]): Promise<void> {
+    const ids = deliveries.map(({ id }) => id);
+    await moveToBacklog(database, ids, now());
+    const webhooks = new Set(deliveries.map(({ webhook_id: id }) => id));
+    await Promise.all([...webhooks].map((webhookId) => control.drainBacklog(webhookId)));
+  }
+
+  return (delivery: Post): Promise<void> => {
+    if (next === null) {
+      const deliveries: Post[] = [];
+      const moved = wait(BATCH_MS).then(() => {
+        next = null;
+        return moveAll(deliveries);
+      });
+      next = { deliveries, moved };
+    }
+    next.deliveries.push(delivery);
+    return next.moved;
+  };
+}

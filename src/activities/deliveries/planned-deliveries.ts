@@ -1,0 +1,61 @@
+import type { GroupEvent, PlannedDelivery } from '../../database/webhooks/dispatch.ts';
+import { matchEvent } from '../../domain/webhooks/matching.ts';
+import { derivedUuid } from '../../database/common/ids.ts';
+import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import { refusalOf } from './attempts.ts';
+import type { Post } from './post.ts';
+
+/** Returns the deliveries of the events: pending, held or skipped, in the order of the events. */
+export function planDeliveries(
+  events: readonly GroupEvent[],
+  known: ReadonlyMap<string, readonly Endpoint[]>,
+): PlannedDelivery[] {
+  const planned: PlannedDelivery[] = [];
+  for (const event of events) {
+    const endpoints = known.get(event.workspace_id) ?? [];
+    if (endpoints.length === 0) continue;
+    const { data } = JSON.parse(event.body) as { data: Record<string, unknown> };
+    for (const endpoint of endpoints) {
+      const { match, reason } = matchEvent(endpoint.events, { event: event.event, data });
+      if (match === 'unsubscribed') continue;
+      const refusal = match === 'skip' ? (['skipped', reason] as const) : refusalOf(endpoint);
+      if (refusal?.[0] === 'cancelled') continue;
+      planned.push({
+        id: derivedUuid(event.received_at, `${event.seq}:${endpoint.id}`),
+        workspace_id: event.workspace_id,
+        webhook_id: endpoint.id,
+        event_seq: event.seq,
+        event_id: event.id,
+        event: event.event,
+        status: refusal?.[0] ?? 'pending',
+        reason: refusal?.[1] ?? null,
+      });
+    }
+  }
+  return planned;
+}
+
+/** Returns the deliveries to post. All deliveries of an event share its bytes. */
+export function postsOf(
+  planned: readonly PlannedDelivery[],
+  events: readonly GroupEvent[],
+  waiting: ReadonlySet<string>,
+): Post[] {
+  const bySeq = new Map(events.map((event) => [event.seq, { ...event, body: Buffer.from(event.body) }]));
+  return planned.flatMap(({ id, webhook_id, workspace_id, event_seq }) => {
+    const event = bySeq.get(event_seq);
+    if (!event || !waiting.has(id)) return [];
+    const { event: kind, timestamp, body, traceparent } = event;
+    return [{ id, webhook_id, workspace_id, event: kind, timestamp, body, traceparent, generation: 0 }];
+  });
+}
+
+/** Converts a stored delivery for posting. Empty if its payload is past its retention. */
+export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): Post[] {
+  return delivery.body === null ? [] : [{ ...delivery, body: Buffer.from(delivery.body) }];
+}
+
+/**
+ * Waits until all attempts have ended.
+ * @throws the error of the first failed one
+ */
