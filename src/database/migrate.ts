@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { MigrationObject } from '@mikro-orm/core';
+import { lockByName } from './common/lock.ts';
 import { connectDatabase } from './connect.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 
@@ -25,8 +27,8 @@ export async function migrate(
   const database = await connectDatabase(url, 2, { migrations, lockTimeout: LOCK_TIMEOUT });
   try {
     await database.em.fork().transactional(async (em) => {
-      await em.execute('set local lock_timeout = 0');
-      await em.execute("select pg_advisory_xact_lock(hashtext('baton migrations'))");
+      await sql`set local lock_timeout = 0`.execute(em.getKysely());
+      await lockByName(em, 'migrations');
       await retryWhileLocked(() => database.migrator.up());
     });
   } finally {

@@ -4,6 +4,7 @@ import { projectKeyFrom } from '../domain/common/text.ts';
 import { keyOf, newApiKey, type NewKey } from '../security/keys.ts';
 import { hashPassword, newPassword } from '../security/passwords.ts';
 import { recordAudit, type EntityManager } from '../database/people/audit.ts';
+import { lockByName } from '../database/common/lock.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { ApiKey, Member, Project, User, Workspace } from '../database/people/entities.ts';
 
@@ -48,7 +49,7 @@ export async function setUpInstallation(databaseUrl: string, plan: InstallationP
   const database = await connectDatabase(databaseUrl, 1);
   try {
     return await database.em.fork().transactional(async (em) => {
-      await em.execute("select pg_advisory_xact_lock(hashtext('baton installation'))");
+      await lockByName(em, 'installation');
       if ((await em.count(Workspace)) > 0) {
         throw new AlreadyInstalled('this database already has a workspace');
       }

@@ -5,6 +5,7 @@ import { rolesToInvite, type InvitationStatus } from '../../domain/people/invita
 import { MAX_OPEN_INVITATIONS } from '../../domain/common/limits.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
+import { lockByName } from '../common/lock.ts';
 import type { Database } from '../database.ts';
 import { Invitation, Member, User } from './entities.ts';
 
@@ -129,7 +130,7 @@ export async function revokeBeyondRole(
 
 /** Serializes requests about the same address. */
 export async function lockEmail(em: EntityManager, email: string): Promise<void> {
-  await em.execute('select pg_advisory_xact_lock(hashtext(?))', [`baton user ${email}`]);
+  await lockByName(em, `user ${email}`);
 }
 
 /** Returns the roles that the requester may invite to, locked until the transaction ends. */

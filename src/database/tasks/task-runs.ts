@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { InferEntity } from '@mikro-orm/core';
+import { raw, type FilterQuery, type InferEntity } from '@mikro-orm/core';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import { progressOf, type RunView, type TaskType } from '../../domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
@@ -80,23 +80,22 @@ export async function listRuns(
   filter: RunFilter,
 ): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
   if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
-  const em = database.em.fork();
-  const query = em.createQueryBuilder(TaskRun).where({ project_id: { $in: [...filter.projectIds] } });
-  if (filter.states) query.andWhere({ state: { $in: [...filter.states] } });
-  if (filter.taskTypes) query.andWhere({ task_type: { $in: [...filter.taskTypes] } });
-  if (filter.createdAfter) query.andWhere({ created_at: { $gte: filter.createdAfter } });
-  if (filter.createdBefore) query.andWhere({ created_at: { $lt: filter.createdBefore } });
-  if (filter.cursor) query.andWhere({ id: { $lt: filter.cursor } });
+  const conditions: FilterQuery<TaskRunRow>[] = [{ project_id: { $in: [...filter.projectIds] } }];
+  if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
+  if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
+  if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
+  if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
+  if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
   for (const [name, value] of Object.entries(filter.metadata ?? {})) {
-    query.andWhere(
+    const condition = raw(
       '(metadata::jsonb @> ?::jsonb or metadata::jsonb @> ?::jsonb)',
       metadataForms(name, value),
     );
+    conditions.push({ [condition]: [] });
   }
-  const rows = await query
-    .orderBy({ id: 'desc' })
-    .limit(filter.limit + 1)
-    .getResult();
+  const rows = await database.em
+    .fork()
+    .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: filter.limit + 1 });
   const page = rows.slice(0, filter.limit);
   return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
 }

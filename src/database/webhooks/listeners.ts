@@ -75,7 +75,7 @@ export const GONE = 'gone';
 
 /** Notifies a webhook's listener, in a transaction, that the webhook is deleted. */
 export async function notifyListenerOfEnd(em: EntityManager, webhookId: string): Promise<void> {
-  await em.execute('select pg_notify(?, ?)', [CHANNELS.relay, `${webhookId} ${GONE}`]);
+  await sql`select pg_notify(${CHANNELS.relay}, ${`${webhookId} ${GONE}`})`.execute(em.getKysely());
 }
 
 /** Returns webhooks for listeners without a listener since `before`. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { recordAudit, type EntityManager } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -56,13 +56,16 @@ export async function recoverDeliveries(
   return await withLockedWebhook(database, { workspaceId, id: webhookId }, async (em, webhook) => {
     check(webhook);
     const count =
-      (await restartSchedules(em, recovery, 'd.status = any(?::text[]) and d.created_at >= ?', [
-        arrayOf(statuses),
-        since,
-      ])) +
-      (await restartSchedules(em, recovery, "d.status = 'skipped' and d.id = any(?::uuid[])", [
-        arrayOf(skipped),
-      ]));
+      (await restartSchedules(
+        em,
+        recovery,
+        sql`d.status = any(${[...statuses]}::text[]) and d.created_at >= ${since.toISOString()}::timestamptz`,
+      )) +
+      (await restartSchedules(
+        em,
+        recovery,
+        sql`d.status = 'skipped' and d.id = any(${[...skipped]}::uuid[])`,
+      ));
     await recordAudit(em, {
       workspaceId,
       actor,
@@ -92,22 +95,14 @@ export async function countRecoverable(
 async function restartSchedules(
   em: EntityManager,
   { webhookId, now }: Recovery,
-  which: string,
-  values: unknown[],
+  which: RawBuilder<unknown>,
 ): Promise<number> {
-  const { affectedRows } = await em.execute<{ affectedRows: number }>(
-    `update deliveries d
-     set status = 'pending', reason = null, in_backlog = true, failures = 0, generation = d.generation + 1,
-       retry_started = false, next_attempt_at = null, updated_at = ?
-     from events e
-     where e.seq = d.event_seq and e.body is not null and d.webhook_id = ? and not d.test and ${which}`,
-    [now, webhookId, ...values],
-    'run',
-  );
-  return affectedRows;
-}
-
-/** Returns PostgreSQL's text form of an array of plain words. */
-function arrayOf(words: readonly string[]): string {
-  return `{${words.join(',')}}`;
+  const { numAffectedRows } = await sql`
+    update deliveries d
+    set status = 'pending', reason = null, in_backlog = true, failures = 0, generation = d.generation + 1,
+      retry_started = false, next_attempt_at = null, updated_at = ${now.toISOString()}::timestamptz
+    from events e
+    where e.seq = d.event_seq and e.body is not null and d.webhook_id = ${webhookId}::uuid and not d.test and ${which}
+  `.execute(em.getKysely());
+  return Number(numAffectedRows ?? 0n);
 }

@@ -51,11 +51,10 @@ export const NOTIFIED = sql.raw('(select count(*) from told)');
 
 /** Notifies in a transaction that a webhook, or many of its deliveries, changed. */
 export async function notifyWebhookChanged(em: EntityManager, webhookId: string): Promise<void> {
-  await em.execute(
-    `select pg_notify('${CHANNELS.deliveries}', webhook_id || ' ${MANY_CHANGED}') from watched_webhooks
-     where webhook_id = ? and until > now()`,
-    [webhookId],
-  );
+  await sql`
+    select pg_notify(${CHANNELS.deliveries}, webhook_id || ${` ${MANY_CHANGED}`}::text) from watched_webhooks
+    where webhook_id = ${webhookId}::uuid and until > now()
+  `.execute(em.getKysely());
 }
 
 /** Notifies of one delivery that a separate statement changed. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
@@ -5,6 +6,7 @@ import { recordAudit, type EntityManager } from '../people/audit.ts';
 import type { Database } from '../database.ts';
 import { Webhook } from './entities.ts';
 import { notifyListenerOfEnd } from './listeners.ts';
+import { lockByName } from '../common/lock.ts';
 import { isDeadlock } from '../common/outage.ts';
 import { notifyWebhookChanged } from './watched-webhooks.ts';
 
@@ -81,7 +83,7 @@ export async function createWebhook(
   const { workspaceId, actor, now, webhook, most } = plan;
   return await database.em.fork().transactional(async (em) => {
     // The lock serializes creations, so that the limit holds.
-    await em.execute('select pg_advisory_xact_lock(hashtext(?))', [`baton webhooks ${workspaceId}`]);
+    await lockByName(em, `webhooks ${workspaceId}`);
     const earlier = await em.findOne(Webhook, { workspace_id: workspaceId, id: webhook.id });
     if (earlier) return earlier;
     if ((await em.count(Webhook, { workspace_id: workspaceId, deleted_at: null })) >= most) return 'full';
@@ -150,13 +152,12 @@ export async function deleteWebhook(
     Object.assign(row, { secret: null, previous_secret: null, previous_secret_until: null, active: false });
     row.deleted_at = row.updated_at = which.now;
     await em.flush();
-    await em.execute(
-      `update deliveries
-       set status = 'cancelled', reason = 'the webhook was deleted', in_backlog = false, next_attempt_at = null,
-         generation = generation + 1, updated_at = ?
-       where webhook_id = ? and status in ('pending', 'retrying', 'held')`,
-      [which.now, row.id],
-    );
+    await sql`
+      update deliveries
+      set status = 'cancelled', reason = 'the webhook was deleted', in_backlog = false, next_attempt_at = null,
+        generation = generation + 1, updated_at = ${which.now.toISOString()}::timestamptz
+      where webhook_id = ${row.id}::uuid and status in ('pending', 'retrying', 'held')
+    `.execute(em.getKysely());
     if (row.listening_until) await notifyListenerOfEnd(em, row.id);
     await auditWebhook(em, which, row, 'webhook.deleted');
     return true;
