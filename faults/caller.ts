@@ -1,46 +1,46 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What was answered; null where nothing was. */
-export type Answer = {
+/** A response; null if there was none. */
+export type ApiResponse = {
   status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses of every shape
   json: any;
 } | null;
 
-/** Speaks HTTP with the service as its callers do. */
+/** An HTTP client of the service. */
 export type Caller = {
-  /** Asks one of the APIs. Answers null where the way was cut or nothing came in time. */
-  ask(
+  /** Sends a request to one of the APIs. Returns null if the connection broke or there was no response in time. */
+  request(
     method: string,
     path: string,
-    asked?: { body?: unknown; headers?: Record<string, string> },
-  ): Promise<Answer>;
-  /** Asks until the answer is one of these statuses or `isOver`, which makes it null. */
-  insist(
+    options?: { body?: unknown; headers?: Record<string, string> },
+  ): Promise<ApiResponse>;
+  /** Repeats the request until the response has one of these statuses. Returns null once `isOver` is true. */
+  requestUntil(
     method: string,
     path: string,
-    asked: { body?: unknown; headers?: Record<string, string>; until: readonly number[] },
+    options: { body?: unknown; headers?: Record<string, string>; until: readonly number[] },
     isOver?: () => boolean,
-  ): Promise<Answer>;
-  /** How many requests were answered, refused with 503, and cut off. */
-  tally: Readonly<{ answered: number; refused: number; cut: number }>;
-  /** Answers that no document promises, in words. */
-  strange: readonly string[];
+  ): Promise<ApiResponse>;
+  /** How many requests got a response, were refused with 503, and were interrupted. */
+  counts: Readonly<{ completed: number; refused: number; cut: number }>;
+  /** A sentence for each undocumented response. */
+  unexpectedResponses: readonly string[];
 };
 
-const ANSWER_LIMIT_MS = 20_000;
-const AGAIN_MS = 400;
-/** What may be answered to anything here: done, in conflict, too fast, or for the moment unavailable. */
-const PROMISED = new Set([200, 201, 202, 204, 409, 429, 503]);
+const RESPONSE_TIMEOUT_MS = 20_000;
+const RETRY_INTERVAL_MS = 400;
+/** The statuses that a valid request may get: success, conflict, too many requests, or temporarily unavailable. */
+const DOCUMENTED_STATUSES = new Set([200, 201, 202, 204, 409, 429, 503]);
 
-/** A caller of these APIs, of which each request takes the next. */
+/** Creates a caller that sends its requests to these APIs in turn. */
 export function createCaller(urls: readonly string[], apiKey: string): Caller {
-  const tally = { answered: 0, refused: 0, cut: 0 };
-  const strange: string[] = [];
-  let turn = 0;
+  const counts = { completed: 0, refused: 0, cut: 0 };
+  const unexpectedResponses: string[] = [];
+  let requestCount = 0;
 
-  const ask: Caller['ask'] = async (method, path, { body, headers = {} } = {}) => {
-    const url = urls[turn++ % urls.length] ?? '';
+  const request: Caller['request'] = async (method, path, { body, headers = {} } = {}) => {
+    const url = urls[requestCount++ % urls.length] ?? '';
     try {
       const response = await fetch(`${url}${path}`, {
         method,
@@ -50,30 +50,30 @@ export function createCaller(urls: readonly string[], apiKey: string): Caller {
           ...headers,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+        signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
       });
       const text = await response.text();
       const { status } = response;
-      if (status === 503) tally.refused += 1;
-      else tally.answered += 1;
-      if (!PROMISED.has(status))
-        strange.push(`${method} ${path} was answered ${status}: ${text.slice(0, 300)}`);
+      if (status === 503) counts.refused += 1;
+      else counts.completed += 1;
+      if (!DOCUMENTED_STATUSES.has(status))
+        unexpectedResponses.push(`${method} ${path} got ${status}: ${text.slice(0, 300)}`);
       return { status, json: text === '' ? null : JSON.parse(text) };
     } catch {
-      tally.cut += 1;
+      counts.cut += 1;
       return null;
     }
   };
   return {
-    ask,
-    tally,
-    strange,
-    async insist(method, path, { until, ...asked }, isOver = () => false) {
+    request,
+    counts,
+    unexpectedResponses,
+    async requestUntil(method, path, { until, ...options }, isOver = () => false) {
       for (;;) {
-        const answer = await ask(method, path, asked);
-        if (answer && until.includes(answer.status)) return answer;
+        const response = await request(method, path, options);
+        if (response && until.includes(response.status)) return response;
         if (isOver()) return null;
-        await wait(AGAIN_MS);
+        await wait(RETRY_INTERVAL_MS);
       }
     },
   };

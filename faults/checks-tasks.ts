@@ -1,101 +1,110 @@
 import { createHmac } from 'node:crypto';
 import { isTerminal } from '../src/domain/tasks/task-states.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
-import { figure, none, some, type Arrival, type Books, type Line, type RunRow } from './books.ts';
+import { reportCount, expectNone, expectSome, type InvariantResult } from './invariants.ts';
+import type { CallerResponse, RequestRecord, ScenarioRecords, RunRow } from './records.ts';
 
-/** At most so many attempts of a callback (docs/callbacks.md). */
-const MOST_CALLBACKS = 3;
+/** The limit of attempts of a callback (docs/callbacks.md). */
+const MAX_CALLBACKS = 3;
 
-/** What must hold of tasks, their feeds and their callbacks. */
-export function taskLines(books: Books): Line[] {
-  return [...submissions(books), ...states(books), ...feeds(books), ...viewers(books), ...callbacks(books)];
-}
-
-function submissions({ tasks, runs, strangeAnswers }: Books): Line[] {
-  const ids = new Set(runs.map(({ id }) => id));
-  const marks = groupBy(runs, ({ mark }) => mark ?? '');
-  const taken = tasks.filter((task) => task.ids.length > 0);
+/** Checks the invariants of tasks, their feeds and their callbacks. */
+export function checkTasks(records: ScenarioRecords): InvariantResult[] {
   return [
-    figure('tasks: submissions answered 201', taken.length, `of ${tasks.length}`),
-    none(
-      'tasks: accepted submissions lost',
-      taken.flatMap((task) => task.ids.filter((id) => !ids.has(id))),
-    ),
-    none(
-      'tasks: submissions that ran twice',
-      tasks
-        .filter(({ plan, ids: told }) => (marks.get(plan.mark)?.length ?? 0) > 1 || new Set(told).size > 1)
-        .map(({ plan }) => plan.mark),
-    ),
-    none('all: answers that no document promises', strangeAnswers),
+    ...checkSubmissions(records),
+    ...checkStates(records),
+    ...checkFeeds(records),
+    ...checkViewers(records),
+    ...checkCallbacks(records),
   ];
 }
 
-function states({ tasks, runs, feed }: Books): Line[] {
+function checkSubmissions({ tasks, runs, unexpectedResponses }: ScenarioRecords): InvariantResult[] {
+  const storedIds = new Set(runs.map(({ id }) => id));
+  const runsByMark = groupBy(runs, ({ mark }) => mark ?? '');
+  const accepted = tasks.filter((task) => task.ids.length > 0);
+  return [
+    reportCount('tasks: submissions accepted (201)', accepted.length, `of ${tasks.length}`),
+    expectNone(
+      'tasks: accepted submissions lost',
+      accepted.flatMap((task) => task.ids.filter((id) => !storedIds.has(id))),
+    ),
+    expectNone(
+      'tasks: submissions that ran twice',
+      tasks
+        .filter(({ plan, ids }) => (runsByMark.get(plan.mark)?.length ?? 0) > 1 || new Set(ids).size > 1)
+        .map(({ plan }) => plan.mark),
+    ),
+    expectNone('all: undocumented responses', unexpectedResponses),
+  ];
+}
+
+function checkStates({ tasks, runs, feed }: ScenarioRecords): InvariantResult[] {
   const byId = new Map(runs.map((run) => [run.id, run]));
-  const told = tasks.flatMap((task) => task.ids.map((id) => ({ task, run: byId.get(id) })));
+  const pairs = tasks.flatMap((task) => task.ids.map((id) => ({ task, run: byId.get(id) })));
   const statesOf = (run: RunRow) => [
     'initializing',
     ...(feed.get(run.id) ?? []).filter(({ type }) => type === 'state.changed').map(({ data }) => data['to']),
   ];
   return [
-    none(
+    expectNone(
       'tasks: runs not terminal',
       runs.filter(({ state }) => !isTerminal(state)).map(({ id, state }) => `${id} is ${state}`),
     ),
-    none(
+    expectNone(
       'tasks: runs with more than one terminal state',
-      runs.filter((run) => hasSeveralEnds(run, feed)).map(ofId),
+      runs.filter((run) => hasSeveralTerminalStates(run, feed)).map(idOf),
     ),
-    none(
-      'tasks: runs that ended otherwise than they were played',
-      told.flatMap(({ task, run }) => {
+    expectNone(
+      'tasks: runs whose end differs from their script',
+      pairs.flatMap(({ task, run }) => {
         if (!run || !isTerminal(run.state)) return [];
-        const cancels = task.plan.wishes.some(({ wish }) => wish === 'cancel');
-        const may = cancels ? [...task.plan.ends, 'cancelled'] : task.plan.ends;
-        return may.includes(run.state) ? [] : [`${run.id} that ${task.plan.sort} is ${run.state}`];
+        const cancels = task.plan.commands.some(({ command }) => command === 'cancel');
+        const allowed = cancels ? [...task.plan.finalStates, 'cancelled'] : task.plan.finalStates;
+        return allowed.includes(run.state) ? [] : [`${run.id} that ${task.plan.script} is ${run.state}`];
       }),
     ),
-    none(
-      'tasks: cancels answered 202 of runs that ended otherwise',
-      told.flatMap(({ task, run }) =>
-        run && isTerminal(run.state) && run.state !== 'cancelled' && task.told.some(isTaken('cancel'))
+    expectNone(
+      'tasks: accepted cancels of runs that were not cancelled',
+      pairs.flatMap(({ task, run }) =>
+        run && isTerminal(run.state) && run.state !== 'cancelled' && task.responses.some(isAccepted('cancel'))
           ? [`${run.id} is ${run.state}`]
           : [],
       ),
     ),
-    none(
-      'tasks: states told that never were',
-      told.flatMap(({ task, run }) => {
+    expectNone(
+      'tasks: reported states that never occurred',
+      pairs.flatMap(({ task, run }) => {
         if (!run) return [];
-        const been = statesOf(run);
-        return task.told.flatMap(({ state }) =>
-          state === undefined || been.includes(state) ? [] : [`${run.id} was told ${state}`],
+        const states = statesOf(run);
+        return task.responses.flatMap(({ state }) =>
+          state === undefined || states.includes(state) ? [] : [`${run.id} was reported as ${state}`],
         );
       }),
     ),
-    none(
-      'tasks: answers that went back in time',
+    expectNone(
+      'tasks: responses that went back in time',
       tasks
         .filter((task) => {
-          const seqs = task.told
-            .filter(({ asked }) => asked === 'poll')
+          const seqs = task.responses
+            .filter(({ operation }) => operation === 'poll')
             .flatMap(({ lastSeq }) => lastSeq ?? []);
           return seqs.some((seq, index) => seq < (seqs[index - 1] ?? 0));
         })
         .map(({ plan }) => plan.mark),
     ),
-    some('tasks: runs paused', runs.filter((run) => statesOf(run).includes('paused')).length),
-    some('tasks: runs cancelled', runs.filter(({ state }) => state === 'cancelled').length),
-    some('tasks: runs escalated', runs.filter(({ state }) => state === 'escalated').length),
-    some('tasks: runs failed', runs.filter(({ state }) => state === 'failed').length),
+    expectSome('tasks: runs paused', runs.filter((run) => statesOf(run).includes('paused')).length),
+    expectSome('tasks: runs cancelled', runs.filter(({ state }) => state === 'cancelled').length),
+    expectSome('tasks: runs escalated', runs.filter(({ state }) => state === 'escalated').length),
+    expectSome('tasks: runs failed', runs.filter(({ state }) => state === 'failed').length),
   ];
 }
 
-const isTaken = (wish: 'cancel') => (told: { asked: string; status: number }) =>
-  told.asked === wish && told.status === 202;
+const isAccepted =
+  (command: 'cancel') =>
+  ({ operation, status }: CallerResponse) =>
+    operation === command && status === 202;
 
-function hasSeveralEnds(run: RunRow, feed: Books['feed']): boolean {
+function hasSeveralTerminalStates(run: RunRow, feed: ScenarioRecords['feed']): boolean {
   const events = feed.get(run.id) ?? [];
   const ends = events.filter(({ type }) => type === 'run.ended');
   const changes = events.filter(({ type }) => type === 'state.changed').map(({ data }) => data['to']);
@@ -105,44 +114,47 @@ function hasSeveralEnds(run: RunRow, feed: Books['feed']): boolean {
   return !isOne || terminal[0] !== run.state || ends[0]?.data['state'] !== run.state;
 }
 
-function feeds({ runs, feed }: Books): Line[] {
+function checkFeeds({ runs, feed }: ScenarioRecords): InvariantResult[] {
   const stepOf = ({ data }: FeedEvent) => (data['step'] as { id?: string } | undefined)?.id ?? '';
-  const told = runs.map(({ id, steps }) => ({
+  const stepCounts = runs.map(({ id, steps }) => ({
     id,
     done: (feed.get(id) ?? []).filter(({ type }) => type === 'step.completed').map(stepOf),
     shown: steps.filter(({ status }) => status === 'completed').length,
   }));
   return [
-    figure(
+    reportCount(
       'feed: events',
       [...feed.values()].reduce((sum, events) => sum + events.length, 0),
     ),
-    none(
+    expectNone(
       'feed: steps recorded twice',
-      told.flatMap(({ id, done }) =>
+      stepCounts.flatMap(({ id, done }) =>
         done.filter((step, index) => done.indexOf(step) !== index).map((step) => `${id} ${step}`),
       ),
     ),
-    none(
-      'feed: runs that show other steps as completed than were told',
-      told.flatMap(({ id, done, shown }) => {
+    expectNone(
+      'feed: runs whose completed steps differ from their feed',
+      stepCounts.flatMap(({ id, done, shown }) => {
         const count = new Set(done).size;
-        return count === shown ? [] : [`${id} tells of ${count} and shows ${shown}`];
+        return count === shown ? [] : [`${id} has ${count} in its feed and shows ${shown}`];
       }),
     ),
-    ...sequenceLines(
+    ...checkSequences(
       'feed: ',
       runs.map((run) => ({ id: run.id, events: feed.get(run.id) ?? [] })),
     ),
-    none(
-      'feed: runs whose number is not their last event',
-      runs.filter((run) => run.last_seq !== (feed.get(run.id)?.at(-1)?.seq ?? 0)).map(ofId),
+    expectNone(
+      'feed: runs whose last_seq is not their last event',
+      runs.filter((run) => run.last_seq !== (feed.get(run.id)?.at(-1)?.seq ?? 0)).map(idOf),
     ),
   ];
 }
 
-/** Gaps, repeats and breaks of the order in what should count 1, 2, 3 … */
-function sequenceLines(prefix: string, sequences: { id: string; events: readonly FeedEvent[] }[]): Line[] {
+/** Checks that `seq` counts 1, 2, 3 …, without gaps, repeats and breaks of the order. */
+function checkSequences(
+  prefix: string,
+  sequences: { id: string; events: readonly FeedEvent[] }[],
+): InvariantResult[] {
   const gaps: string[] = [];
   const repeats: string[] = [];
   const breaks: string[] = [];
@@ -158,26 +170,26 @@ function sequenceLines(prefix: string, sequences: { id: string; events: readonly
     for (let seq = 1; seq <= last; seq += 1) if (!seen.has(seq)) gaps.push(`${id} ${seq}`);
   }
   return [
-    none(`${prefix}gaps`, gaps),
-    none(`${prefix}repeats`, repeats),
-    none(`${prefix}order breaks`, breaks),
+    expectNone(`${prefix}gaps`, gaps),
+    expectNone(`${prefix}repeats`, repeats),
+    expectNone(`${prefix}order breaks`, breaks),
   ];
 }
 
-function viewers({ viewers: all, feed }: Books): Line[] {
-  const name = (viewer: Books['viewers'][number]) => `${viewer.executionId} by ${viewer.client}`;
+function checkViewers({ viewers: all, feed }: ScenarioRecords): InvariantResult[] {
+  const name = (viewer: ScenarioRecords['viewers'][number]) => `${viewer.executionId} by ${viewer.client}`;
   return [
-    figure(
+    reportCount(
       'viewers: connections',
       all.reduce((sum, { connections }) => sum + connections, 0),
       `of ${all.length} viewers`,
     ),
-    some('viewers: came back', all.filter(({ connections }) => connections > 1).length),
-    ...sequenceLines(
+    expectSome('viewers: reconnected', all.filter(({ connections }) => connections > 1).length),
+    ...checkSequences(
       'viewers: ',
       all.map((viewer) => ({ id: name(viewer), events: viewer.events })),
     ),
-    none(
+    expectNone(
       'viewers: events that differ from the table',
       all.flatMap((viewer) => {
         const table = new Map((feed.get(viewer.executionId) ?? []).map((event) => [event.seq, event]));
@@ -186,8 +198,8 @@ function viewers({ viewers: all, feed }: Books): Line[] {
           .map(({ seq }) => `${name(viewer)} ${seq}`);
       }),
     ),
-    none(
-      'viewers: never saw the end',
+    expectNone(
+      'viewers: never received the end',
       all.filter(({ events }) => !events.some(({ type }) => type === 'run.ended')).map(name),
     ),
   ];
@@ -198,66 +210,69 @@ function isSameEvent(one: FeedEvent, other: FeedEvent | undefined): boolean {
   return other !== undefined && textOf(one) === textOf(other);
 }
 
-function callbacks({ tasks, runs, callbacks: { log, arrivals } }: Books): Line[] {
+function checkCallbacks({ tasks, runs, callbacks: { log, requests } }: ScenarioRecords): InvariantResult[] {
   const secrets = new Map(tasks.flatMap((task) => task.ids.map((id) => [id, task.secret] as const)));
   const logged = groupBy(log, ({ execution_id: id }) => id);
-  const arrived = groupBy(arrivals, ({ delivery }) => delivery);
-  const wanting = runs.filter(
+  const requestsByRun = groupBy(requests, ({ delivery }) => delivery);
+  const expected = runs.filter(
     (run) => run.has_callback && isTerminal(run.state) && run.state !== 'cancelled',
   );
   const isSettled = (run: RunRow) => {
     const rows = logged.get(run.id) ?? [];
-    const answered = rows.some(({ response_status: status }) => isGood(status));
+    const answered = rows.some(({ response_status: status }) => isSuccess(status));
     return answered
       ? run.callback_status === 'delivered'
-      : rows.length === MOST_CALLBACKS && run.callback_status === 'failed';
+      : rows.length === MAX_CALLBACKS && run.callback_status === 'failed';
   };
   return [
-    figure('callbacks: requests that arrived', arrivals.length, `of ${wanting.length} runs`),
-    some('callbacks: delivered', wanting.filter((run) => run.callback_status === 'delivered').length),
-    none('callbacks: beyond 3', [
-      ...[...logged].filter(([, rows]) => rows.length > MOST_CALLBACKS).map(([id]) => `${id} in the log`),
-      ...[...arrived]
-        .filter(([, requests]) => requests.length > MOST_CALLBACKS)
-        .map(([id]) => `${id} on the wire`),
+    reportCount('callbacks: requests received', requests.length, `of ${expected.length} runs`),
+    expectSome('callbacks: delivered', expected.filter((run) => run.callback_status === 'delivered').length),
+    expectNone('callbacks: beyond 3', [
+      ...[...logged].filter(([, rows]) => rows.length > MAX_CALLBACKS).map(([id]) => `${id} in the log`),
+      ...[...requestsByRun]
+        .filter(([, all]) => all.length > MAX_CALLBACKS)
+        .map(([id]) => `${id} at the receiver`),
     ]),
-    none(
+    expectNone(
       'callbacks: never sent, or given up before the third attempt',
-      wanting.filter((run) => !isSettled(run)).map(ofId),
+      expected.filter((run) => !isSettled(run)).map(idOf),
     ),
-    none(
+    expectNone(
       'callbacks: of cancelled runs',
       runs
-        .filter((run) => run.state === 'cancelled' && (arrived.has(run.id) || logged.has(run.id)))
-        .map(ofId),
+        .filter((run) => run.state === 'cancelled' && (requestsByRun.has(run.id) || logged.has(run.id)))
+        .map(idOf),
     ),
-    none(
-      'callbacks: after one that was answered 2xx',
+    expectNone(
+      'callbacks: after one with a 2xx response',
       [...logged]
-        .filter(([, rows]) => rows.slice(0, -1).some(({ response_status: status }) => isGood(status)))
+        .filter(([, rows]) => rows.slice(0, -1).some(({ response_status: status }) => isSuccess(status)))
         .map(([id]) => id),
     ),
-    none(
+    expectNone(
       'callbacks: log rows that disagree with the receiver',
-      [...new Set([...logged.keys(), ...arrived.keys()])].filter(
-        (id) => !agree(logged.get(id) ?? [], arrived.get(id) ?? []),
+      [...new Set([...logged.keys(), ...requestsByRun.keys()])].filter(
+        (id) => !agreesWithReceiver(logged.get(id) ?? [], requestsByRun.get(id) ?? []),
       ),
     ),
-    ...wireLines('callbacks: ', arrivals, (arrival) => secrets.get(arrival.delivery) ?? null),
-    none(
-      'callbacks: that tell another end than the run had',
+    ...checkRequests('callbacks: ', requests, (arrival) => secrets.get(arrival.delivery) ?? null),
+    expectNone(
+      'callbacks: with another final state than the run',
       runs
         .filter((run) =>
-          (arrived.get(run.id) ?? []).some(({ body }) => JSON.parse(body).status !== run.state),
+          (requestsByRun.get(run.id) ?? []).some(({ body }) => JSON.parse(body).status !== run.state),
         )
-        .map(ofId),
+        .map(idOf),
     ),
   ];
 }
 
-/** Each answer in the log was given, and nothing arrived that the log does not know of. */
-function agree(rows: readonly { response_status: number | null }[], arrivals: readonly Arrival[]): boolean {
-  const given = (status: number) => arrivals.filter(({ answered }) => answered === status).length;
+/** Returns whether the receiver gave every response in the log, and the log has every request that arrived. */
+function agreesWithReceiver(
+  rows: readonly { response_status: number | null }[],
+  arrivals: readonly RequestRecord[],
+): boolean {
+  const given = (status: number) => arrivals.filter(({ responseStatus }) => responseStatus === status).length;
   const statuses = new Set(rows.flatMap(({ response_status: status }) => status ?? []));
   const isGiven = [...statuses].every(
     (status) => rows.filter(({ response_status: one }) => one === status).length <= given(status),
@@ -265,12 +280,12 @@ function agree(rows: readonly { response_status: number | null }[], arrivals: re
   return isGiven && arrivals.length <= rows.length;
 }
 
-/** Signatures and bytes on the wire. A secret of null is not known: its caller never had the answer. */
-export function wireLines(
+/** Checks signatures and bytes. A secret is null if the caller never received it: it had no response. */
+export function checkRequests(
   prefix: string,
-  arrivals: readonly Arrival[],
-  secretOf: (arrival: Arrival) => string | null,
-): Line[] {
+  arrivals: readonly RequestRecord[],
+  secretOf: (arrival: RequestRecord) => string | null,
+): InvariantResult[] {
   const bodies = new Map<string, string>();
   const differing = new Set<string>();
   const forged: string[] = [];
@@ -284,12 +299,12 @@ export function wireLines(
     if (signature !== expected) forged.push(delivery);
   }
   return [
-    none(`${prefix}signatures that do not verify`, forged),
-    none(`${prefix}bodies that differ between attempts`, [...differing]),
+    expectNone(`${prefix}signatures that do not verify`, forged),
+    expectNone(`${prefix}bodies that differ between attempts`, [...differing]),
   ];
 }
 
-export function isGood(status: number | null): boolean {
+export function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
@@ -303,6 +318,6 @@ export function groupBy<T>(things: readonly T[], keyOf: (thing: T) => string): M
   return groups;
 }
 
-function ofId({ id }: { id: string }): string {
+function idOf({ id }: { id: string }): string {
   return id;
 }

@@ -1,40 +1,46 @@
-import { MAY_WAIT, none, some, type Books, type Line } from './books.ts';
-import { deliveryLines } from './checks-deliveries.ts';
-import { taskLines } from './checks-tasks.ts';
+import { expectNone, expectSome, type InvariantResult } from './invariants.ts';
+import { WAITING_WORKFLOWS, type ScenarioRecords } from './records.ts';
+import { checkDeliveries } from './checks-deliveries.ts';
+import { checkTasks } from './checks-tasks.ts';
 
-/** Every invariant with what was counted. */
-export function checkStory(books: Books): Line[] {
-  return [...taskLines(books), ...deliveryLines(books), ...engineLines(books), ...storyLines(books)];
+/** Checks all invariants. Returns a result for each. */
+export function checkInvariants(records: ScenarioRecords): InvariantResult[] {
+  return [
+    ...checkTasks(records),
+    ...checkDeliveries(records),
+    ...checkTemporal(records),
+    ...checkScenario(records),
+  ];
 }
 
-function engineLines({ workflows, runs, deliveries }: Books): Line[] {
+function checkTemporal({ workflows, runs, deliveries }: ScenarioRecords): InvariantResult[] {
   const failedRuns = new Set(runs.filter(({ state }) => state === 'failed').map(({ id }) => id));
   const settled = new Set(
     deliveries.filter(({ status }) => status === 'succeeded' || status === 'skipped').map(({ id }) => id),
   );
-  const isIdle = ({ id, type }: Books['workflows'][number]) =>
+  const isIdle = ({ id, type }: ScenarioRecords['workflows'][number]) =>
     type === 'webhookAttempt' || settled.has(id.split(':')[1] ?? '');
   const open = workflows.filter(({ status }) => status === 'RUNNING' || status === 'PAUSED');
-  const inShort = ({ id, type, status }: Books['workflows'][number]) => `${type} ${id} ${status}`;
-  const isBad = ({ id, status }: Books['workflows'][number]) =>
+  const summarize = ({ id, type, status }: ScenarioRecords['workflows'][number]) => `${type} ${id} ${status}`;
+  const isBad = ({ id, status }: ScenarioRecords['workflows'][number]) =>
     (status === 'FAILED' && !failedRuns.has(id)) || status === 'TERMINATED' || status === 'TIMED_OUT';
   return [
-    none(
+    expectNone(
       'Temporal: workflows left running',
-      open.filter((one) => !(MAY_WAIT.has(one.type) && isIdle(one))).map(inShort),
+      open.filter((one) => !(WAITING_WORKFLOWS.has(one.type) && isIdle(one))).map(summarize),
     ),
-    none('Temporal: workflows that failed', workflows.filter(isBad).map(inShort)),
+    expectNone('Temporal: workflows that failed', workflows.filter(isBad).map(summarize)),
   ];
 }
 
-function storyLines({ made, unbidden }: Books): Line[] {
-  const failed = made.filter(({ failure }) => failure !== null);
+function checkScenario({ faults, unexpectedExits }: ScenarioRecords): InvariantResult[] {
+  const failed = faults.filter(({ failure }) => failure !== null);
   return [
-    some('story: disturbances made', made.length - failed.length),
-    none(
-      'story: disturbances that could not be made',
-      failed.map(({ planned, failure }) => `${planned.kind}: ${failure}`),
+    expectSome('scenario: faults injected', faults.length - failed.length),
+    expectNone(
+      'scenario: faults that could not be injected',
+      failed.map(({ fault, failure }) => `${fault.kind}: ${failure}`),
     ),
-    none('story: processes that ended by themselves', unbidden),
+    expectNone('scenario: processes that exited unexpectedly', unexpectedExits),
   ];
 }

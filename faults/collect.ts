@@ -3,29 +3,39 @@ import { Client, Connection } from '@temporalio/client';
 import type { Client as Database } from 'pg';
 import { withClient } from '../dev/services/postgres.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
-import { MAY_WAIT } from './books.ts';
-import type { Books, CallbackRow, DeliveryRow, RunRow, Switching, WorkflowRow } from './books.ts';
+import { WAITING_WORKFLOWS } from './records.ts';
+import type {
+  ScenarioRecords,
+  CallbackRow,
+  DeliveryRow,
+  RunRow,
+  StatusChange,
+  WorkflowRow,
+} from './records.ts';
 
-type FromTables = Pick<Books, 'runs' | 'feed' | 'storedEvents' | 'deliveries' | 'switchings' | 'notices'> & {
+type TableRecords = Pick<
+  ScenarioRecords,
+  'runs' | 'feed' | 'storedEvents' | 'deliveries' | 'statusChanges' | 'notifications'
+> & {
   callbackLog: CallbackRow[];
 };
 
-/** What the tables say, from the tables themselves. */
-export async function collectTables(databaseUrl: string): Promise<FromTables> {
+/** Reads the records from the tables. */
+export async function collectTables(databaseUrl: string): Promise<TableRecords> {
   return await withClient(databaseUrl, async (database) => ({
-    runs: await rowsOf<RunRow>(
+    runs: await queryRows<RunRow>(
       database,
       `select id, metadata->>'mark' as mark, state, callback_status, callback_url is not null as has_callback,
          last_seq, steps from task_runs order by id`,
     ),
-    feed: await feedOf(database),
-    callbackLog: await rowsOf<CallbackRow>(
+    feed: await collectFeed(database),
+    callbackLog: await queryRows<CallbackRow>(
       database,
       `select execution_id, attempt, response_status, failure, request_body
        from workflow_webhook_deliveries order by execution_id, attempt`,
     ),
-    storedEvents: (await rowsOf<{ id: string }>(database, 'select id from events')).map(({ id }) => id),
-    deliveries: await rowsOf<DeliveryRow>(
+    storedEvents: (await queryRows<{ id: string }>(database, 'select id from events')).map(({ id }) => id),
+    deliveries: await queryRows<DeliveryRow>(
       database,
       `select d.id, d.webhook_id, d.event_id, d.status, d.reason, d.attempts_count, e.body,
          coalesce(a.attempts, '[]') as attempts
@@ -37,8 +47,8 @@ export async function collectTables(databaseUrl: string): Promise<FromTables> {
            'failure', failure, 'response_ms', response_ms) order by number) as attempts
          from delivery_attempts where delivery_id = d.id) a on true`,
     ),
-    switchings: await switchingsOf(database),
-    notices: await rowsOf(
+    statusChanges: await collectStatusChanges(database),
+    notifications: await queryRows(
       database,
       `select subject, user_id::text as "user", detail->>'disabled_at' as "disabledAt", count(*)::int as count
        from notifications where kind = 'webhook.disabled' group by 1, 2, 3`,
@@ -46,12 +56,12 @@ export async function collectTables(databaseUrl: string): Promise<FromTables> {
   }));
 }
 
-async function rowsOf<T extends object>(database: Database, statement: string): Promise<T[]> {
+async function queryRows<T extends object>(database: Database, statement: string): Promise<T[]> {
   return (await database.query<T & Record<string, unknown>>(statement)).rows;
 }
 
-async function feedOf(database: Database): Promise<Map<string, FeedEvent[]>> {
-  const rows = await rowsOf<Omit<FeedEvent, 'at'> & { at: Date }>(
+async function collectFeed(database: Database): Promise<Map<string, FeedEvent[]>> {
+  const rows = await queryRows<Omit<FeedEvent, 'at'> & { at: Date }>(
     database,
     'select execution_id, seq, type, at, data from task_events order by execution_id, seq',
   );
@@ -64,9 +74,9 @@ async function feedOf(database: Database): Promise<Map<string, FeedEvent[]>> {
   return feed;
 }
 
-/** Disablings and enablings by the audit log, with the times of their commits. */
-async function switchingsOf(database: Database): Promise<Switching[]> {
-  return await rowsOf<Switching>(
+/** Reads from the audit log when webhooks were disabled and enabled, with the times of the commits. */
+async function collectStatusChanges(database: Database): Promise<StatusChange[]> {
+  return await queryRows<StatusChange>(
     database,
     `select replace(subject, 'webhook:', '') as webhook_id, replace(action, 'webhook.', '') as "to",
        extract(epoch from pg_xact_commit_timestamp(xmin))::float8 * 1000 as at
@@ -74,21 +84,21 @@ async function switchingsOf(database: Database): Promise<Switching[]> {
   );
 }
 
-/** What is done is closed within so long: a backlog lingers for a moment, in case more comes. */
-const CLOSES_WITHIN_MS = 20_000;
+/** Workflows without further work close within this time: a backlog waits a moment for more deliveries. */
+const CLOSE_TIMEOUT_MS = 20_000;
 
-/** Every workflow that Temporal knows of, once those are closed that have nothing to wait for. */
+/** Returns all workflows in Temporal, after waiting for those to close that have no further work. */
 export async function collectWorkflows(address: string, namespace: string): Promise<WorkflowRow[]> {
   const connection = await Connection.connect({ address });
   try {
     const client = new Client({ connection, namespace });
-    const until = Date.now() + CLOSES_WITHIN_MS;
+    const until = Date.now() + CLOSE_TIMEOUT_MS;
     for (;;) {
       const rows: WorkflowRow[] = [];
       for await (const { workflowId: id, type, status } of client.workflow.list()) {
         rows.push({ id, type, status: status.name });
       }
-      const isClosing = rows.some(({ type, status }) => status === 'RUNNING' && !MAY_WAIT.has(type));
+      const isClosing = rows.some(({ type, status }) => status === 'RUNNING' && !WAITING_WORKFLOWS.has(type));
       if (!isClosing || Date.now() > until) return rows;
       await wait(500);
     }
@@ -97,12 +107,13 @@ export async function collectWorkflows(address: string, namespace: string): Prom
   }
 }
 
-/** What is still under way, so that one knows when to look. */
-export type Open = { runs: number; callbacks: number; groups: number; deliveries: number };
+/** Counts of work in progress. */
+export type OpenWork = { runs: number; callbacks: number; groups: number; deliveries: number };
 
-export async function openWork(databaseUrl: string): Promise<Open> {
+/** Counts the work in progress. */
+export async function countOpenWork(databaseUrl: string): Promise<OpenWork> {
   return await withClient(databaseUrl, async (database) => {
-    const [open] = await rowsOf<Open>(
+    const [open] = await queryRows<OpenWork>(
       database,
       `select
          (select count(*)::int from task_runs where completed_at is null) as runs,

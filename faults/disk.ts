@@ -7,27 +7,27 @@ import { postgresUser } from '../dev/services/postgres-user.ts';
 import { isAlive } from '../dev/common/processes.ts';
 import { childrenOf } from '../test/support/parts.ts';
 
-/** Where PostgreSQL's data lies, on which room can be made scarce. */
+/** The place of PostgreSQL's data, which can be filled. */
 export type Disk = {
-  /** How it is made scarce, for the report. */
-  how: string;
+  /** How it is filled, for the report. */
+  method: string;
   folder: string;
-  /** From now on nothing more can be written. `postgres` is the server's process id. */
+  /** Makes every further write fail. `postgres` is the server's process id. */
   fill(postgres: number): Promise<void>;
   free(postgres: number | null): Promise<void>;
   remove(): void;
 };
 
 const DISK_BYTES = 768 * 1_048_576;
-const PIECE = Buffer.alloc(1_048_576);
-/** A file that is longer can't grow; PostgreSQL's log of writes has files of 16 MiB. */
-const LONGEST_FILE = 65_536;
+const CHUNK = Buffer.alloc(1_048_576);
+/** A longer file cannot grow. The files of PostgreSQL's write-ahead log have 16 MiB. */
+const MAX_FILE_BYTES = 65_536;
 
-/** Folders of stories begin so; the process id that follows tells a later story that nobody uses it any more. */
+/** The prefix of the folders of scenarios. The process id that follows shows later scenarios whether one is in use. */
 export const FOLDER_PREFIX = 'baton-faults-';
 
-/** Removes what stories that were killed outright have left. */
-export function sweepFolders(): void {
+/** Removes the folders that killed scenarios have left. */
+export function removeLeftoverFolders(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = Number(new RegExp(`^${FOLDER_PREFIX}(\\d+)-`).exec(name)?.[1]);
     if (!(owner > 0) || isAlive(owner)) continue;
@@ -37,42 +37,49 @@ export function sweepFolders(): void {
   }
 }
 
-/** A small file system of its own where this user may mount one, else a limit on the size of files. */
+/** Mounts a small file system if this user may do that. Otherwise it limits the size of files. */
 export function prepareDisk(folder: string): Disk {
-  const place = join(folder, 'disk');
-  mkdirSync(place, { mode: 0o711 });
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES},mode=711`, 'tmpfs', place]);
-  return mounted.status === 0 ? smallDisk(place) : limitedFiles(place);
+  const mountPoint = join(folder, 'disk');
+  mkdirSync(mountPoint, { mode: 0o711 });
+  const mounted = spawnSync('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    `size=${DISK_BYTES},mode=711`,
+    'tmpfs',
+    mountPoint,
+  ]);
+  return mounted.status === 0 ? createSmallDisk(mountPoint) : createLimitedFiles(mountPoint);
 }
 
-function smallDisk(folder: string): Disk {
-  const ballast = join(folder, 'ballast');
+function createSmallDisk(folder: string): Disk {
+  const fillFile = join(folder, 'ballast');
   return {
-    how: 'a file system of 768 MiB that is filled to the last byte',
+    method: 'a file system of 768 MiB that is filled completely',
     folder,
     async fill() {
-      const file = await open(ballast, 'w');
+      const file = await open(fillFile, 'w');
       try {
-        for (let size = PIECE.length; size >= 512; ) {
-          const { bytesWritten } = await file.write(PIECE, 0, size).catch(nothingWritten);
+        for (let size = CHUNK.length; size >= 512; ) {
+          const { bytesWritten } = await file.write(CHUNK, 0, size).catch(ignoreFullDisk);
           if (bytesWritten < size) size = Math.floor(size / 2);
         }
       } finally {
         await file.close();
       }
     },
-    free: async () => rmSync(ballast, { force: true }),
+    free: async () => rmSync(fillFile, { force: true }),
     remove: () => void spawnSync('umount', ['-l', folder]),
   };
 }
 
-function nothingWritten(error: NodeJS.ErrnoException): { bytesWritten: number } {
+function ignoreFullDisk(error: NodeJS.ErrnoException): { bytesWritten: number } {
   if (error.code !== 'ENOSPC') throw error;
   return { bytesWritten: 0 };
 }
 
-function limitedFiles(folder: string): Disk {
-  // As the user that PostgreSQL runs as: even root may lack the right to do it to others.
+function createLimitedFiles(folder: string): Disk {
+  // As the user that PostgreSQL runs as: even root may lack the right to change the limits of other users' processes.
   const limit = (pid: number, bytes: string) =>
     spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`], {
       ...postgresUser(),
@@ -80,11 +87,11 @@ function limitedFiles(folder: string): Disk {
       encoding: 'utf8',
     });
   return {
-    how: 'a limit on the size of files (RLIMIT_FSIZE), since no file system can be mounted here',
+    method: 'a limit on the size of files (RLIMIT_FSIZE), since no file system can be mounted here',
     folder,
     async fill(postgres) {
       for (const pid of [postgres, ...childrenOf(postgres)]) {
-        const { status, stderr } = limit(pid, String(LONGEST_FILE));
+        const { status, stderr } = limit(pid, String(MAX_FILE_BYTES));
         if (pid === postgres && status !== 0) throw new Error(`prlimit: ${stderr}`);
       }
     },

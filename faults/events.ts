@@ -1,29 +1,29 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { EventBook } from './books.ts';
+import type { EventRecord } from './records.ts';
 import type { Caller } from './caller.ts';
-import type { PlannedEvents } from './plan-events.ts';
+import type { PlannedEventRequest } from './plan-events.ts';
 
-/** Sends every planned request with events at its time; resolves when each was taken or given up. */
+/** Sends every planned request with events at its time. `done` resolves when each was accepted or given up. */
 export function publishEvents(
-  { caller, until, isOver }: { caller: Caller; until(at: number): Promise<void>; isOver(): boolean },
-  plans: readonly PlannedEvents[],
-): { books: readonly EventBook[]; done: Promise<void> } {
-  const books: EventBook[] = [];
+  { caller, waitUntil, isOver }: { caller: Caller; waitUntil(at: number): Promise<void>; isOver(): boolean },
+  plans: readonly PlannedEventRequest[],
+): { records: readonly EventRecord[]; done: Promise<void> } {
+  const records: EventRecord[] = [];
 
-  async function publish({ at, events, givesUp }: PlannedEvents): Promise<void> {
-    await until(at);
+  async function publish({ at, events, givesUp }: PlannedEventRequest): Promise<void> {
+    await waitUntil(at);
     const sent = events.map((one) => ({ ...one, timestamp: '2026-03-04T10:03:20Z' }));
     const body = sent.length === 1 ? sent[0] : { events: sent };
     for (;;) {
-      const answer = await caller.ask('POST', '/api/v1/events', { body });
-      const outcome = answer?.status === 202 ? 'taken' : 'given up';
-      if (outcome === 'taken' || givesUp || isOver()) {
-        books.push(...events.map((event) => ({ event, outcome }) as const));
+      const response = await caller.request('POST', '/api/v1/events', { body });
+      const outcome = response?.status === 202 ? 'accepted' : 'given up';
+      if (outcome === 'accepted' || givesUp || isOver()) {
+        records.push(...events.map((event) => ({ event, outcome }) as const));
         return;
       }
       await wait(500);
     }
   }
 
-  return { books, done: Promise.all(plans.map(publish)).then(() => {}) };
+  return { records, done: Promise.all(plans.map(publish)).then(() => {}) };
 }

@@ -1,40 +1,40 @@
 import { parseArgs } from 'node:util';
-import { LEAST_MINUTES, LONG_MINUTES, planStory, SHORT_MINUTES } from './plan.ts';
-import { brokenLines, tableOf } from './report.ts';
-import { playStory } from './story.ts';
+import { MIN_MINUTES, LONG_MINUTES, planScenario, SHORT_MINUTES } from './plan.ts';
+import { findViolations, formatReport } from './report.ts';
+import { runScenario } from './scenario.ts';
 
 /*
- * `npm run faults [-- --seed N] [--minutes N | --long] [--plan]`: plays a story of faults and says which invariants held.
- * Ends with 1 where one did not, with 2 where the words are not understood.
+ * `npm run faults [-- --seed N] [--minutes N | --long] [--plan]` runs a fault scenario and reports which invariants held.
+ * Exit codes: 1 if an invariant was violated, 2 if an option is invalid.
  */
 
 const USAGE = 'npm run faults -- [--seed N] [--minutes N | --long] [--plan]';
 
 try {
-  const { seed, minutes, onlyPlan } = readWords();
-  const plan = planStory(seed, minutes);
+  const { seed, minutes, onlyPlan } = readOptions();
+  const plan = planScenario(seed, minutes);
   if (onlyPlan) console.log(JSON.stringify(plan, null, 2));
-  else process.exitCode = await play(plan);
+  else process.exitCode = await run(plan);
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 2;
 }
 
-async function play(plan: ReturnType<typeof planStory>): Promise<number> {
+async function run(plan: ReturnType<typeof planScenario>): Promise<number> {
   const began = Date.now();
   console.log(
-    `seed ${plan.seed}, ${plan.minutes} minutes (npm run faults -- --seed ${plan.seed} --minutes ${plan.minutes} plays it again): ` +
-      `${plan.tasks.length} tasks, ${plan.events.flatMap(({ events }) => events).length} events, ${plan.disturbances.length} disturbances`,
+    `seed ${plan.seed}, ${plan.minutes} minutes (npm run faults -- --seed ${plan.seed} --minutes ${plan.minutes} repeats it): ` +
+      `${plan.tasks.length} tasks, ${plan.events.flatMap(({ events }) => events).length} events, ${plan.faults.length} faults`,
   );
-  const say = (sentence: string) =>
+  const log = (sentence: string) =>
     console.log(`  ${((Date.now() - began) / 1_000).toFixed(1).padStart(6)} s  ${sentence}`);
-  const report = await playStory(plan, say);
-  console.log(tableOf(report));
-  return brokenLines(report.lines).length === 0 ? 0 : 1;
+  const report = await runScenario(plan, log);
+  console.log(formatReport(report));
+  return findViolations(report.invariants).length === 0 ? 0 : 1;
 }
 
-/** @throws a sentence with the words that are understood */
-function readWords(): { seed: number; minutes: number; onlyPlan: boolean } {
+/** Reads the options. @throws an error with the usage if one is invalid */
+function readOptions(): { seed: number; minutes: number; onlyPlan: boolean } {
   const { values } = parseArgs({
     options: {
       seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
@@ -45,7 +45,7 @@ function readWords(): { seed: number; minutes: number; onlyPlan: boolean } {
   });
   const seed = Number(values.seed);
   const minutes = Number(values.minutes ?? (values.long ? LONG_MINUTES : SHORT_MINUTES));
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed takes a whole number. ${USAGE}`);
-  if (!(minutes >= LEAST_MINUTES)) throw new Error(`--minutes takes ${LEAST_MINUTES} or more. ${USAGE}`);
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed must be a whole number. ${USAGE}`);
+  if (!(minutes >= MIN_MINUTES)) throw new Error(`--minutes must be ${MIN_MINUTES} or more. ${USAGE}`);
   return { seed, minutes, onlyPlan: values.plan };
 }

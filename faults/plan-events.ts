@@ -4,44 +4,44 @@ import type { Random } from '../test/support/random.ts';
 
 export type PlannedEvent = { id: string; event: EventKind; data: Record<string, unknown> };
 
-/** One request of the source of events. Times in milliseconds. */
-export type PlannedEvents = {
+/** A planned request with events. Times in milliseconds. */
+export type PlannedEventRequest = {
   at: number;
   events: PlannedEvent[];
-  /** Whether a request that was refused or cut off is given up instead of sent again. */
+  /** Whether the request is given up after a failure instead of sent again. */
   givesUp: boolean;
 };
 
-const EVERY_MS = 500;
-/** Most events come alone, as they do when they happen; some come in lists. */
+const REQUEST_INTERVAL_MS = 500;
+/** Events in each request: most have one, as with events in real time. */
 const SIZES = [1, 1, 1, 5];
-/** Kinds that most webhooks want. */
+/** Kinds that most webhooks subscribe to. */
 const COMMON: readonly EventKind[] = ['issue.created', 'issue.created', 'issue.updated'];
-/** So few come of these, each to one webhook, that a trouble of half a minute does not disable it. */
+/** Kinds with one webhook each. There are so few events that a fault of half a minute does not disable the webhook. */
 const RARE: readonly EventKind[] = ['user.joined', 'sprint.started'];
-const RARE_EVERY_MS = 6_000;
+const RARE_INTERVAL_MS = 6_000;
 
-/** Requests with events, about two a second, and the rare kinds beside them. */
-export function planEvents(random: Random, loadMs: number): PlannedEvents[] {
-  const requests: PlannedEvents[] = [];
+/** Plans about two requests with events a second, and further ones with the rare kinds. */
+export function planEvents(random: Random, loadMs: number): PlannedEventRequest[] {
+  const requests: PlannedEventRequest[] = [];
   let number = 0;
   const request = (at: number, kinds: readonly EventKind[]) => {
-    const events = kinds.map((kind) => eventOf(random, kind, `story-${++number}`));
+    const events = kinds.map((kind) => planEvent(random, kind, `event-${++number}`));
     requests.push({ at, events, givesUp: random.next() < 0.1 });
   };
-  for (let at = 200; at < loadMs; at += random.whole(EVERY_MS / 2, EVERY_MS * 1.5)) {
+  for (let at = 200; at < loadMs; at += random.whole(REQUEST_INTERVAL_MS / 2, REQUEST_INTERVAL_MS * 1.5)) {
     request(
       at,
       Array.from({ length: random.of(SIZES) }, () => random.of(COMMON)),
     );
   }
   for (const kind of RARE) {
-    for (let at = 1_000; at < loadMs; at += RARE_EVERY_MS) request(at, [kind]);
+    for (let at = 1_000; at < loadMs; at += RARE_INTERVAL_MS) request(at, [kind]);
   }
   return requests.toSorted((a, b) => a.at - b.at);
 }
 
-function eventOf(random: Random, event: EventKind, id: string): PlannedEvent {
+function planEvent(random: Random, event: EventKind, id: string): PlannedEvent {
   const data = sampleData(event);
   const issue = data['issue'] as Record<string, unknown> | undefined;
   if (issue) {

@@ -2,29 +2,29 @@ import type { Rehearsal } from '../src/domain/tasks/rehearsal.ts';
 import type { TaskState } from '../src/domain/tasks/task-states.ts';
 import type { Random } from '../test/support/random.ts';
 
-/** What a caller asks of a run on its way. */
-export type Wish = 'pause' | 'continue' | 'cancel';
+/** A command of the caller for a run in progress. */
+export type Command = 'pause' | 'continue' | 'cancel';
 
-/** One submission with all that its caller does. Times in milliseconds. */
+/** A planned submission with the caller's commands. Times in milliseconds. */
 export type PlannedTask = {
-  /** Stands in the run's metadata, and is its Idempotency-Key. */
+  /** The value in the run's metadata and the `Idempotency-Key`. */
   mark: string;
   at: number;
-  sort: Sort;
+  script: Script;
   rehearsal: Rehearsal;
-  /** How the run may end if nobody cancels it. */
-  ends: TaskState[];
-  /** Since the submission was answered. */
-  wishes: { after: number; wish: Wish }[];
+  /** The possible final states if the run is not cancelled. */
+  finalStates: TaskState[];
+  /** `after`: since the response to the submission. */
+  commands: { after: number; command: Command }[];
   withCallback: boolean;
-  /** Whether a submission that got no answer is given up instead of sent again. */
+  /** Whether the submission is given up after a failure instead of sent again. */
   givesUp: boolean;
   viewers: number;
-  /** Seed for what the viewers choose. */
+  /** The seed of the viewers' random choices. */
   viewerSeed: number;
 };
 
-type Sort =
+type Script =
   | 'completes'
   | 'recovers'
   | 'fails'
@@ -34,7 +34,7 @@ type Sort =
   | 'is cancelled'
   | 'is cancelled while paused';
 
-const SORTS: readonly Sort[] = [
+const SCRIPTS: readonly Script[] = [
   'completes',
   'completes',
   'recovers',
@@ -46,31 +46,31 @@ const SORTS: readonly Sort[] = [
   'is cancelled',
   'is cancelled while paused',
 ];
-const EVERY_MS = 900;
+const SUBMIT_INTERVAL_MS = 900;
 
-/** Submissions of all sorts, about one a second, in an order of the seed's. */
+/** Plans about one submission a second, with all scripts in random order. */
 export function planTasks(random: Random, loadMs: number): PlannedTask[] {
   const tasks: PlannedTask[] = [];
-  let sorts: Sort[] = [];
-  for (let at = 500; at < loadMs; at += random.whole(EVERY_MS / 2, EVERY_MS * 1.5)) {
-    if (sorts.length === 0) sorts = shuffled(random, SORTS);
-    tasks.push(taskOf(random, sorts.pop() ?? 'completes', `task-${tasks.length + 1}`, at));
+  let scripts: Script[] = [];
+  for (let at = 500; at < loadMs; at += random.whole(SUBMIT_INTERVAL_MS / 2, SUBMIT_INTERVAL_MS * 1.5)) {
+    if (scripts.length === 0) scripts = shuffle(random, SCRIPTS);
+    tasks.push(planTask(random, scripts.pop() ?? 'completes', `task-${tasks.length + 1}`, at));
   }
   return tasks;
 }
 
-function taskOf(random: Random, sort: Sort, mark: string, at: number): PlannedTask {
+function planTask(random: Random, script: Script, mark: string, at: number): PlannedTask {
   const steps = random.whole(3, 6);
-  const isSteered = sort.startsWith('is ') && sort !== 'is asked';
-  const step_ms = isSteered ? random.whole(800, 1_500) : random.whole(0, 900);
-  const play = { steps, step_ms, progress_events: random.whole(0, 4) };
+  const hasCommands = script.startsWith('is ') && script !== 'is asked';
+  const step_ms = hasCommands ? random.whole(800, 1_500) : random.whole(0, 900);
+  const rehearsal = { steps, step_ms, progress_events: random.whole(0, 4) };
   return {
     mark,
     at,
-    sort,
-    rehearsal: { ...play, ...incidentOf(random, sort, steps) },
-    ends: [sort === 'fails' ? 'failed' : sort === 'escalates' ? 'escalated' : 'completed'],
-    wishes: wishesOf(random, sort),
+    script,
+    rehearsal: { ...rehearsal, ...planIncident(random, script, steps) },
+    finalStates: [script === 'fails' ? 'failed' : script === 'escalates' ? 'escalated' : 'completed'],
+    commands: planCommands(random, script),
     withCallback: random.next() < 0.75,
     givesUp: random.next() < 0.15,
     viewers: random.of([0, 1, 2]),
@@ -78,38 +78,38 @@ function taskOf(random: Random, sort: Sort, mark: string, at: number): PlannedTa
   };
 }
 
-function incidentOf(random: Random, sort: Sort, steps: number): Rehearsal {
+function planIncident(random: Random, script: Script, steps: number): Rehearsal {
   const step = random.whole(2, steps);
-  if (sort === 'recovers') return { fail: { step, times: 1 } };
-  if (sort === 'fails') return { unrecoverable: { step } };
-  if (sort === 'escalates') return { escalate: { step, reason: 'A person must decide.' } };
-  if (sort === 'is asked') return { ask: { step, question: 'May this go on?' } };
+  if (script === 'recovers') return { fail: { step, times: 1 } };
+  if (script === 'fails') return { unrecoverable: { step } };
+  if (script === 'escalates') return { escalate: { step, reason: 'A person must decide.' } };
+  if (script === 'is asked') return { ask: { step, question: 'May this go on?' } };
   return {};
 }
 
-function wishesOf(random: Random, sort: Sort): PlannedTask['wishes'] {
+function planCommands(random: Random, script: Script): PlannedTask['commands'] {
   const first = random.whole(300, 1_500);
   const second = first + random.whole(800, 3_000);
-  if (sort === 'is paused') {
+  if (script === 'is paused') {
     return [
-      { after: first, wish: 'pause' },
-      { after: second, wish: 'continue' },
+      { after: first, command: 'pause' },
+      { after: second, command: 'continue' },
     ];
   }
-  if (sort === 'is cancelled') return [{ after: first, wish: 'cancel' }];
-  if (sort === 'is cancelled while paused') {
+  if (script === 'is cancelled') return [{ after: first, command: 'cancel' }];
+  if (script === 'is cancelled while paused') {
     return [
-      { after: first, wish: 'pause' },
-      { after: second, wish: 'cancel' },
+      { after: first, command: 'pause' },
+      { after: second, command: 'cancel' },
     ];
   }
   return [];
 }
 
-/** The same things in an order of chance. */
-export function shuffled<T>(random: Random, things: readonly T[]): T[] {
-  return things
-    .map((thing) => ({ thing, place: random.next() }))
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ thing }) => thing);
+/** Returns the items in random order. */
+export function shuffle<T>(random: Random, items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, order: random.next() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ item }) => item);
 }

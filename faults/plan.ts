@@ -1,37 +1,37 @@
 import { createRandom, type Random } from '../test/support/random.ts';
-import { planDisturbances, type Disturbance } from './plan-disturbances.ts';
-import { planEvents, type PlannedEvents } from './plan-events.ts';
+import { planFaults, type PlannedFault } from './plan-faults.ts';
+import { planEvents, type PlannedEventRequest } from './plan-events.ts';
 import { planTasks, type PlannedTask } from './plan-tasks.ts';
 
-/** Everything that will be done, with its times; the same for the same seed and length. */
-export type StoryPlan = {
+/** All actions of a scenario with their times. The same seed and length give the same plan. */
+export type ScenarioPlan = {
   seed: number;
   minutes: number;
-  /** How long load and disturbances go on, in milliseconds; the rest of the minutes is for settling. */
+  /** How long load and faults last, in milliseconds. The remaining time is for settling. */
   loadMs: number;
   tasks: PlannedTask[];
-  events: PlannedEvents[];
-  disturbances: Disturbance[];
+  events: PlannedEventRequest[];
+  faults: PlannedFault[];
 };
 
-/** The least length of a story, in minutes: the first scheduled retry comes after one minute. */
-export const LEAST_MINUTES = 3;
+/** The minimum length of a scenario, in minutes: the first scheduled retry comes after one minute. */
+export const MIN_MINUTES = 3;
 export const SHORT_MINUTES = 5;
 export const LONG_MINUTES = 14;
-/** For the last retries and what they wait for. */
+/** The time for the last retries, in milliseconds. */
 const SETTLING_MS = 110_000;
 
-/** Plans a story of so many minutes on a quiet machine. All chance in it comes from the seed. */
-export function planStory(seed: number, minutes: number): StoryPlan {
+/** Plans a scenario of this length on an idle machine. All randomness comes from the seed. */
+export function planScenario(seed: number, minutes: number): ScenarioPlan {
   const loadMs = Math.max(60_000, minutes * 60_000 - SETTLING_MS);
   const random: Random = createRandom(seed);
-  const [ofTasks, ofEvents, ofDisturbances] = [random.fork(), random.fork(), random.fork()];
+  const [taskRandom, eventRandom, faultRandom] = [random.fork(), random.fork(), random.fork()];
   return {
     seed,
     minutes,
     loadMs,
-    tasks: planTasks(ofTasks, loadMs),
-    events: planEvents(ofEvents, loadMs),
-    disturbances: planDisturbances(ofDisturbances, loadMs),
+    tasks: planTasks(taskRandom, loadMs),
+    events: planEvents(eventRandom, loadMs),
+    faults: planFaults(faultRandom, loadMs),
   };
 }

@@ -1,100 +1,111 @@
-import { createHmac } from 'node:crypto';
-import type { ServerCertificate, TestAuthority } from '../test/support/certificates.ts';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { TestAuthority } from '../test/support/certificates.ts';
 import type { Random } from '../test/support/random.ts';
-import { startReceiver, type ReceivedRequest, type Receiver } from '../test/support/receiver.ts';
-import type { Arrival } from './books.ts';
+import type { RequestRecord, WebhookRecord } from './records.ts';
+import type { Caller } from './caller.ts';
+import type { ProxiedService } from './service.ts';
+import type { ReceiverFaults } from './inject-faults.ts';
+import { enableAndRecover } from './operator.ts';
+import { WEBHOOKS, type WebhookName } from './plan-faults.ts';
+import { RECEIVER_NAMES, startScenarioReceiver, type Behavior, type ScenarioReceiver } from './receiver.ts';
+import { subscriptionsOf } from './webhooks.ts';
 
-/** A receiver of the story: what it got, and how it behaves at present. */
-export type StoryReceiver = {
-  port: number;
-  arrivals: Arrival[];
-  /** Answers everything with this status until told null. */
-  refuseWith(status: number | null): void;
-  /** Sets its clock off by so many milliseconds. */
-  setClock(offMs: number): void;
-  /** Shows this certificate to whoever connects from now on. */
-  show(certificate: ServerCertificate): void;
-  /** From now on everything that comes is taken. */
-  beWell(): void;
+/** All receivers of a scenario. */
+export type ScenarioReceivers = {
+  callbackUrl: string;
+  /** The requests of callbacks. */
+  callbacks: RequestRecord[];
+  /** The number of requests at all receivers. */
+  requestCount(): number;
+  createWebhooks(caller: Caller): Promise<WebhookRecord[]>;
+  faultsFor(caller: Caller, since: Date, isOver: () => boolean): ReceiverFaults;
+  /** Makes all receivers accept all requests from now on. */
+  recover(): void;
   close(): Promise<void>;
 };
 
-/** What a receiver checks or does of its own accord. */
-export type Habit =
-  | { kind: 'takes all' }
-  /** Fails one request in so many. */
-  | { kind: 'stumbles'; oneIn: number; random: Random }
-  /** Verifies the signature with its time, by its own clock, as the Standard Webhooks libraries do. */
-  | { kind: 'looks at the clock'; secret: string };
+const CLOCK_OFFSET_MS = 600_000;
+/** The time until a certificate expires that is issued for the fault. */
+const CERTIFICATE_LIFETIME_MS = 1_500;
 
-/** Every host that the story's receivers are known by. */
-export const RECEIVER_NAMES = ['localhost', '127.0.0.1'];
-
-/** Starts a receiver over HTTPS. */
-export async function startStoryReceiver(authority: TestAuthority, habit: Habit): Promise<StoryReceiver> {
-  const receiver: Receiver = await startReceiver({
-    tls: await authority.issue({ names: RECEIVER_NAMES }),
-    name: 'localhost',
+/** Starts a receiver for each webhook and one for callbacks, each behind a proxy. */
+export async function startReceivers(
+  service: ProxiedService,
+  authority: TestAuthority,
+  random: Random,
+): Promise<ScenarioReceivers> {
+  const secrets = new Map(WEBHOOKS.map((name) => [name, randomBytes(24).toString('hex')]));
+  const secretOf = (name: WebhookName) => secrets.get(name) ?? '';
+  const behaviorOf = (name: WebhookName): Behavior => {
+    if (name === 'flaky') return { kind: 'fail sometimes', oneIn: 6, random: random.fork() };
+    if (name === 'clock') return { kind: 'verify time', secret: secretOf(name) };
+    return { kind: 'accept all' };
+  };
+  const receivers = new Map<WebhookName, ScenarioReceiver>();
+  const urls = new Map<WebhookName, string>();
+  for (const name of WEBHOOKS) {
+    const receiver = await startScenarioReceiver(authority, behaviorOf(name));
+    receivers.set(name, receiver);
+    urls.set(
+      name,
+      `https://localhost:${(await service.addLink(`service to ${name}`, receiver.port)).port}/${name}`,
+    );
+  }
+  const callbacks = await startScenarioReceiver(authority, {
+    kind: 'fail sometimes',
+    oneIn: 12,
+    random: random.fork(),
   });
-  const arrivals: Arrival[] = [];
-  const openedAt = new Map<number, number>();
-  let refusal: number | null = null;
-  let offMs = 0;
-  let isWell = false;
+  const callbackPort = (await service.addLink('service to callbacks', callbacks.port)).port;
+  const receiverOf = (name: WebhookName) => {
+    const receiver = receivers.get(name);
+    if (!receiver) throw new Error(`no receiver for ${name}`);
+    return receiver;
+  };
+  const all = () => [callbacks, ...receivers.values()];
+  const ids = new Map<WebhookName, string>();
 
-  function statusFor(request: ReceivedRequest): number {
-    if (refusal !== null) return refusal;
-    if (habit.kind === 'stumbles' && !isWell) return habit.random.whole(1, habit.oneIn) === 1 ? 500 : 204;
-    if (habit.kind === 'looks at the clock') {
-      return isTimely(habit.secret, request, Date.now() + offMs) ? 204 : 401;
-    }
-    return 204;
+  async function createWebhook(caller: Caller, name: WebhookName): Promise<WebhookRecord> {
+    const secret = secretOf(name);
+    const body = {
+      name,
+      url: urls.get(name),
+      secret,
+      events: subscriptionsOf(name),
+      ...(name === 'clock' ? { standard_webhooks: true } : {}),
+    };
+    const response = await caller.requestUntil('POST', '/api/v1/webhooks', { body, until: [201] });
+    const id = String(response?.json.id);
+    ids.set(name, id);
+    return { name, id, secret, requests: receiverOf(name).requests };
   }
 
-  receiver.answering((request: ReceivedRequest) => {
-    const answered = statusFor(request);
-    const connectedAt = openedAt.get(request.connection) ?? request.at.getTime();
-    openedAt.set(request.connection, connectedAt);
-    const { headers, body, at, connection } = request;
-    arrivals.push({
-      at: at.getTime(),
-      delivery: textOf(headers['x-service-delivery']) ?? '',
-      event: textOf(headers['x-service-event']) ?? '',
-      body: body.toString(),
-      signature: textOf(headers['x-service-signature']),
-      answered,
-      connection,
-      connectedAt,
-    });
-    return answered;
-  });
   return {
-    port: receiver.port,
-    arrivals,
-    refuseWith: (status) => void (refusal = status),
-    setClock: (ms) => void (offMs = ms),
-    show: (certificate) => void receiver.showing(certificate),
-    beWell() {
-      isWell = true;
-      refusal = null;
-      offMs = 0;
-    },
-    close: () => receiver.close(),
+    callbackUrl: `https://localhost:${callbackPort}/callbacks`,
+    callbacks: callbacks.requests,
+    requestCount: () => all().reduce((sum, { requests }) => sum + requests.length, 0),
+    createWebhooks: (caller) => Promise.all(WEBHOOKS.map((name) => createWebhook(caller, name))),
+    faultsFor: (caller, since, isOver) => ({
+      async clock(durationMs) {
+        receiverOf('clock').setClockOffset(CLOCK_OFFSET_MS);
+        await wait(durationMs);
+        receiverOf('clock').setClockOffset(0);
+      },
+      async certificate(durationMs) {
+        const validTo = new Date(Date.now() + CERTIFICATE_LIFETIME_MS);
+        receiverOf('certificate').useCertificate(await authority.issue({ names: RECEIVER_NAMES, validTo }));
+        await wait(durationMs);
+        receiverOf('certificate').useCertificate(await authority.issue({ names: RECEIVER_NAMES }));
+      },
+      async refusals(durationMs) {
+        receiverOf('breaking').refuseWith(500);
+        await wait(durationMs);
+        receiverOf('breaking').refuseWith(null);
+        await enableAndRecover(caller, ids.get('breaking') ?? '', since, isOver);
+      },
+    }),
+    recover: () => all().forEach((receiver) => receiver.recover()),
+    close: async () => void (await Promise.all(all().map((receiver) => receiver.close()))),
   };
-}
-
-/** Whether the signature fits, which covers the time of the attempt, and that time is near this clock's. */
-function isTimely(secret: string, { headers, body }: ReceivedRequest, now: number): boolean {
-  const [id, time, given] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
-    textOf(headers[name]),
-  );
-  const signed = createHmac('sha256', secret).update(`${id}.${time}.`).update(body).digest('base64');
-  return given === `v1,${signed}` && Math.abs(now / 1_000 - Number(time)) <= TOLERANCE_SECONDS;
-}
-
-/** What the libraries of Standard Webhooks tolerate. */
-const TOLERANCE_SECONDS = 300;
-
-function textOf(header: string | string[] | undefined): string | null {
-  return typeof header === 'string' ? header : null;
 }

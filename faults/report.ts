@@ -1,39 +1,40 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isBroken, type Line, type Made } from './books.ts';
-import type { StoryPlan } from './plan.ts';
+import { isViolated, type InvariantResult } from './invariants.ts';
+import type { InjectedFault } from './records.ts';
+import type { ScenarioPlan } from './plan.ts';
 
 export type Report = {
-  plan: Pick<StoryPlan, 'seed' | 'minutes' | 'loadMs'>;
-  lines: Line[];
-  made: Made[];
-  /** Anything else worth telling: how the disk was filled, how long what took. */
+  plan: Pick<ScenarioPlan, 'seed' | 'minutes' | 'loadMs'>;
+  invariants: InvariantResult[];
+  faults: InjectedFault[];
+  /** Further information, such as how the disk was filled and durations. */
   facts: Record<string, string | number>;
 };
 
-/** All lines as a table, broken ones marked and with examples. */
-export function tableOf({ plan, lines, facts }: Report): string {
-  const width = Math.max(...lines.map(({ name }) => name.length));
-  const rows = lines.map((line) => {
-    const broken = isBroken(line);
-    const wanted = { none: '0', some: '> 0', most: `≤ ${line.bound}`, figure: '' }[line.wanted];
-    const mark = line.wanted === 'figure' ? ' ' : broken ? '✗' : '✓';
-    const row = `  ${mark} ${line.name.padEnd(width)}  ${String(line.count).padStart(7)}  ${wanted.padEnd(6)}  ${line.note ?? ''}`;
-    const examples = broken ? line.examples.map((example) => `\n        ${example}`) : [];
+/** Formats the results as a table. Violated invariants are marked and have examples. */
+export function formatReport({ plan, invariants, facts }: Report): string {
+  const width = Math.max(...invariants.map(({ name }) => name.length));
+  const rows = invariants.map((result) => {
+    const violated = isViolated(result);
+    const limit = { none: '0', some: '> 0', 'at most': `≤ ${result.limit}`, any: '' }[result.expected];
+    const mark = result.expected === 'any' ? ' ' : violated ? '✗' : '✓';
+    const row = `  ${mark} ${result.name.padEnd(width)}  ${String(result.count).padStart(7)}  ${limit.padEnd(6)}  ${result.note ?? ''}`;
+    const examples = violated ? result.examples.map((example) => `\n        ${example}`) : [];
     return row.trimEnd() + examples.join('');
   });
-  const told = Object.entries(facts).map(([name, value]) => `    ${name}: ${value}`);
-  const broken = brokenLines(lines).length;
+  const factLines = Object.entries(facts).map(([name, value]) => `    ${name}: ${value}`);
+  const violationCount = findViolations(invariants).length;
   return [
-    `The story of seed ${plan.seed}, ${plan.minutes} minutes`,
-    ...told,
+    `Fault scenario with seed ${plan.seed}, ${plan.minutes} minutes`,
+    ...factLines,
     ...rows,
-    broken === 0 ? 'Every invariant held.' : `${broken} invariants did not hold.`,
+    violationCount === 0 ? 'All invariants held.' : `${violationCount} invariants violated.`,
   ].join('\n');
 }
 
-export function brokenLines(lines: readonly Line[]): Line[] {
-  return lines.filter(isBroken);
+export function findViolations(invariants: readonly InvariantResult[]): InvariantResult[] {
+  return invariants.filter(isViolated);
 }
 
 export function writeReport(file: string, report: Report): void {

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal } from '../src/domain/tasks/task-states.ts';
-import type { TaskBook, Told } from './books.ts';
-import type { Answer, Caller } from './caller.ts';
+import type { TaskRecord, CallerResponse } from './records.ts';
+import type { ApiResponse, Caller } from './caller.ts';
 import type { PlannedTask } from './plan-tasks.ts';
 
 export type TaskLoad = {
-  books: readonly TaskBook[];
-  /** Resolves when every caller has had what it wanted, or has given up. */
+  records: readonly TaskRecord[];
+  /** Resolves when every run has ended or its caller has given up. */
   done: Promise<void>;
 };
 
@@ -14,54 +14,54 @@ export type TaskDependencies = {
   caller: Caller;
   projectId: string;
   callbackUrl: string;
-  /** Resolves at that moment of the story, milliseconds from its begin. */
-  until(at: number): Promise<void>;
-  /** True once nobody waits for anything any more. */
+  /** Resolves at that time, in milliseconds since the start of the scenario. */
+  waitUntil(at: number): Promise<void>;
+  /** True at the end of the scenario. */
   isOver(): boolean;
-  onTaken(plan: PlannedTask, id: string): void;
+  onAccepted(plan: PlannedTask, id: string): void;
 };
 
 const POLL_MS = 1_500;
 
-/** Submits every planned task at its time, and has its caller steer and poll it to its end. */
+/** Submits every planned task at its time, sends its commands and polls it to its end. */
 export function submitTasks(deps: TaskDependencies, plans: readonly PlannedTask[]): TaskLoad {
-  const books: TaskBook[] = [];
+  const records: TaskRecord[] = [];
   const done = Promise.all(
     plans.map(async (plan) => {
-      await deps.until(plan.at);
-      const book: TaskBook = { plan, ids: [], secret: null, told: [] };
-      books.push(book);
-      const id = await submit(deps, book);
+      await deps.waitUntil(plan.at);
+      const record: TaskRecord = { plan, ids: [], secret: null, responses: [] };
+      records.push(record);
+      const id = await submit(deps, record);
       if (id === null) return;
-      deps.onTaken(plan, id);
-      await Promise.all([steer(deps, book, id), poll(deps, book, id)]);
+      deps.onAccepted(plan, id);
+      await Promise.all([sendCommands(deps, record, id), poll(deps, record, id)]);
     }),
   );
-  return { books, done: done.then(() => {}) };
+  return { records, done: done.then(() => {}) };
 }
 
-/** Sends it until it is taken, always under the same key; some give up after the first that fails. */
+/** Sends a submission until it is accepted, under the same key. Some give up after the first failure. */
 async function submit(
   { caller, projectId, callbackUrl, isOver }: TaskDependencies,
-  book: TaskBook,
+  record: TaskRecord,
 ): Promise<string | null> {
-  const { plan } = book;
+  const { plan } = record;
   const body = {
-    title: `A task that ${plan.sort}`,
+    title: `A task that ${plan.script}`,
     project_id: projectId,
     metadata: { mark: plan.mark, rehearsal: plan.rehearsal },
     ...(plan.withCallback ? { callback_url: callbackUrl } : {}),
   };
   for (;;) {
-    const answer = await caller.ask('POST', '/api/v1/tasks', {
+    const response = await caller.request('POST', '/api/v1/tasks', {
       body,
       headers: { 'Idempotency-Key': plan.mark },
     });
-    note(book, 'submit', answer);
-    if (answer?.status === 201) {
-      const id = String(answer.json.execution_id);
-      book.ids.push(id);
-      book.secret = String(answer.json.callback_secret);
+    recordResponse(record, 'submit', response);
+    if (response?.status === 201) {
+      const id = String(response.json.execution_id);
+      record.ids.push(id);
+      record.secret = String(response.json.callback_secret);
       return id;
     }
     if (plan.givesUp || isOver()) return null;
@@ -69,39 +69,52 @@ async function submit(
   }
 }
 
-/** Pauses, continues and cancels as planned; who is asked something answers it. */
-async function steer({ caller, isOver }: TaskDependencies, book: TaskBook, id: string): Promise<void> {
+/** Pauses, continues and cancels as planned. */
+async function sendCommands(
+  { caller, isOver }: TaskDependencies,
+  record: TaskRecord,
+  id: string,
+): Promise<void> {
   const began = Date.now();
-  for (const { after, wish } of book.plan.wishes) {
+  for (const { after, command } of record.plan.commands) {
     await wait(Math.max(0, began + after - Date.now()));
-    const answer = await caller.insist(
+    const response = await caller.requestUntil(
       'POST',
-      `/api/v1/tasks/${id}/${wish}`,
+      `/api/v1/tasks/${id}/${command}`,
       { body: {}, until: [202, 409] },
       isOver,
     );
-    note(book, wish, answer);
+    recordResponse(record, command, response);
   }
 }
 
-/** Looks at the run every now and then; one that waits for a person, or for a lost `continue`, is continued. */
-async function poll({ caller, isOver }: TaskDependencies, book: TaskBook, id: string): Promise<void> {
-  const mayGoOn = () => book.told.filter(({ asked }) => asked !== 'poll' && asked !== 'submit').length;
+/** Polls the run. Continues it if it waits for a person, or if a `continue` was lost. */
+async function poll({ caller, isOver }: TaskDependencies, record: TaskRecord, id: string): Promise<void> {
+  const commandCount = () =>
+    record.responses.filter(({ operation }) => operation !== 'poll' && operation !== 'submit').length;
   while (!isOver()) {
     await wait(POLL_MS);
-    const answer = await caller.ask('GET', `/api/v1/tasks/${id}`);
-    note(book, 'poll', answer);
-    if (answer?.status !== 200) continue;
-    if (isTerminal(answer.json.state)) return;
-    if (answer.json.state === 'paused' && mayGoOn() >= book.plan.wishes.length) {
-      note(book, 'continue', await caller.ask('POST', `/api/v1/tasks/${id}/continue`, { body: {} }));
+    const response = await caller.request('GET', `/api/v1/tasks/${id}`);
+    recordResponse(record, 'poll', response);
+    if (response?.status !== 200) continue;
+    if (isTerminal(response.json.state)) return;
+    if (response.json.state === 'paused' && commandCount() >= record.plan.commands.length) {
+      recordResponse(
+        record,
+        'continue',
+        await caller.request('POST', `/api/v1/tasks/${id}/continue`, { body: {} }),
+      );
     }
   }
 }
 
-function note(book: TaskBook, asked: Told['asked'], answer: Answer): void {
-  if (!answer) return;
-  const { state, last_seq: lastSeq } = answer.json ?? {};
-  const isRun = answer.status < 300 && asked !== 'submit';
-  book.told.push({ asked, status: answer.status, ...(isRun ? { state, lastSeq } : {}) });
+function recordResponse(
+  record: TaskRecord,
+  operation: CallerResponse['operation'],
+  response: ApiResponse,
+): void {
+  if (!response) return;
+  const { state, last_seq: lastSeq } = response.json ?? {};
+  const isRun = response.status < 300 && operation !== 'submit';
+  record.responses.push({ operation, status: response.status, ...(isRun ? { state, lastSeq } : {}) });
 }

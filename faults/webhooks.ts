@@ -1,8 +1,8 @@
 import type { EventKind } from '../src/domain/webhooks/event-kinds.ts';
-import type { WebhookName } from './plan-disturbances.ts';
+import type { WebhookName } from './plan-faults.ts';
 import type { PlannedEvent } from './plan-events.ts';
 
-/** What each webhook of the story is sent. `priority`: only issues of this one. */
+/** The subscriptions of each webhook. `priority`: only issues of this priority. */
 const SUBSCRIPTIONS: Readonly<Record<WebhookName, { event: EventKind; priority?: string }[]>> = {
   steady: [{ event: 'issue.created' }, { event: 'issue.updated' }],
   filtered: [{ event: 'issue.updated', priority: 'High' }],
@@ -12,7 +12,7 @@ const SUBSCRIPTIONS: Readonly<Record<WebhookName, { event: EventKind; priority?:
   certificate: [{ event: 'sprint.started' }],
 };
 
-/** `events` of a webhook, as the API wants it. */
+/** Returns the `events` of a webhook for the API. */
 export function subscriptionsOf(name: WebhookName) {
   return SUBSCRIPTIONS[name].map(({ event, priority }) => ({
     event,
@@ -20,8 +20,8 @@ export function subscriptionsOf(name: WebhookName) {
   }));
 }
 
-/** Whether a webhook is to get an event. */
-export function wants(name: WebhookName, { event, data }: PlannedEvent): boolean {
+/** Returns whether a webhook gets an event. */
+export function isSubscribed(name: WebhookName, { event, data }: PlannedEvent): boolean {
   const issue = data['issue'] as { priority?: string } | undefined;
   return SUBSCRIPTIONS[name].some(
     (one) => one.event === event && (one.priority === undefined || one.priority === issue?.priority),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SHORT } from './mixed-tasks.ts';
-import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './runs-of-service.ts';
-import { useWholeService } from './whole-service.ts';
+import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './service-runs.ts';
+import { useWholeService } from './shared-service.ts';
 
 /** Longer than all attempts of a callback take with their waits of 1 s and 4 s. */
 const LONGER_THAN_THE_SCHEDULE_MS = 9_000;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import { assertBooksAgree, pairsOf } from './delivery-books.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { assertBooksAgree, pairsOf } from './delivery-log.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { eventOf } from './publishers.ts';
-import { logOf, untilRecorded, useEndpoints } from './webhooks-of-service.ts';
+import { logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
 
 describe('an event that was answered 202', function () {
   this.timeout(300_000);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import type { Part } from '../support/service.ts';
-import { assertBooksAgree, duplicatesIn, missing, pairsOf } from './delivery-books.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { assertBooksAgree, duplicatesIn, missing, pairsOf } from './delivery-log.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { publish } from './publishers.ts';
-import { logOf, openWork, useEndpoints } from './webhooks-of-service.ts';
+import { logOf, openWork, useEndpoints } from './service-webhooks.ts';
 
 const EVENTS = 2_000;
 const WEBHOOKS = 5;

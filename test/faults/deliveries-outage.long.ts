@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Receiver } from '../support/receiver.ts';
-import { assertBooksAgree, duplicatesIn } from './delivery-books.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { assertBooksAgree, duplicatesIn } from './delivery-log.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { publishTogether } from './publishers.ts';
-import { logOf, untilRecorded, useEndpoints } from './webhooks-of-service.ts';
+import { logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
 
 const EVENTS = 30;
 const AT_ONCE = 10;

@@ -4,13 +4,7 @@ import { deliveryWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import { eventOf } from './publishers.ts';
-import {
-  logOf,
-  makeEndpoints,
-  deliveringService,
-  type Endpoint,
-  type Logged,
-} from './webhooks-of-service.ts';
+import { logOf, makeEndpoints, deliveringService, type Endpoint, type Logged } from './service-webhooks.ts';
 
 /** Between the first failure and its retry (docs/webhooks.md). */
 const FIRST_WAIT_MS = 60_000;

@@ -8,10 +8,10 @@ import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts
 import type { ReceivedRequest, Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Answered, Service } from '../support/service.ts';
-import { databaseDump, filesBelow, historiesOf } from './places.ts';
+import { databaseDump, filesBelow, historiesOf } from './searched-content.ts';
 import { eventOf } from './publishers.ts';
-import { placesHolding, type Place } from './search-by-value.ts';
-import { logOf, makeEndpoints, deliveringService, type Endpoint } from './webhooks-of-service.ts';
+import { placesHolding, type Place } from './secret-search.ts';
+import { logOf, makeEndpoints, deliveringService, type Endpoint } from './service-webhooks.ts';
 
 const newSecret = () => `whs-${randomBytes(18).toString('hex')}`;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { dispatchWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { eventually } from '../support/eventually.ts';
-import { assertBooksAgree, duplicatesIn, pairsOf } from './delivery-books.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { assertBooksAgree, duplicatesIn, pairsOf } from './delivery-log.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { publishTogether } from './publishers.ts';
-import { groupsOf, logOf, untilRecorded, useEndpoints } from './webhooks-of-service.ts';
-import { workersAtWork } from './workers-at-work.ts';
+import { groupsOf, logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
+import { workersAtWork } from './activity-workers.ts';
 
 /** More than the ten that are sent to one webhook at once. */
 const EVENTS = 30;

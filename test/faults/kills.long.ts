@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Part } from '../support/service.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { mixedScripts, SHORT } from './mixed-tasks.ts';
 import {
   allRuns,
@@ -15,9 +15,9 @@ import {
   untilInTheMiddle,
   untilSettled,
   type Taken,
-} from './runs-of-service.ts';
+} from './service-runs.ts';
 import { submitSteadily, type Submitted } from './steady-submitter.ts';
-import { useWholeService } from './whole-service.ts';
+import { useWholeService } from './shared-service.ts';
 
 const TASKS = 20;
 const AWAY_MS = 2_000;

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { withClient } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Answered, Part, Service } from '../support/service.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { SHORT } from './mixed-tasks.ts';
-import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './runs-of-service.ts';
-import { useWholeService } from './whole-service.ts';
+import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './service-runs.ts';
+import { useWholeService } from './shared-service.ts';
 
 const AT_ONCE = 10;
 

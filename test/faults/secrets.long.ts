@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { formsOf, isHeldBy, placesHolding, type Place } from './search-by-value.ts';
-import { answersAbout, databaseDump, filesBelow, historiesOf } from './places.ts';
+import { formsOf, isHeldBy, placesHolding, type Place } from './secret-search.ts';
+import { answersAbout, databaseDump, filesBelow, historiesOf } from './searched-content.ts';
 import { mixedScripts, SHORT } from './mixed-tasks.ts';
-import { submitAll, untilSettled } from './runs-of-service.ts';
-import { useWholeService } from './whole-service.ts';
+import { submitAll, untilSettled } from './service-runs.ts';
+import { useWholeService } from './shared-service.ts';
 
 describe('a secret', function () {
   this.timeout(240_000);

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Receiver } from '../support/receiver.ts';
 import type { Service } from '../support/service.ts';
 import { SHORT } from './mixed-tasks.ts';
-import type { Taken } from './runs-of-service.ts';
+import type { Taken } from './service-runs.ts';
 
 /** What became of one submission: `cut` has no answer at all. */
 export type Submitted = { mark: string } & (

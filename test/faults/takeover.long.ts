@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isTerminal } from '../../src/domain/tasks/task-states.ts';
-import { sayFigures, seconds } from './figures.ts';
+import { sayFigures, seconds } from './metrics.ts';
 import { briefScripts, mixedScripts } from './mixed-tasks.ts';
 import {
   assertDelivered,
@@ -10,9 +10,9 @@ import {
   submitAll,
   untilInTheMiddle,
   untilSettled,
-} from './runs-of-service.ts';
-import { workersAtWork } from './workers-at-work.ts';
-import { useWholeService } from './whole-service.ts';
+} from './service-runs.ts';
+import { workersAtWork } from './activity-workers.ts';
+import { useWholeService } from './shared-service.ts';
 
 const MANY = 200;
 

@@ -5,7 +5,7 @@ import { MIGRATIONS } from '../../src/database/migrations/all.ts';
 import { cliWith } from '../cli/cli-process.ts';
 import { type FreshDatabase, services } from '../support/services.ts';
 import { startFleet } from './fleet.ts';
-import { emptyDatabase, planted } from './planted.ts';
+import { emptyDatabase, planted } from './test-migrations.ts';
 
 /** How often every table is added to. */
 const ROUNDS = 5;

@@ -8,7 +8,7 @@ import { checkSchema } from '../../src/database/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/services.ts';
 import { harmsOf, readCatalog } from './catalog.ts';
-import { emptyDatabase, planted } from './planted.ts';
+import { emptyDatabase, planted } from './test-migrations.ts';
 
 /** What is not safe beside the version before, and why it is there nevertheless. */
 const ALLOWED: Record<string, { harms: string[]; because: string }> = {

@@ -1,21 +1,28 @@
 import { createHmac } from 'node:crypto';
-import type { Arrival, Books, DeliveryRow, Made, TaskBook, WebhookBook } from '../../faults/books.ts';
-import type { Disturbance, WebhookName } from '../../faults/plan-disturbances.ts';
+import type {
+  RequestRecord,
+  ScenarioRecords,
+  DeliveryRow,
+  InjectedFault,
+  TaskRecord,
+  WebhookRecord,
+} from '../../faults/records.ts';
+import type { PlannedFault, WebhookName } from '../../faults/plan-faults.ts';
 import type { PlannedTask } from '../../faults/plan-tasks.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { TaskState } from '../../src/domain/tasks/task-states.ts';
 
-/** Times of this story, milliseconds since 1970. */
+/** The start of the scenario, milliseconds since 1970. */
 const AT = 1_800_000_000_000;
 const SECRET = 'a secret';
 
-type Ends = 'completed' | 'failed' | 'escalated' | 'cancelled';
+type FinalState = 'completed' | 'failed' | 'escalated' | 'cancelled';
 
-/** The books of a small story in which everything went well: one run of each end, six webhooks with one event each. */
-export function soundStory(): Books {
-  const ends: Ends[] = ['completed', 'failed', 'escalated', 'cancelled'];
-  const tasks = ends.map(taskOf);
-  const feed = new Map(ends.map((state) => [`run-${state}`, feedOf(state)]));
+/** Returns records without a violation: a run for each final state, and six webhooks with one event each. */
+export function createPassingRecords(): ScenarioRecords {
+  const ends: FinalState[] = ['completed', 'failed', 'escalated', 'cancelled'];
+  const tasks = ends.map(createTask);
+  const feed = new Map(ends.map((state) => [`run-${state}`, createFeed(state)]));
   const webhooks = (
     [
       ['steady', 'issue.created', 204],
@@ -25,14 +32,14 @@ export function soundStory(): Books {
       ['clock', 'user.joined', 204],
       ['certificate', 'sprint.started', 204],
     ] as const
-  ).map(([name, event]) => webhookOf(name, event));
-  // The steady one takes two kinds.
-  const second = { ...webhookOf('steady', 'issue.updated'), id: 'webhook-steady' };
-  const deliveries = [...webhooks, second].map(deliveryOf);
-  webhooks[0]?.arrivals.push(...second.arrivals);
+  ).map(([name, event]) => createWebhook(name, event));
+  // The steady one subscribes to two kinds.
+  const second = { ...createWebhook('steady', 'issue.updated'), id: 'webhook-steady' };
+  const deliveries = [...webhooks, second].map(createDelivery);
+  webhooks[0]?.requests.push(...second.requests);
   return {
     tasks,
-    strangeAnswers: [],
+    unexpectedResponses: [],
     runs: ends.map((state) => ({
       id: `run-${state}`,
       mark: `mark-${state}`,
@@ -47,28 +54,28 @@ export function soundStory(): Books {
       executionId: `run-${state}`,
       client: 'ws',
       connections: 2,
-      events: feedOf(state),
+      events: createFeed(state),
     })),
-    callbacks: callbacksOf(ends.filter((state) => state !== 'cancelled')),
+    callbacks: createCallbacks(ends.filter((state) => state !== 'cancelled')),
     webhooks,
-    events: EVENTS.map((event) => ({ event, outcome: 'taken' as const })),
+    events: EVENTS.map((event) => ({ event, outcome: 'accepted' as const })),
     storedEvents: EVENTS.map(({ id }) => id),
     deliveries,
-    switchings: [
+    statusChanges: [
       { webhook_id: 'webhook-breaking', to: 'disabled', at: AT + 10_000 },
       { webhook_id: 'webhook-breaking', to: 'enabled', at: AT + 30_000 },
     ],
-    notices: [{ subject: 'webhook:webhook-breaking', user: 'owner', disabledAt: 'then', count: 1 }],
+    notifications: [{ subject: 'webhook:webhook-breaking', user: 'owner', disabledAt: 'then', count: 1 }],
     workflows: [
       { id: 'run-failed', type: 'taskRun', status: 'FAILED' },
       { id: 'run-completed', type: 'taskRun', status: 'COMPLETED' },
       { id: 'delivery:delivery-steady:1', type: 'webhookDelivery', status: 'RUNNING' },
     ],
-    made: [
-      madeOf({ at: 0, lasts: 20_000, lane: 'receivers', kind: 'clock' }),
-      madeOf({ at: 0, lasts: 20_000, lane: 'receivers', kind: 'certificate' }),
+    faults: [
+      createFault({ at: 0, durationMs: 20_000, lane: 'receivers', kind: 'clock' }),
+      createFault({ at: 0, durationMs: 20_000, lane: 'receivers', kind: 'certificate' }),
     ],
-    unbidden: [],
+    unexpectedExits: [],
   };
 }
 
@@ -80,18 +87,18 @@ const EVENTS = [
   { id: 'e-sprint', event: 'sprint.started' as const, data: {} },
 ];
 
-function madeOf(planned: Disturbance): Made {
-  return { planned, from: AT + planned.at, to: AT + planned.at + planned.lasts, failure: null };
+function createFault(fault: PlannedFault): InjectedFault {
+  return { fault, from: AT + fault.at, to: AT + fault.at + fault.durationMs, failure: null };
 }
 
-function taskOf(state: Ends): TaskBook {
+function createTask(state: FinalState): TaskRecord {
   const plan: PlannedTask = {
     mark: `mark-${state}`,
     at: 0,
-    sort: state === 'cancelled' ? 'is cancelled' : 'completes',
+    script: state === 'cancelled' ? 'is cancelled' : 'completes',
     rehearsal: {},
-    ends: [state],
-    wishes: state === 'cancelled' ? [{ after: 1, wish: 'cancel' }] : [],
+    finalStates: [state],
+    commands: state === 'cancelled' ? [{ after: 1, command: 'cancel' }] : [],
     withCallback: true,
     givesUp: false,
     viewers: 1,
@@ -101,23 +108,23 @@ function taskOf(state: Ends): TaskBook {
     plan,
     ids: [`run-${state}`],
     secret: SECRET,
-    told: [
-      { asked: 'submit', status: 201 },
-      { asked: 'poll', status: 200, state: 'executing', lastSeq: 2 },
-      ...(state === 'cancelled' ? [{ asked: 'cancel' as const, status: 202 }] : []),
-      { asked: 'poll', status: 200, state, lastSeq: 7 },
+    responses: [
+      { operation: 'submit', status: 201 },
+      { operation: 'poll', status: 200, state: 'executing', lastSeq: 2 },
+      ...(state === 'cancelled' ? [{ operation: 'cancel' as const, status: 202 }] : []),
+      { operation: 'poll', status: 200, state, lastSeq: 7 },
     ],
   };
 }
 
-function feedOf(state: Ends): FeedEvent[] {
+function createFeed(state: FinalState): FeedEvent[] {
   const changes: TaskState[] = ['planning', 'executing', 'paused', 'executing', state];
-  const told: Pick<FeedEvent, 'type' | 'data'>[] = [
+  const entries: Pick<FeedEvent, 'type' | 'data'>[] = [
     ...changes.map((to) => ({ type: 'state.changed' as const, data: { to } })),
     { type: 'step.completed', data: { step: { id: 'one', attempt: 1 } } },
     { type: 'run.ended', data: { state } },
   ];
-  return told.map((event, index) => ({
+  return entries.map((event, index) => ({
     seq: index + 1,
     execution_id: `run-${state}`,
     at: new Date(AT + index).toISOString(),
@@ -125,23 +132,27 @@ function feedOf(state: Ends): FeedEvent[] {
   }));
 }
 
-/** An arrival of a request with this body, signed and answered. */
-export function arrivalOf(delivery: string, body: string, members: Partial<Arrival> = {}): Arrival {
+/** Returns a signed request with this body and a 204. */
+export function createRequest(
+  delivery: string,
+  body: string,
+  fields: Partial<RequestRecord> = {},
+): RequestRecord {
   return {
     at: AT + 35_000,
     delivery,
     event: 'any',
     body,
     signature: `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
-    answered: 204,
+    responseStatus: 204,
     connection: 1,
     connectedAt: AT + 35_000,
-    ...members,
+    ...fields,
   };
 }
 
-function callbacksOf(ends: readonly Ends[]): Books['callbacks'] {
-  const bodyOf = (state: Ends) => JSON.stringify({ status: state });
+function createCallbacks(ends: readonly FinalState[]): ScenarioRecords['callbacks'] {
+  const bodyOf = (state: FinalState) => JSON.stringify({ status: state });
   return {
     log: ends.map((state) => ({
       execution_id: `run-${state}`,
@@ -150,29 +161,33 @@ function callbacksOf(ends: readonly Ends[]): Books['callbacks'] {
       failure: null,
       request_body: bodyOf(state),
     })),
-    arrivals: ends.map((state) => arrivalOf(`run-${state}`, bodyOf(state))),
+    requests: ends.map((state) => createRequest(`run-${state}`, bodyOf(state))),
   };
 }
 
-/** Refused by a wrong clock, or not there for want of a certificate, and taken when it was put right. */
-function webhookOf(name: WebhookName, kind: string): WebhookBook {
+/** Returns a webhook with an accepted request, which the wrong clock rejected first. */
+function createWebhook(name: WebhookName, kind: string): WebhookRecord {
   const event = EVENTS.find((one) => one.event === kind);
   const body = JSON.stringify({ id: event?.id });
   const delivery = kind === 'issue.updated' ? `updated-${name}` : `delivery-${name}`;
-  const refused = arrivalOf(delivery, body, { at: AT + 5_000, connectedAt: AT + 5_000, answered: 401 });
-  const arrivals = [...(name === 'clock' ? [refused] : []), arrivalOf(delivery, body)];
-  return { name, id: `webhook-${name}`, secret: SECRET, arrivals };
+  const refused = createRequest(delivery, body, {
+    at: AT + 5_000,
+    connectedAt: AT + 5_000,
+    responseStatus: 401,
+  });
+  const requests = [...(name === 'clock' ? [refused] : []), createRequest(delivery, body)];
+  return { name, id: `webhook-${name}`, secret: SECRET, requests };
 }
 
-function deliveryOf({ name, id, arrivals }: WebhookBook): DeliveryRow {
-  const attempt = (number: number, seconds: number, members = {}) => ({
+function createDelivery({ name, id, requests }: WebhookRecord): DeliveryRow {
+  const attempt = (number: number, seconds: number, fields = {}) => ({
     number,
     trigger: 'automatic',
     at: AT + seconds * 1_000,
     response_status: 204,
     failure: null,
     response_ms: 1_000,
-    ...members,
+    ...fields,
   });
   const firsts = {
     clock: [attempt(1, 5, { response_status: 401, failure: 'status' })],
@@ -182,13 +197,13 @@ function deliveryOf({ name, id, arrivals }: WebhookBook): DeliveryRow {
   const last = attempt(before.length + 1, 35, name === 'flaky' ? { trigger: 'manual' } : {});
   const attempts = [...before, last];
   return {
-    id: arrivals[0]?.delivery ?? '',
+    id: requests[0]?.delivery ?? '',
     webhook_id: id,
-    event_id: JSON.parse(arrivals[0]?.body ?? '{}').id,
+    event_id: JSON.parse(requests[0]?.body ?? '{}').id,
     status: 'succeeded',
     reason: null,
     attempts_count: attempts.length,
-    body: arrivals[0]?.body ?? null,
+    body: requests[0]?.body ?? null,
     attempts,
   };
 }

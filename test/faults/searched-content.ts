@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { withClient } from '../../dev/services/postgres.ts';
 import type { Service } from '../support/service.ts';
-import type { Place } from './search-by-value.ts';
+import type { Place } from './secret-search.ts';
 
 /** Everything that Temporal tells of these runs: each whole history and description, payloads as their bytes. */
 export async function historiesOf(service: Service, ids: readonly string[]): Promise<Place[]> {

@@ -9,76 +9,76 @@ import { withClient } from '../dev/services/postgres.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { setUpInstallation, type Installation } from '../src/runtime/installation.ts';
 import { createPart, postgresIn, temporalIn, type Part } from '../test/support/parts.ts';
-import { FOLDER_PREFIX, prepareDisk, sweepFolders, type Disk } from './disk.ts';
-import { OWN_PARTS, type LinkName, type OwnPart, type PartName } from './plan-disturbances.ts';
+import { FOLDER_PREFIX, prepareDisk, removeLeftoverFolders, type Disk } from './disk.ts';
+import { OWN_PARTS, type LinkName, type OwnPart, type PartName } from './plan-faults.ts';
 import { openLink, type Link } from './proxy.ts';
 
-/** The whole service, every part a process of its own, with a proxy on every way between two. */
-export type Cast = {
+/** The whole service: every part is a separate process, with a proxy on every connection. */
+export type ProxiedService = {
   parts: Readonly<Record<PartName, Part>>;
   link(name: LinkName): Link;
-  /** Opens a further way. */
+  /** Opens a further connection through a proxy. */
   addLink(name: LinkName, targetPort: number): Promise<Link>;
-  /** Where callers and viewers go, through their proxies. */
+  /** The addresses for callers and viewers, of their proxies. */
   apiUrls: readonly string[];
   gatewayUrls: readonly string[];
   installation: Installation;
-  /** Past every proxy. */
+  /** Without a proxy. */
   databaseUrl: string;
   temporalAddress: string;
   namespace: string;
   disk: Disk;
-  /** Holds the log of every part. */
+  /** The folder with the log of every part. */
   logs: string;
   close(): Promise<void>;
 };
 
-const ROOTS: Readonly<Record<string, string>> = {
+const ENTRY_POINTS: Readonly<Record<string, string>> = {
   api: 'src/api/server.ts',
   gateway: 'src/gateway/server.ts',
   'task-worker': 'workers/task-worker.ts',
   'delivery-worker': 'workers/delivery-worker.ts',
 };
 
-/** PostgreSQL writes its log in little room, and says when something was committed. */
+/** PostgreSQL keeps its write-ahead log small and records the times of commits. */
 const SETTINGS = { max_wal_size: '96MB', min_wal_size: '32MB', track_commit_timestamp: 'on' };
 
 /**
- * Brings the service up. `ca`: the authority of the story's receivers, PEM; `logs`: a folder that is made.
- * @throws where a part does not start, with what it said; nothing is left then
+ * Starts the service. `ca`: the certificate authority of the receivers, PEM; `logs`: a folder, which is created.
+ * @throws if a part does not start, with its output; nothing is left behind
  */
-export async function startCast(ca: string, logs: string): Promise<Cast> {
-  const undo: (() => Promise<unknown> | void)[] = [];
+export async function startProxiedService(ca: string, logs: string): Promise<ProxiedService> {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
-    for (const step of undo.splice(0).toReversed()) await step();
+    for (const step of cleanups.splice(0).toReversed()) await step();
   };
   try {
-    return await bringUp(ca, logs, undo, close);
+    return await startParts(ca, logs, cleanups, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function bringUp(
+async function startParts(
   ca: string,
   logs: string,
-  undo: (() => Promise<unknown> | void)[],
+  cleanups: (() => Promise<unknown> | void)[],
   close: () => Promise<void>,
-): Promise<Cast> {
-  sweepFolders();
+): Promise<ProxiedService> {
+  removeLeftoverFolders();
   mkdirSync(logs, { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   chmodSync(folder, 0o711); // PostgreSQL may run as another user
-  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   const disk = prepareDisk(folder);
-  undo.push(() => disk.remove());
+  cleanups.push(() => disk.remove());
   const password = randomBytes(16).toString('hex');
   const logOf = (name: string) => join(logs, `${name}.log`);
   const postgres = createPart(postgresIn(disk.folder, password, logOf('postgres')));
   const temporal = createPart(temporalIn(folder, logOf('temporal')));
-  undo.push(() => Promise.all([postgres.stop(), temporal.stop()]));
-  await settleAll([postgres.start().then(() => settle(postgres)), temporal.start()]);
+  cleanups.push(() => Promise.all([postgres.stop(), temporal.stop()]));
+  await allSettledOrThrow([postgres.start().then(() => applySettings(postgres)), temporal.start()]);
   const { address: temporalAddress, namespace, port: temporalPort } = temporal.running();
   const databaseUrl = postgres.running().url();
   await migrate(databaseUrl);
@@ -91,7 +91,7 @@ async function bringUp(
   writeFileSync(caFile, ca);
 
   const links = new Map<LinkName, Link>();
-  undo.push(() => Promise.all([...links.values()].map((one) => one.close())));
+  cleanups.push(() => Promise.all([...links.values()].map((one) => one.close())));
   const addLink = async (name: LinkName, targetPort: number) => {
     const link = await openLink(targetPort);
     links.set(name, link);
@@ -99,7 +99,7 @@ async function bringUp(
   };
   const link = (name: LinkName) => {
     const found = links.get(name);
-    if (!found) throw new Error(`there is no way ${name}`);
+    if (!found) throw new Error(`there is no connection ${name}`);
     return found;
   };
   const shared = {
@@ -113,35 +113,41 @@ async function bringUp(
     LOG_LEVEL: 'info',
   };
   const ports = new Map<OwnPart, number>();
-  const ownPart = async (name: OwnPart): Promise<[OwnPart, Part]> => {
+  const createOwnPart = async (name: OwnPart): Promise<[OwnPart, Part]> => {
     const port = await freePort();
     ports.set(name, port);
     const database = new URL(databaseUrl);
     database.port = String((await addLink(`${name} to postgres`, postgres.running().port)).port);
-    const engine = await addLink(`${name} to temporal`, temporalPort);
+    const temporalLink = await addLink(`${name} to temporal`, temporalPort);
     const environment = {
       ...shared,
       PORT: String(port),
       DATABASE_URL: database.href,
-      TEMPORAL_ADDRESS: `127.0.0.1:${engine.port}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${temporalLink.port}`,
     };
-    const root = inCheckout(ROOTS[name.replace(/-\d$/, '')] ?? '');
+    const root = inCheckout(ENTRY_POINTS[name.replace(/-\d$/, '')] ?? '');
     return [name, createPart(() => startNodeService({ name, root, logFile: logOf(name), environment }))];
   };
-  const own = Object.fromEntries(await Promise.all(OWN_PARTS.map(ownPart))) as Record<OwnPart, Part>;
-  undo.push(() => Promise.all(Object.values(own).map((part) => part.stop())));
-  await settleAll(Object.values(own).map((part) => part.start()));
+  const ownParts = Object.fromEntries(await Promise.all(OWN_PARTS.map(createOwnPart))) as Record<
+    OwnPart,
+    Part
+  >;
+  cleanups.push(() => Promise.all(Object.values(ownParts).map((part) => part.stop())));
+  await allSettledOrThrow(Object.values(ownParts).map((part) => part.start()));
   const portOf = (name: OwnPart) => ports.get(name) ?? 0;
-  const front = async (name: LinkName, part: OwnPart) =>
+  const openFrontLink = async (name: LinkName, part: OwnPart) =>
     `http://127.0.0.1:${(await addLink(name, portOf(part))).port}`;
   return {
-    parts: { ...own, temporal, postgres },
+    parts: { ...ownParts, temporal, postgres },
     link,
     addLink,
-    apiUrls: [await front('callers to api-1', 'api-1'), await front('callers to api-2', 'api-2')],
+    apiUrls: [
+      await openFrontLink('callers to api-1', 'api-1'),
+      await openFrontLink('callers to api-2', 'api-2'),
+    ],
     gatewayUrls: [
-      await front('viewers to gateway-1', 'gateway-1'),
-      await front('viewers to gateway-2', 'gateway-2'),
+      await openFrontLink('viewers to gateway-1', 'gateway-1'),
+      await openFrontLink('viewers to gateway-2', 'gateway-2'),
     ],
     installation,
     databaseUrl,
@@ -153,13 +159,13 @@ async function bringUp(
   };
 }
 
-/** All of these, so that none is still on its way when one has failed. @throws what the first one threw that failed */
-async function settleAll(works: readonly Promise<unknown>[]): Promise<void> {
-  for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason;
+/** Waits for all tasks, so that none is in progress when one has failed. @throws the first failure */
+async function allSettledOrThrow(tasks: readonly Promise<unknown>[]): Promise<void> {
+  for (const one of await Promise.allSettled(tasks)) if (one.status === 'rejected') throw one.reason;
 }
 
-/** Gives PostgreSQL the story's settings, which takes a restart. */
-async function settle(postgres: Part & { running(): { url(name?: string): string } }): Promise<void> {
+/** Applies the scenario's settings to PostgreSQL and restarts it. */
+async function applySettings(postgres: Part & { running(): { url(name?: string): string } }): Promise<void> {
   await withClient(postgres.running().url('postgres'), async (client) => {
     for (const [name, value] of Object.entries(SETTINGS)) {
       await client.query(`alter system set ${name} = '${value}'`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import type { Published } from './publishers.ts';
-import type { Endpoint, Logged } from './webhooks-of-service.ts';
+import type { Endpoint, Logged } from './service-webhooks.ts';
 
 /** What one receiver got of one event. */
 type Pair = { webhookId: string; eventId: string; requests: ReceivedRequest[] };

@@ -4,7 +4,7 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import { services } from '../support/services.ts';
-import { wholeService } from './whole-service.ts';
+import { wholeService } from './shared-service.ts';
 
 /** Longer than the service needs after a restart, on a slow machine. */
 const RECORDED_WITHIN_MS = 120_000;
