@@ -8,44 +8,44 @@ import { connectDatabase } from '../src/database/connect.ts';
 import { recordChange } from '../src/database/tasks/feed.ts';
 import { insertRun } from '../src/database/tasks/task-runs.ts';
 import { prepareBaton } from './support/baton.ts';
-import { textWrittenNow, type Speech } from './support/channel-viewers.ts';
-import { COLLECT } from './support/collects-garbage.ts';
-import { sideBySide, summarise, timed, type Summary } from './support/figures.ts';
+import { createTimedText, type Protocol } from './support/channel-viewers.ts';
+import { COLLECT } from './support/collect-garbage.ts';
+import { runConcurrently, summarize, measureMs, type Summary } from './support/measure.ts';
 import { readBenchOptions } from './support/options.ts';
-import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
-import { profileFolder, runBench, type Found } from './support/run-bench.ts';
-import { startViewers, type Seen } from './support/viewers.ts';
+import { ratio, row, type MetricTable, type Ratio } from './support/results.ts';
+import { profileFolderOf, runBench, type Measurements } from './support/run-bench.ts';
+import { startViewers, type ViewerCounts } from './support/viewers.ts';
 
 /*
- * `npm run bench channel [-- <events>] [--quick] [--profile]`: from the write of an event to its arrival at viewers in other processes, beside
- * the bare NOTIFY to a listener of the same PostgreSQL in this run; events in a second; memory of a connection. Only the
- * ratios travel from machine to machine.
+ * `npm run bench channel [-- <events>] [--quick] [--profile]` measures the time from the write of an event to its arrival
+ * at viewers in other processes, compared with a bare NOTIFY to a listener in the same run; events a second; and the
+ * memory of a connection. Only the ratios can be compared between machines.
  */
 const options = readBenchOptions(process.argv.slice(2));
 const { size, quick } = options;
 const EVENTS = size ?? (quick ? 30 : 300);
-const MANY = quick ? 200 : 1_000;
+const MANY_VIEWERS = quick ? 200 : 1_000;
 const RUNS = quick ? 40 : 200;
-/** Events in a second at rest: the same for all that is compared, since a machine that sleeps wakes up slowly. */
+/** Events a second at rest. All compared measurements use the same rate, since an idle machine wakes up slowly. */
 const RATE = 50;
-/** Of each run of the many, in a second. */
+/** Events a second of each of the many runs. */
 const BUSY_RATE = 2;
 const WRITERS = 16;
 const EVENT_BYTES = 200;
-/** Events of one write when there is no rest. */
-const TOGETHER = 10;
-const SETTLES_MS = 1_000;
-const MEMORY = ['--expose-gc', '--import', inCheckout('bench', 'support', 'collects-garbage.ts')];
+/** Events of one write without rest. */
+const BATCH_SIZE = 10;
+const SETTLE_MS = 1_000;
+const MEMORY = ['--expose-gc', '--import', inCheckout('bench', 'support', 'collect-garbage.ts')];
 
 process.env['CHANNEL_CONNECTIONS_PER_TOKEN'] = '100000';
-const baton = await prepareBaton(profileFolder('channel', options));
+const baton = await prepareBaton(profileFolderOf('channel', options));
 const { installation, fresh } = baton;
 const database = await connectDatabase(fresh.url, WRITERS);
-const token = await tokenOfTheApi();
-const viewers = await startViewers(baton.url, token, MANY);
+const token = await createToken();
+const viewers = await startViewers(baton.url, token, MANY_VIEWERS);
 
-/** The API is up for the token alone; the gateway takes its place. */
-async function tokenOfTheApi(): Promise<string> {
+/** Creates a token. The API runs only for this; then the gateway listens on its port. */
+async function createToken(): Promise<string> {
   const api = await baton.start('api', 'src/api/server.ts');
   const headers = { 'x-api-key': installation.api_key };
   const answer = await request(`${baton.url}/api/v1/tokens`, { method: 'POST', headers });
@@ -54,7 +54,7 @@ async function tokenOfTheApi(): Promise<string> {
   return made.token;
 }
 
-/** A run in which nothing happens but what is written here. */
+/** Stores a run that has no workflow. */
 async function newRun(): Promise<string> {
   const id = randomUUIDv7();
   await insertRun(database, {
@@ -80,161 +80,166 @@ async function write(executionId: string, count = 1): Promise<void> {
     key: randomUUIDv7(),
     type: 'agent.message' as const,
     at,
-    data: { text: textWrittenNow(EVENT_BYTES) },
+    data: { text: createTimedText(EVENT_BYTES) },
   }));
   await recordChange(database, { executionId, view: null, entries });
 }
 
-/** Calls `work` so often in a second, whatever it takes. */
-async function paced(
+/** Calls `work` at a constant rate, however long the calls take. */
+async function runPaced(
   count: number,
   perSecond: number,
   work: (number: number) => Promise<void>,
 ): Promise<void> {
   const begun = performance.now();
-  const under: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   for (let number = 0; number < count; number += 1) {
-    under.push(work(number));
+    pending.push(work(number));
     await wait(Math.max(0, begun + ((number + 1) * 1_000) / perSecond - performance.now()));
   }
-  await Promise.all(under);
+  await Promise.all(pending);
 }
 
-/** From just before a statement to hearing of it. */
-async function toListener(
+/** Measures the time from just before a statement to its notification. */
+async function measureListener(
   channel: string,
-  tell: (number: number, client: Client) => Promise<unknown>,
+  notify: (number: number, client: Client) => Promise<unknown>,
 ): Promise<Summary> {
-  const [listener, teller] = [new Client(fresh.url), new Client(fresh.url)];
-  await Promise.all([listener.connect(), teller.connect()]);
+  const [listener, notifier] = [new Client(fresh.url), new Client(fresh.url)];
+  await Promise.all([listener.connect(), notifier.connect()]);
   await listener.query(`listen ${channel}`);
   const samples: number[] = [];
   for (let number = 0; number < EVENTS + 20; number += 1) {
-    const heard = new Promise<number>((resolve) => {
+    const latency = new Promise<number>((resolve) => {
       const begun = performance.now();
       listener.once('notification', () => resolve(performance.now() - begun));
     });
-    // The listener may hear before the teller is answered.
-    const told = tell(number, teller);
-    samples.push(await heard);
-    await told;
+    // The notification may arrive before the response to the notifier.
+    const notified = notify(number, notifier);
+    samples.push(await latency);
+    await notified;
     await wait(1_000 / RATE);
   }
-  await Promise.all([listener.end(), teller.end()]);
-  return summarise(samples.slice(20));
+  await Promise.all([listener.end(), notifier.end()]);
+  return summarize(samples.slice(20));
 }
 
-/** Viewers of `runs`, and so many events a second over all of them, at rest. */
-async function atRest(count: number, runs: string[], events: number, perSecond: number): Promise<Seen> {
+/** Measures the latency of events at a constant rate over all runs. */
+async function measureAtRest(
+  count: number,
+  runs: string[],
+  events: number,
+  perSecond: number,
+): Promise<ViewerCounts> {
   await viewers.open(runs, count);
   const each = count / runs.length;
-  await paced(20, perSecond, (number) => write(runs[number % runs.length] ?? ''));
-  await viewers.haveSeen(20 * each);
-  await paced(events, perSecond, (number) => write(runs[number % runs.length] ?? ''));
-  const seen = await viewers.haveSeen(events * each);
+  await runPaced(20, perSecond, (number) => write(runs[number % runs.length] ?? ''));
+  await viewers.waitForEvents(20 * each);
+  await runPaced(events, perSecond, (number) => write(runs[number % runs.length] ?? ''));
+  const counts = await viewers.waitForEvents(events * each);
   await viewers.close();
-  return seen;
+  return counts;
 }
 
-/** As fast as it goes: events that arrive in a second, over all viewers. */
-async function withoutRest(count: number, runs: string[], writes: number) {
+/** Measures the maximum rate of events that arrive, over all viewers. */
+async function measureThroughput(count: number, runs: string[], writes: number) {
   await viewers.open(runs, count);
-  const expected = (writes * TOGETHER * count) / runs.length;
-  let seen: Seen = { received: 0, lags: [], faults: 0 };
-  const ms = await timed(async () => {
-    await sideBySide(writes, WRITERS, (number) => write(runs[number % runs.length] ?? '', TOGETHER));
-    seen = await viewers.haveSeen(expected);
+  const expected = (writes * BATCH_SIZE * count) / runs.length;
+  let counts: ViewerCounts = { received: 0, latencies: [], errors: 0 };
+  const ms = await measureMs(async () => {
+    await runConcurrently(writes, WRITERS, (number) => write(runs[number % runs.length] ?? '', BATCH_SIZE));
+    counts = await viewers.waitForEvents(expected);
   });
   await viewers.close();
   return {
-    arrived: (1_000 * seen.received) / ms,
-    written: (1_000 * writes * TOGETHER) / ms,
-    lost: expected - seen.received + seen.faults,
+    arrived: (1_000 * counts.received) / ms,
+    written: (1_000 * writes * BATCH_SIZE) / ms,
+    lost: expected - counts.received + counts.errors,
   };
 }
 
-/** Bytes of the gateway's memory that a connection takes, joined and at rest, after its garbage is collected. */
-async function memoryOf(speech: Speech): Promise<number> {
-  const gateway = await baton.start(`gateway, ${speech}`, 'src/gateway/server.ts', MEMORY);
+/** Returns the gateway's memory for each joined, idle connection, in bytes, after garbage collection. */
+async function measureMemory(protocol: Protocol): Promise<number> {
+  const gateway = await baton.start(`gateway, ${protocol}`, 'src/gateway/server.ts', MEMORY);
   const runs = await newRuns(RUNS);
-  // What is loaded with the first ones belongs to nobody.
-  await viewers.open(runs, 20, speech);
+  // Code that is loaded for the first connections does not count.
+  await viewers.open(runs, 20, protocol);
   await viewers.close();
-  const before = await residentAfterCollection(gateway.pid);
-  await viewers.open(runs, MANY, speech);
-  const after = await residentAfterCollection(gateway.pid);
+  const before = await measureResident(gateway.pid);
+  await viewers.open(runs, MANY_VIEWERS, protocol);
+  const after = await measureResident(gateway.pid);
   await viewers.close();
   await gateway.stop();
-  return (after - before) / MANY;
+  return (after - before) / MANY_VIEWERS;
 }
 
-async function residentAfterCollection(pid: number): Promise<number> {
+async function measureResident(pid: number): Promise<number> {
   for (let time = 0; time < 3; time += 1) {
     process.kill(pid, COLLECT);
-    await wait(SETTLES_MS);
+    await wait(SETTLE_MS);
   }
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1_024;
 }
 
-type Say = (sentence: string) => void;
-type AtRest = { count: number; runs: number; seen: Seen; way: Summary };
-type WithoutRest = Awaited<ReturnType<typeof withoutRest>>;
-type Figures = {
+type Log = (sentence: string) => void;
+type LatencyResult = { count: number; runs: number; counts: ViewerCounts; latency: Summary };
+type ThroughputResult = Awaited<ReturnType<typeof measureThroughput>>;
+type Metrics = {
   bare: Summary;
   stored: Summary;
-  heard: Summary;
-  rest: AtRest[];
-  wide: WithoutRest;
-  narrow: WithoutRest;
+  feedWrite: Summary;
+  rest: LatencyResult[];
+  wide: ThroughputResult;
+  narrow: ThroughputResult;
   memory: { plain: number; socketIo: number };
 };
 
-/** What a database alone takes to tell somebody: a bare NOTIFY, one beside an INSERT, and the write of an event. */
-async function toListeners(say: Say): Promise<Pick<Figures, 'bare' | 'stored' | 'heard'>> {
-  say('bare NOTIFY to a listener');
-  const bare = await toListener('bench', (number, client) =>
+/** Measures notifications by the database alone: a bare NOTIFY, an INSERT with NOTIFY, and the write of an event. */
+async function measureListeners(log: Log): Promise<Pick<Metrics, 'bare' | 'stored' | 'feedWrite'>> {
+  log('bare NOTIFY to a listener');
+  const bare = await measureListener('bench', (number, client) =>
     client.query(`select pg_notify('bench', $1)`, [`${number}`]),
   );
-  // A NOTIFY alone writes nothing that must be on the disk before it is heard; an event does.
+  // A NOTIFY alone writes nothing to the disk before it is sent. An event does.
   await database.em.fork().execute('create table bench_raw (id uuid primary key, body json)');
-  const stored = await toListener('bench', (_number, client) =>
+  const stored = await measureListener('bench', (_number, client) =>
     client.query(`with w as (insert into bench_raw values ($1, $2)) select pg_notify('bench', $1::text)`, [
       randomUUIDv7(),
-      JSON.stringify({ text: textWrittenNow(EVENT_BYTES) }),
+      JSON.stringify({ text: createTimedText(EVENT_BYTES) }),
     ]),
   );
   const [listened = ''] = await newRuns(1);
-  const heard = await toListener('baton_feed', () => write(listened));
-  return { bare, stored, heard };
+  const feedWrite = await measureListener('baton_feed', () => write(listened));
+  return { bare, stored, feedWrite };
 }
 
-async function throughGateway(say: Say): Promise<Pick<Figures, 'rest' | 'wide' | 'narrow'>> {
+async function measureGateway(log: Log): Promise<Pick<Metrics, 'rest' | 'wide' | 'narrow'>> {
   const gateway = await baton.start('gateway', 'src/gateway/server.ts');
-  const rest: AtRest[] = [];
+  const rest: LatencyResult[] = [];
   for (const [count, runs, events, perSecond] of [
     [1, 1, EVENTS, RATE],
     [100, 1, EVENTS, RATE],
-    [MANY, 1, Math.ceil(EVENTS / 3), 10],
-    [MANY, RUNS, RUNS * Math.ceil(EVENTS / 15), RUNS * BUSY_RATE],
+    [MANY_VIEWERS, 1, Math.ceil(EVENTS / 3), 10],
+    [MANY_VIEWERS, RUNS, RUNS * Math.ceil(EVENTS / 15), RUNS * BUSY_RATE],
   ] as const) {
-    say(`${count} viewers on ${runs} run(s)`);
-    const seen = await atRest(count, await newRuns(runs), events, perSecond);
-    rest.push({ count, runs, seen, way: summarise(seen.lags) });
+    log(`${count} viewers on ${runs} run(s)`);
+    const counts = await measureAtRest(count, await newRuns(runs), events, perSecond);
+    rest.push({ count, runs, counts, latency: summarize(counts.latencies) });
   }
-  say(`${MANY} viewers on ${RUNS} runs, without rest`);
-  const wide = await withoutRest(MANY, await newRuns(RUNS), EVENTS * 10);
-  say(`${MANY} viewers on one run, without rest`);
-  const narrow = await withoutRest(MANY, await newRuns(1), Math.ceil(EVENTS / 5));
+  log(`${MANY_VIEWERS} viewers on ${RUNS} runs, without rest`);
+  const wide = await measureThroughput(MANY_VIEWERS, await newRuns(RUNS), EVENTS * 10);
+  log(`${MANY_VIEWERS} viewers on one run, without rest`);
+  const narrow = await measureThroughput(MANY_VIEWERS, await newRuns(1), Math.ceil(EVENTS / 5));
   await gateway.stop();
   return { rest, wide, narrow };
 }
 
-function tablesOf({ bare, stored, heard, rest, wide, narrow }: Figures): FigureTable[] {
+function createTables({ bare, stored, feedWrite, rest, wide, narrow }: Metrics): MetricTable[] {
   const ms = (title: string) => ({ title, unit: 'ms', digits: 2 });
   const line = (title: string, { p50, p95 }: Summary, events: number | null = null) =>
     row(title, [p50, p95, p50 / bare.p50, events]);
-  const rates = ({ written, arrived, lost }: WithoutRest) => [written, arrived, lost];
+  const rates = ({ written, arrived, lost }: ThroughputResult) => [written, arrived, lost];
   return [
     {
       id: 'times',
@@ -248,9 +253,9 @@ function tablesOf({ bare, stored, heard, rest, wide, narrow }: Figures): FigureT
       rows: [
         line('bare NOTIFY → listener', bare),
         line('INSERT with NOTIFY → listener', stored),
-        line('write of an event → listener', heard),
-        ...rest.map(({ count, runs, seen, way }) =>
-          line(`write → client, ${count} viewer(s) on ${runs} run(s)`, way, seen.received),
+        line('write of an event → listener', feedWrite),
+        ...rest.map(({ count, runs, counts, latency }) =>
+          line(`write → client, ${count} viewer(s) on ${runs} run(s)`, latency, counts.received),
         ),
       ],
     },
@@ -263,16 +268,16 @@ function tablesOf({ bare, stored, heard, rest, wide, narrow }: Figures): FigureT
         { title: 'lost', unit: '', digits: 0 },
       ],
       rows: [
-        row(`${MANY} viewers on ${RUNS} runs`, rates(wide)),
-        row(`${MANY} viewers on one run`, rates(narrow)),
+        row(`${MANY_VIEWERS} viewers on ${RUNS} runs`, rates(wide)),
+        row(`${MANY_VIEWERS} viewers on one run`, rates(narrow)),
       ],
     },
   ];
 }
 
-function ratiosOf({ bare, stored, rest, wide, narrow, memory }: Figures): Ratio[] {
-  const hundred = rest.find(({ count }) => count === 100)?.way.p50 ?? Number.NaN;
-  const lost = rest.reduce((sum, { seen }) => sum + seen.faults, 0) + wide.lost + narrow.lost;
+function createRatios({ bare, stored, rest, wide, narrow, memory }: Metrics): Ratio[] {
+  const hundred = rest.find(({ count }) => count === 100)?.latency.p50 ?? Number.NaN;
+  const lost = rest.reduce((sum, { counts }) => sum + counts.errors, 0) + wide.lost + narrow.lost;
   const kilobytes = { unit: 'KB', digits: 1, wanted: { at_most: 40 } };
   return [
     ratio('write → client ÷ bare NOTIFY, 100 viewers', hundred / bare.p50, { wanted: { at_most: 3 } }),
@@ -283,14 +288,14 @@ function ratiosOf({ bare, stored, rest, wide, narrow, memory }: Figures): Ratio[
   ];
 }
 
-await runBench({ name: 'channel', title: 'The live channel' }, async ({ say }): Promise<Found> => {
-  const listened = await toListeners(say);
-  const arrived = await throughGateway(say);
-  say('memory of connections');
-  const memory = { plain: await memoryOf('plain'), socketIo: await memoryOf('socket.io') };
-  const found: Figures = { ...listened, ...arrived, memory };
+await runBench({ name: 'channel', title: 'The live channel' }, async ({ log }): Promise<Measurements> => {
+  const listened = await measureListeners(log);
+  const arrived = await measureGateway(log);
+  log('memory of connections');
+  const memory = { plain: await measureMemory('plain'), socketIo: await measureMemory('socket.io') };
+  const metrics: Metrics = { ...listened, ...arrived, memory };
   viewers.end();
   await database.close();
   await fresh.drop();
-  return { tables: tablesOf(found), ratios: ratiosOf(found) };
+  return { tables: createTables(metrics), ratios: createRatios(metrics) };
 });

@@ -7,88 +7,92 @@ import { services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
 import { startCallbackReceiver, type CallbackReceiver } from './support/callback-receiver.ts';
-import { measured } from './support/costs.ts';
-import { summarise, timed } from './support/figures.ts';
+import { measureCosts } from './support/costs.ts';
+import { summarize, measureMs } from './support/measure.ts';
 import { total } from './support/parts.ts';
-import { plant, settle, type Planting } from './support/plant.ts';
-import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
-import { runBench, type Found } from './support/run-bench.ts';
-import { inTurns, sideBySideLoad, submitter, type Submit } from './support/task-load.ts';
+import { seedRows, analyseTables, type SeedCounts } from './support/seed-rows.ts';
+import { ratio, row, type MetricTable, type Ratio } from './support/results.ts';
+import { runBench, type Measurements } from './support/run-bench.ts';
+import { measureInTurns, measureConcurrently, createSubmit, type Submit } from './support/task-load.ts';
 import {
-  burst,
-  eventClient,
+  publishBurst,
+  createEventClient,
   startBenchReceiver,
   type BenchReceiver,
   type EventClient,
 } from './support/webhook-load.ts';
-import { writtenResults } from './support/written-results.ts';
+import { measureResultWrites } from './support/result-writes.ts';
 
 /*
- * `npm run bench growth [-- <deliveries>] [--quick] [--profile]`: what a task, a delivery and the main lists cost with
- * nothing stored, with some stored, and with ten times as much. The processes run through all of it, so that they keep
- * what they made of the smaller database.
+ * `npm run bench growth [-- <deliveries>] [--quick] [--profile]` measures the cost of a task, a delivery and the main
+ * lists with nothing stored, with some rows, and with ten times as many. The processes run all the time, so they keep
+ * the query plans of the smaller database.
  */
-const TIMES = 10;
+const GROWTH_FACTOR = 10;
 const PATH = '/growth';
 const WRITTEN = '60 results written (ms)';
-/** They count the attempts of the day, of which there are ten times as many: so they are none of the lists. */
+/** It counts the attempts of the day, which are ten times as many. So it does not count as a list. */
 const STATISTICS = 'statistics of a webhook (ms)';
-/** What a load leaves to be done is done by then. */
-const SETTLED_MS = 2_000;
+/** The time in which work that a load has left is done. */
+const SETTLE_MS = 2_000;
 
-type World = {
+type Setup = {
   baton: BatonUnderTest;
   receiver: BenchReceiver;
   callbacks: CallbackReceiver;
   events: EventClient;
   webhookId: string;
   submit: Submit;
-  ended: (id: string) => Promise<unknown>;
+  waitForEnd: (id: string) => Promise<unknown>;
   client: Client;
   dispatcher: Agent;
-  /** Of everything that is measured, how much. */
+  /** The number of measurements of each kind. */
   sizes: { alone: number; together: number; events: number; pages: number };
 };
 
-/** Figures by their titles, in the order in which they are shown. */
-type Figures = Map<string, number>;
+/** Metrics by title, in the order of the report. */
+type Metrics = Map<string, number>;
 
-async function measureStage(world: World, results: () => Promise<number>): Promise<Figures> {
-  const { baton, callbacks, receiver, events, submit, ended, sizes } = world;
-  const kind = { submit, ended, receiver: callbacks };
+async function measureStage(setup: Setup, measureWrites: () => Promise<number>): Promise<Metrics> {
+  const { baton, callbacks, receiver, events, submit, waitForEnd, sizes } = setup;
+  const kind = { submit, waitForEnd, receiver: callbacks };
   const { alone, together } = sizes;
-  const [times] = await inTurns([kind], { practice: 5, times: alone });
-  const tasks = await sideBySideLoad(kind, { times: together, submitters: 20, database: baton.fresh.url });
+  const [times] = await measureInTurns([kind], { practice: 5, times: alone });
+  const tasks = await measureConcurrently(kind, {
+    times: together,
+    submitters: 20,
+    database: baton.fresh.url,
+  });
   const load = { events: sizes.events, publishers: 30, path: PATH };
-  await receiver.forget();
+  await receiver.clear();
   let delivered = Number.NaN;
-  let way = Number.NaN;
-  const used = await measured(baton.fresh.url, async () => {
-    const went = await burst(events, receiver, load);
-    [delivered, way] = [went.arrivedPerSecond, went.way.p50];
+  let deliveryMs = Number.NaN;
+  const costs = await measureCosts(baton.fresh.url, async () => {
+    const result = await publishBurst(events, receiver, load);
+    [delivered, deliveryMs] = [result.arrivedPerSecond, result.deliveryTime.p50];
   });
   return new Map([
     ['submit, p50 (ms)', times?.submit.p50 ?? Number.NaN],
     ['submit → callback, p50 (ms)', times?.toCallback?.p50 ?? Number.NaN],
-    ['CPU of a task (ms)', (1_000 * total(tasks.used.cpu)) / together],
-    ['publish → arrival in a burst, p50 (ms)', way],
+    ['CPU of a task (ms)', (1_000 * total(tasks.costs.cpu)) / together],
+    ['publish → arrival in a burst, p50 (ms)', deliveryMs],
     ['time of a delivery in a burst (ms)', 1_000 / delivered],
-    ['CPU of an event (µs)', (1_000_000 * total(used.cpu)) / sizes.events],
-    ['log of the database for a task (KB)', tasks.used.stored.log / together / 1_000],
-    ['log of the database for an event (KB)', used.stored.log / sizes.events / 1_000],
-    [WRITTEN, await results()],
-    ...(await pages(world)),
+    ['CPU of an event (µs)', (1_000_000 * total(costs.cpu)) / sizes.events],
+    ['log of the database for a task (KB)', tasks.costs.stored.log / together / 1_000],
+    ['log of the database for an event (KB)', costs.stored.log / sizes.events / 1_000],
+    [WRITTEN, await measureWrites()],
+    ...(await measurePages(setup)),
   ]);
 }
 
-/** The main lists and looks, milliseconds over HTTP at the median. */
-async function pages(world: World): Promise<Figures> {
-  const { baton, client, webhookId, dispatcher, sizes } = world;
+/** Measures the main pages over HTTP: the median in milliseconds. */
+async function measurePages(setup: Setup): Promise<Metrics> {
+  const { baton, client, webhookId, dispatcher, sizes } = setup;
   const { rows } = await client.query<{ id: string }>(
     `select id from task_runs where state = 'completed' order by id desc limit 1`,
   );
   const log = `/webhooks/${webhookId}/deliveries`;
-  const looks: [title: string, path: string][] = [
+  const pages: [title: string, path: string][] = [
     ['runs: newest (ms)', '/tasks'],
     ['runs: failed ones (ms)', '/tasks?state=failed'],
     ['runs: by metadata (ms)', '/tasks?metadata.reference=r17'],
@@ -96,26 +100,26 @@ async function pages(world: World): Promise<Figures> {
     ['events of a run (ms)', `/tasks/${rows[0]?.id}/events`],
     ['deliveries: newest (ms)', log],
     ['deliveries: failed ones (ms)', `${log}?status=failed`],
-    ['deliveries: by a word (ms)', `${log}?text=planted17`],
+    ['deliveries: by a word (ms)', `${log}?text=seeded17`],
     ['one webhook (ms)', `/webhooks/${webhookId}`],
     [STATISTICS, `/webhooks/${webhookId}/stats`],
   ];
   const headers = { 'x-api-key': baton.installation.api_key };
-  const look = async (path: string) => {
+  const fetchPage = async (path: string) => {
     const answer = await request(`${baton.url}/api/v1${path}`, { headers, dispatcher });
     const text = await answer.body.text();
     if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${text}`);
   };
-  const samples = new Map(looks.map(([title]) => [title, [] as number[]]));
-  // In turns, so that what else happens meets all of them alike; the load of before comes to its end first.
-  await wait(SETTLED_MS);
+  const samples = new Map(pages.map(([title]) => [title, [] as number[]]));
+  // In turns, so that other activity affects all of them equally. The load before ends first.
+  await wait(SETTLE_MS);
   for (let time = 0; time < sizes.pages; time += 1) {
-    for (const [title, path] of looks) samples.get(title)?.push(await timed(() => look(path)));
+    for (const [title, path] of pages) samples.get(title)?.push(await measureMs(() => fetchPage(path)));
   }
-  return new Map([...samples].map(([title, times]) => [title, summarise(times.slice(2)).p50]));
+  return new Map([...samples].map(([title, times]) => [title, summarize(times.slice(2)).p50]));
 }
 
-function growthTable(stages: [title: string, figures: Figures][], unanalysed: number): FigureTable {
+function growthTable(stages: [title: string, figures: Metrics][], unanalysed: number): MetricTable {
   const plain = (title: string) => ({ title, unit: '', digits: 1 });
   const titles = [...(stages[0]?.[1].keys() ?? [])];
   const valuesOf = (title: string) => stages.map(([, figures]) => figures.get(title) ?? Number.NaN);
@@ -135,8 +139,8 @@ function growthTable(stages: [title: string, figures: Figures][], unanalysed: nu
   };
 }
 
-/** Goals of our own: an indexed row costs a little more in a larger tree, and nothing may grow with the rows. */
-function ratiosOf({ rows }: FigureTable): Ratio[] {
+/** The goals: an indexed row may cost a little more in a larger tree, and nothing may grow with the number of rows. */
+function ratiosOf({ rows }: MetricTable): Ratio[] {
   const growthOf = (title: string) => rows.find((one) => one.title === title)?.values.at(-1) ?? Number.NaN;
   const lists = rows
     .slice(rows.findIndex(({ title }) => title === WRITTEN) + 1, -1)
@@ -155,14 +159,14 @@ function ratiosOf({ rows }: FigureTable): Ratio[] {
   ];
 }
 
-/** Everything up, with one webhook under load; `end` takes it down. */
-async function prepareWorld(
+/** Starts everything, with one webhook under load. `end` stops it. */
+async function prepareSetup(
   profiles: string | undefined,
-  sizes: World['sizes'],
-): Promise<World & { end(): Promise<void> }> {
+  sizes: Setup['sizes'],
+): Promise<Setup & { end(): Promise<void> }> {
   process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
   installRuntime(pino({ level: 'warn' }, pino.destination(2)));
-  const engine = await connectTemporal();
+  const temporal = await connectTemporal();
   const baton = await prepareBaton(profiles);
   const [receiver, callbacks] = await Promise.all([
     startBenchReceiver(),
@@ -177,63 +181,81 @@ async function prepareWorld(
   await client.connect();
   const { api_key: key, project_id: projectId } = baton.installation;
   const dispatcher = new Agent({ connections: 64 });
-  const events = eventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
-  const webhookId = await events.webhook(PATH);
-  const place = { url: baton.url, key, projectId, callbackUrl: callbacks.url };
-  const submit = submitter(place, { steps: 3 }, dispatcher);
-  const ended = (id: string) => engine.client.workflow.getHandle(id).result();
+  const events = createEventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
+  const webhookId = await events.createWebhook(PATH);
+  const target = { url: baton.url, key, projectId, callbackUrl: callbacks.url };
+  const submit = createSubmit(target, { steps: 3 }, dispatcher);
+  const waitForEnd = (id: string) => temporal.client.workflow.getHandle(id).result();
   const end = async () => {
     await Promise.all([client.end(), dispatcher.close()]);
     receiver.end();
     callbacks.close();
     await Promise.all(processes.map((one) => one.stop()));
-    await engine.connection.close();
+    await temporal.connection.close();
     await baton.fresh.drop();
   };
-  return { baton, receiver, callbacks, events, webhookId, submit, ended, client, dispatcher, sizes, end };
+  return {
+    baton,
+    receiver,
+    callbacks,
+    events,
+    webhookId,
+    submit,
+    waitForEnd,
+    client,
+    dispatcher,
+    sizes,
+    end,
+  };
 }
 
-/** Measures, plants, measures again; and the time of results right after the last planting, before any analysis. */
+/**
+ * Measures, seeds rows and measures again. `unanalysed`: the time of writing results right after the last seeding,
+ * before an ANALYZE.
+ */
 async function measureStages(
-  world: World,
-  some: Planting,
+  setup: Setup,
+  counts: SeedCounts,
   say: (sentence: string) => void,
-): Promise<{ stages: [string, Figures][]; unanalysed: number }> {
-  const { baton, client, webhookId } = world;
+): Promise<{ stages: [string, Metrics][]; unanalysed: number }> {
+  const { baton, client, webhookId } = setup;
   const { workspace_id: workspaceId } = baton.installation;
-  // One connection of its own, which keeps the plans it made before.
+  // A separate connection, which keeps its query plans.
   const database = await connectDatabase(baton.fresh.url, 1);
-  const results = () => writtenResults(database, client, { workspaceId, webhookId });
+  const measureWrites = () => measureResultWrites(database, client, { workspaceId, webhookId });
   say('practice');
-  await measureStage(world, results);
+  await measureStage(setup, measureWrites);
   say('next to nothing stored');
-  const stages: [string, Figures][] = [['next to nothing', await measureStage(world, results)]];
+  const stages: [string, Metrics][] = [['next to nothing', await measureStage(setup, measureWrites)]];
   let unanalysed = Number.NaN;
-  let stored: Planting = { runs: 0, deliveries: 0 };
-  for (const times of [1, TIMES]) {
-    const next = { runs: some.runs * times, deliveries: some.deliveries * times };
+  let stored: SeedCounts = { runs: 0, deliveries: 0 };
+  for (const times of [1, GROWTH_FACTOR]) {
+    const next = { runs: counts.runs * times, deliveries: counts.deliveries * times };
     const title = `${next.runs.toLocaleString('en')} runs, ${next.deliveries.toLocaleString('en')} deliveries`;
-    say(`planting: ${title}`);
-    await plant(client, { runs: next.runs - stored.runs, deliveries: next.deliveries - stored.deliveries });
+    say(`seeding: ${title}`);
+    await seedRows(client, {
+      runs: next.runs - stored.runs,
+      deliveries: next.deliveries - stored.deliveries,
+    });
     stored = next;
-    unanalysed = await results();
-    await settle(client);
+    unanalysed = await measureWrites();
+    await analyseTables(client);
     say(title);
-    stages.push([title, await measureStage(world, results)]);
+    stages.push([title, await measureStage(setup, measureWrites)]);
   }
   await database.close();
   return { stages, unanalysed };
 }
 
-await runBench({ name: 'growth', title: 'With more stored' }, async (context): Promise<Found> => {
-  const { size, quick, profiles, say } = context;
+await runBench({ name: 'growth', title: 'With more stored' }, async (context): Promise<Measurements> => {
+  const { size, quick, profiles, log } = context;
   const deliveries = size ?? (quick ? 1_000 : 20_000);
   const sizes = quick
     ? { alone: 3, together: 10, events: 100, pages: 6 }
     : { alone: 30, together: 150, events: 6_000, pages: 60 };
-  const world = await prepareWorld(profiles, sizes);
-  const { stages, unanalysed } = await measureStages(world, { deliveries, runs: deliveries / 2 }, say);
-  await world.end();
+  const setup = await prepareSetup(profiles, sizes);
+  const { stages, unanalysed } = await measureStages(setup, { deliveries, runs: deliveries / 2 }, log);
+  await setup.end();
   const table = growthTable(stages, unanalysed);
   return { tables: [table], ratios: ratiosOf(table) };
 });

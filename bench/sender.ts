@@ -6,15 +6,15 @@ import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createSender } from '../src/outbound/attempt.ts';
 import { signature } from '../src/outbound/sign.ts';
 import { services } from '../test/support/services.ts';
-import { sideBySide } from './support/figures.ts';
+import { runConcurrently } from './support/measure.ts';
 import { readBenchOptions } from './support/options.ts';
-import { row, type FigureTable } from './support/results.ts';
+import { row, type MetricTable } from './support/results.ts';
 import { runBench } from './support/run-bench.ts';
 
 /*
- * `npm run bench sender [-- <posts> [<only>]] [--quick]`: what an outgoing attempt costs beside a bare signed POST by undici over
- * 64 connections, with a receiver in a process of its own. Only the ratios travel from machine to machine. `only` names
- * one line, for a profile: node --cpu-prof.
+ * `npm run bench sender [-- <posts> [<only>]] [--quick]` measures the cost of an outgoing attempt, compared with a bare
+ * signed POST by undici over 64 connections, with a receiver in a separate process. Only the ratios can be compared
+ * between machines. `only` selects one line, for a profile: node --cpu-prof.
  */
 const { size, rest, quick } = readBenchOptions(process.argv.slice(2));
 const POSTS = size ?? (quick ? 200 : 10_000);
@@ -27,7 +27,7 @@ const BODY = Buffer.from(
 );
 const SECRET = 'a'.repeat(64);
 
-type Way = { name: string; post: () => Promise<void>; width: number };
+type Variant = { name: string; post: () => Promise<void>; width: number };
 type Cost = { perSecond: number; cpu: number };
 
 const { ca } = services().tls;
@@ -43,16 +43,16 @@ const headers = () => ({
   'x-service-signature': signature(SECRET, BODY),
 });
 
-function bare(origin: string): () => Promise<void> {
+function createBarePost(origin: string): () => Promise<void> {
   const pool = new Pool(origin, { connections: CONNECTIONS, pipelining: 1, connect: { ca }, allowH2: false });
   return async () => {
     const answer = await pool.request({ method: 'POST', path: '/hook', headers: headers(), body: BODY });
     await answer.body.dump();
-    if (answer.statusCode !== 204) throw new Error(`the receiver answered ${answer.statusCode}`);
+    if (answer.statusCode !== 204) throw new Error(`the receiver responded with ${answer.statusCode}`);
   };
 }
 
-function ours(origin: string): () => Promise<void> {
+function createBatonPost(origin: string): () => Promise<void> {
   return async () => {
     const record = await sender.attempt({
       url: `${origin}/hook`,
@@ -70,36 +70,43 @@ const origins = {
   'http, a name': `http://localhost:${ports.http}`,
   https: `https://127.0.0.1:${ports.https}`,
 };
-const ways: Way[] = Object.entries(origins).flatMap(([scheme, origin]) => [
-  { name: `bare, ${scheme}, ${CONNECTIONS} at once`, post: bare(origin), width: CONNECTIONS },
-  ...WIDTHS.map((width) => ({ name: `ours, ${scheme}, ${width} at once`, post: ours(origin), width })),
+const variants: Variant[] = Object.entries(origins).flatMap(([scheme, origin]) => [
+  { name: `bare, ${scheme}, ${CONNECTIONS} at once`, post: createBarePost(origin), width: CONNECTIONS },
+  ...WIDTHS.map((width) => ({
+    name: `ours, ${scheme}, ${width} at once`,
+    post: createBatonPost(origin),
+    width,
+  })),
 ]);
 
-async function measure({ post, width }: Way): Promise<Cost> {
+async function measure({ post, width }: Variant): Promise<Cost> {
   const [began, cpu] = [performance.now(), process.cpuUsage()];
-  await sideBySide(POSTS, width, post);
+  await runConcurrently(POSTS, width, post);
   const { user, system } = process.cpuUsage(cpu);
   return { perSecond: (1_000 * POSTS) / (performance.now() - began), cpu: (user + system) / POSTS };
 }
 
-/** The cheapest of some rounds of each way. */
-async function measureAll(chosen: readonly Way[], say: (sentence: string) => void): Promise<Map<Way, Cost>> {
-  const best = new Map<Way, Cost>();
-  for (const way of chosen) await sideBySide(POSTS / 4, way.width, way.post);
-  // Round by round, so that what else the machine does falls on all of them.
+/** Returns the lowest cost of each variant over some rounds. */
+async function measureAll(
+  chosen: readonly Variant[],
+  log: (sentence: string) => void,
+): Promise<Map<Variant, Cost>> {
+  const best = new Map<Variant, Cost>();
+  for (const variant of chosen) await runConcurrently(POSTS / 4, variant.width, variant.post);
+  // Round by round, so that other activity of the machine affects all of them.
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const way of chosen) {
-      say(way.name);
-      const cost = await measure(way);
-      const known = best.get(way);
-      if (known === undefined || cost.cpu < known.cpu) best.set(way, cost);
+    for (const variant of chosen) {
+      log(variant.name);
+      const cost = await measure(variant);
+      const known = best.get(variant);
+      if (known === undefined || cost.cpu < known.cpu) best.set(variant, cost);
     }
   }
   return best;
 }
 
-/** Each of ours stands behind the bare way of the same scheme. */
-function rowsOf(best: ReadonlyMap<Way, Cost>): FigureTable['rows'] {
+/** Our variants follow the bare variant of the same scheme. */
+function createRows(best: ReadonlyMap<Variant, Cost>): MetricTable['rows'] {
   let reference: Cost | undefined;
   return [...best].map(([{ name }, cost]) => {
     if (name.startsWith('bare')) reference = cost;
@@ -108,9 +115,9 @@ function rowsOf(best: ReadonlyMap<Way, Cost>): FigureTable['rows'] {
   });
 }
 
-await runBench({ name: 'sender', title: 'Outgoing attempts' }, async ({ say }) => {
-  const chosen = ONLY === undefined ? ways : ways.filter(({ name }) => name.startsWith(ONLY));
-  const best = await measureAll(chosen, say);
+await runBench({ name: 'sender', title: 'Outgoing attempts' }, async ({ log }) => {
+  const chosen = ONLY === undefined ? variants : variants.filter(({ name }) => name.startsWith(ONLY));
+  const best = await measureAll(chosen, log);
   await sender.close();
   child.disconnect();
   const columns = [
@@ -119,5 +126,5 @@ await runBench({ name: 'sender', title: 'Outgoing attempts' }, async ({ say }) =
     { title: '÷ bare', unit: '', digits: 2 },
   ];
   const title = 'An attempt beside a bare signed POST';
-  return { tables: [{ id: 'posts', title, columns, rows: rowsOf(best) }], ratios: [] };
+  return { tables: [{ id: 'posts', title, columns, rows: createRows(best) }], ratios: [] };
 });

@@ -5,53 +5,57 @@ import { services } from '../test/support/services.ts';
 import { prepareBaton, type BatonUnderTest } from './support/baton.ts';
 import { startCallbackReceiver } from './support/callback-receiver.ts';
 import { residentByPart, total } from './support/parts.ts';
-import { ratio, row, type FigureTable, type Series } from './support/results.ts';
-import { runBench, type Found } from './support/run-bench.ts';
-import { steadyViewers } from './support/steady-viewers.ts';
-import { submitter } from './support/task-load.ts';
-import { flatness, memoryTrend } from './support/trend.ts';
-import { eventClient, startBenchReceiver } from './support/webhook-load.ts';
+import { ratio, row, type MetricTable, type Series } from './support/results.ts';
+import { runBench, type Measurements } from './support/run-bench.ts';
+import { createSteadyViewers } from './support/steady-viewers.ts';
+import { createSubmit } from './support/task-load.ts';
+import { rateGrowth, memoryTrend } from './support/trend.ts';
+import { createEventClient, startBenchReceiver } from './support/webhook-load.ts';
 
 /*
- * `npm run bench soak [-- --minutes 30] [--quick]`: steady load of all kinds on all processes, with the memory of each
- * over time. Whether it is flat is judged by a robust line through what comes after the first third.
+ * `npm run bench soak [-- --minutes 30] [--quick]` puts steady load of all kinds on all processes and records the memory
+ * of each. A robust line through the samples after the first third shows whether it grows.
  */
 const MINUTES = 30;
 const QUICK_MINUTES = 0.5;
-const TASKS_A_SECOND = 2;
-const EVENTS_A_SECOND = 20;
-const LOOKS_A_SECOND = 4;
+const TASKS_PER_SECOND = 2;
+const EVENTS_PER_SECOND = 20;
+const LISTS_PER_SECOND = 4;
 const VIEWERS = 50;
-/** Viewers leave and others come so often; the runs that they watch end by then. */
+/** The interval in which all viewers are replaced. Their runs end in that time. */
 const ROUND_MS = 20_000;
 const WATCHED = { steps: 10, step_ms: 1_500 };
 const SAMPLES = 360;
 
-/** What has been asked for, and what failed, with the words of the first failure. */
-type Tally = { done: number; failed: number; first: string | null };
+/** Counts of calls, and the message of the first failure. */
+type LoadCounts = { done: number; failed: number; first: string | null };
 
-/** Calls `work` so often a second until `until`, whatever it takes; waits for what is under way. */
-async function steadily(perSecond: number, until: number, work: () => Promise<unknown>): Promise<Tally> {
-  const tally: Tally = { done: 0, failed: 0, first: null };
-  const under = new Set<Promise<void>>();
+/** Calls `work` at a constant rate until `until`, then waits for the calls in progress. */
+async function runSteadily(
+  perSecond: number,
+  until: number,
+  work: () => Promise<unknown>,
+): Promise<LoadCounts> {
+  const counts: LoadCounts = { done: 0, failed: 0, first: null };
+  const pending = new Set<Promise<void>>();
   for (let next = performance.now(); next < until; next += 1_000 / perSecond) {
     await wait(Math.max(0, next - performance.now()));
     const one = work().then(
-      () => void (tally.done += 1),
+      () => void (counts.done += 1),
       (error: Error) => {
-        tally.failed += 1;
-        tally.first ??= error.message;
+        counts.failed += 1;
+        counts.first ??= error.message;
       },
     );
-    under.add(one);
-    void one.then(() => under.delete(one));
+    pending.add(one);
+    void one.then(() => pending.delete(one));
   }
-  await Promise.all(under);
-  return tally;
+  await Promise.all(pending);
+  return counts;
 }
 
-/** Samples the memory of each part until `until`. Series are in the order in which parts were seen first. */
-async function sampled(begun: number, until: number): Promise<Series[]> {
+/** Samples the memory of each part until `until`. Series are in the order in which parts were first found. */
+async function sampleMemory(begun: number, until: number): Promise<Series[]> {
   const series = new Map<string, Series>();
   const every = (until - begun) / SAMPLES;
   for (let next = begun; performance.now() < until; next += every) {
@@ -66,8 +70,8 @@ async function sampled(begun: number, until: number): Promise<Series[]> {
   return [...series.values()];
 }
 
-/** The calls that the load consists of, over HTTP. */
-function callsOf(baton: BatonUnderTest, dispatcher: Agent) {
+/** Creates the HTTP calls of the load. */
+function createApiClient(baton: BatonUnderTest, dispatcher: Agent) {
   const headers = { 'x-api-key': baton.installation.api_key };
   const ask = async (method: 'GET' | 'POST', path: string): Promise<unknown> => {
     const answer = await request(`${baton.url}/api/v1${path}`, { method, headers, dispatcher });
@@ -76,12 +80,12 @@ function callsOf(baton: BatonUnderTest, dispatcher: Agent) {
     return JSON.parse(text);
   };
   return {
-    look: (path: string) => ask('GET', path),
+    get: (path: string) => ask('GET', path),
     token: async () => ((await ask('POST', '/tokens')) as { token: string }).token,
   };
 }
 
-function memoryTable(series: readonly Series[]): FigureTable {
+function createMemoryTable(series: readonly Series[]): MetricTable {
   const mb = (title: string) => ({ title, unit: 'MB', digits: 0 });
   return {
     id: 'memory',
@@ -94,94 +98,101 @@ function memoryTable(series: readonly Series[]): FigureTable {
   };
 }
 
-function loadTable(tallies: [title: string, tally: Tally][]): FigureTable {
+function createLoadTable(loads: [title: string, tally: LoadCounts][]): MetricTable {
   const count = (title: string) => ({ title, unit: '', digits: 0 });
   return {
     id: 'load',
     title: 'The load',
     columns: [count('done'), count('failed')],
-    rows: tallies.map(([title, { done, failed }]) => row(title, [done, failed])),
+    rows: loads.map(([title, { done, failed }]) => row(title, [done, failed])),
   };
 }
 
-await runBench({ name: 'soak', title: 'Half an hour of steady load' }, async (context): Promise<Found> => {
-  const { say, profiles } = context;
-  const minutes = context.minutes ?? (context.quick ? QUICK_MINUTES : MINUTES);
-  const baton = await prepareBaton(profiles);
-  const [receiver, callbacks] = await Promise.all([
-    startBenchReceiver(),
-    startCallbackReceiver(services().tls),
-  ]);
-  const gatewayPort = await freePort();
-  const processes = await Promise.all([
-    baton.start('api', 'src/api/server.ts'),
-    baton.start('gateway', 'src/gateway/server.ts', undefined, { PORT: String(gatewayPort) }),
-    baton.start('task-worker', 'workers/task-worker.ts'),
-    baton.start('delivery-worker', 'workers/delivery-worker.ts'),
-  ]);
-  const dispatcher = new Agent({ connections: 32 });
-  const { api_key: key, project_id: projectId } = baton.installation;
-  const calls = callsOf(baton, dispatcher);
-  const place = { url: baton.url, key, projectId, callbackUrl: callbacks.url };
-  const submit = submitter(place, { steps: 3 }, dispatcher);
-  const submitWatched = submitter(place, WATCHED, dispatcher);
-  const events = eventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
-  const webhookId = await events.webhook('/soak');
-  const viewers = steadyViewers(`http://127.0.0.1:${gatewayPort}`, calls.token);
-  const paths = [
-    '/tasks',
-    '/tasks?state=failed',
-    `/webhooks/${webhookId}/deliveries`,
-    `/webhooks/${webhookId}`,
-  ];
-  let looks = 0;
+await runBench(
+  { name: 'soak', title: 'Half an hour of steady load' },
+  async (context): Promise<Measurements> => {
+    const { log, profiles } = context;
+    const minutes = context.minutes ?? (context.quick ? QUICK_MINUTES : MINUTES);
+    const baton = await prepareBaton(profiles);
+    const [receiver, callbacks] = await Promise.all([
+      startBenchReceiver(),
+      startCallbackReceiver(services().tls),
+    ]);
+    const gatewayPort = await freePort();
+    const processes = await Promise.all([
+      baton.start('api', 'src/api/server.ts'),
+      baton.start('gateway', 'src/gateway/server.ts', undefined, { PORT: String(gatewayPort) }),
+      baton.start('task-worker', 'workers/task-worker.ts'),
+      baton.start('delivery-worker', 'workers/delivery-worker.ts'),
+    ]);
+    const dispatcher = new Agent({ connections: 32 });
+    const { api_key: key, project_id: projectId } = baton.installation;
+    const api = createApiClient(baton, dispatcher);
+    const target = { url: baton.url, key, projectId, callbackUrl: callbacks.url };
+    const submit = createSubmit(target, { steps: 3 }, dispatcher);
+    const submitWatched = createSubmit(target, WATCHED, dispatcher);
+    const events = createEventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
+    const webhookId = await events.createWebhook('/soak');
+    const viewers = createSteadyViewers(`http://127.0.0.1:${gatewayPort}`, api.token);
+    const paths = [
+      '/tasks',
+      '/tasks?state=failed',
+      `/webhooks/${webhookId}/deliveries`,
+      `/webhooks/${webhookId}`,
+    ];
+    let listCount = 0;
 
-  say(
-    `${minutes} minutes of ${TASKS_A_SECOND} tasks, ${EVENTS_A_SECOND} events and ${LOOKS_A_SECOND} lists a second, ${VIEWERS} viewers`,
-  );
-  const begun = performance.now();
-  const until = begun + minutes * 60_000;
-  const [series, tasks, published, lists, rounds] = await Promise.all([
-    sampled(begun, until),
-    steadily(TASKS_A_SECOND, until, async () => await callbacks.arrival(await submit(), { once: true })),
-    steadily(EVENTS_A_SECOND, until, () => events.publish()),
-    steadily(LOOKS_A_SECOND, until, () => calls.look(paths[(looks += 1) % paths.length] ?? '')),
-    steadily(1_000 / ROUND_MS, until, async () => {
-      await viewers.watch(await Promise.all(Array.from({ length: 5 }, submitWatched)), VIEWERS);
-    }),
-    steadily(1, until, () => receiver.forget()),
-  ]);
-  const seen = viewers.seen();
-  await viewers.leave();
-  receiver.end();
-  callbacks.close();
-  await dispatcher.close();
-  await Promise.all(processes.map((one) => one.stop()));
-  await baton.fresh.drop();
-  const tallies: [string, Tally][] = [
-    ['tasks, with their callbacks', tasks],
-    ['events', published],
-    ['lists', lists],
-    [`rounds of ${VIEWERS} viewers`, rounds],
-  ];
-  for (const [title, { failed, first }] of tallies)
-    if (failed > 0) say(`${failed} ${title} failed: ${first}`);
-  const failed = tallies.reduce((sum, [, one]) => sum + one.failed, 0);
-  return {
-    tables: [memoryTable(series), loadTable(tallies)],
-    ratios: [
-      ...series.map(flatness),
-      ratio(
-        'memory of all processes',
-        total(new Map(series.map((one) => [one.title, memoryTrend(one).median]))),
-        {
-          unit: 'MB',
-          digits: 0,
-        },
+    log(
+      `${minutes} minutes of ${TASKS_PER_SECOND} tasks, ${EVENTS_PER_SECOND} events and ${LISTS_PER_SECOND} lists a second, ${VIEWERS} viewers`,
+    );
+    const begun = performance.now();
+    const until = begun + minutes * 60_000;
+    const [series, tasks, published, lists, rounds] = await Promise.all([
+      sampleMemory(begun, until),
+      runSteadily(
+        TASKS_PER_SECOND,
+        until,
+        async () => await callbacks.waitForCallback(await submit(), { once: true }),
       ),
-      ratio('requests that failed', failed, { digits: 0, wanted: { at_most: 0 } }),
-      ratio('messages that viewers got', seen, { digits: 0, wanted: { at_least: 1 } }),
-    ],
-    series,
-  };
-});
+      runSteadily(EVENTS_PER_SECOND, until, () => events.publish()),
+      runSteadily(LISTS_PER_SECOND, until, () => api.get(paths[(listCount += 1) % paths.length] ?? '')),
+      runSteadily(1_000 / ROUND_MS, until, async () => {
+        await viewers.watch(await Promise.all(Array.from({ length: 5 }, submitWatched)), VIEWERS);
+      }),
+      runSteadily(1, until, () => receiver.clear()),
+    ]);
+    const messageCount = viewers.messageCount();
+    await viewers.close();
+    receiver.end();
+    callbacks.close();
+    await dispatcher.close();
+    await Promise.all(processes.map((one) => one.stop()));
+    await baton.fresh.drop();
+    const loads: [string, LoadCounts][] = [
+      ['tasks, with their callbacks', tasks],
+      ['events', published],
+      ['lists', lists],
+      [`rounds of ${VIEWERS} viewers`, rounds],
+    ];
+    for (const [title, { failed, first }] of loads)
+      if (failed > 0) log(`${failed} ${title} failed: ${first}`);
+    const failed = loads.reduce((sum, [, one]) => sum + one.failed, 0);
+    return {
+      tables: [createMemoryTable(series), createLoadTable(loads)],
+      ratios: [
+        ...series.map(rateGrowth),
+        ratio(
+          'memory of all processes',
+          total(new Map(series.map((one) => [one.title, memoryTrend(one).median]))),
+          {
+            unit: 'MB',
+            digits: 0,
+          },
+        ),
+        ratio('requests that failed', failed, { digits: 0, wanted: { at_most: 0 } }),
+        ratio('messages that viewers got', messageCount, { digits: 0, wanted: { at_least: 1 } }),
+      ],
+      series,
+    };
+  },
+);

@@ -11,36 +11,41 @@ import { startCallbackReceiver, type CallbackReceiver } from './support/callback
 import { costTables } from './support/costs.ts';
 import { total } from './support/parts.ts';
 import { PLAIN_QUEUE } from './support/plain-worker.ts';
-import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
-import { runBench, type Found } from './support/run-bench.ts';
+import { ratio, row, type MetricTable, type Ratio } from './support/results.ts';
+import { runBench, type Measurements } from './support/run-bench.ts';
 import {
-  inTurns,
-  sideBySideLoad,
-  submitter,
+  measureInTurns,
+  measureConcurrently,
+  createSubmit,
   type TaskKind,
   type TaskLoad,
   type TaskTimes,
 } from './support/task-load.ts';
 
 /*
- * `npm run bench tasks [-- <runs>] [--quick] [--profile]`: what a task costs, beside a bare eager workflow, a plain
- * hand-written one and a raw INSERT, all measured in this run on the same server. Only the ratios travel from machine
- * to machine.
+ * `npm run bench tasks [-- <runs>] [--quick] [--profile]` measures the cost of a task, compared with a bare eager workflow,
+ * a plain hand-written one and a raw INSERT in the same run on the same server. Only the ratios can be compared between
+ * machines.
  */
 const SUBMITTERS = 50;
 const REHEARSAL = { steps: 3 };
-/** With steps of 250 ms, one after another, a task takes a second: so fewer of them. */
+/** With steps of 250 ms, one after another, a task takes a second. So there are fewer of them. */
 const SLOW_SHARE = 4;
 
-type Engine = Awaited<ReturnType<typeof connectTemporal>>;
-type World = Engine & { baton: BatonUnderTest; receiver: CallbackReceiver; alone: number; together: number };
-/** A kind of task with all that it needs running; `close` ends that. */
-type Ready = TaskKind & { close(): Promise<void> };
+type TemporalClients = Awaited<ReturnType<typeof connectTemporal>>;
+type Setup = TemporalClients & {
+  baton: BatonUnderTest;
+  receiver: CallbackReceiver;
+  sequential: number;
+  concurrent: number;
+};
+/** A kind of task with its processes running. `close` stops them. */
+type RunningTaskKind = TaskKind & { close(): Promise<void> };
 
 const BARE_QUEUE = 'bench-bare';
 
-/** Starts of the least workflow there can be, whose worker is in this process. */
-async function bareEager({ connection, client, namespace }: World): Promise<Ready> {
+/** Starts the smallest possible workflow, with its worker in this process. */
+async function startBareEager({ connection, client, namespace }: Setup): Promise<RunningTaskKind> {
   const worker = await Worker.create({
     connection,
     namespace,
@@ -56,7 +61,7 @@ async function bareEager({ connection, client, namespace }: World): Promise<Read
       await client.workflow.start('bareTask', options);
       return workflowId;
     },
-    ended: (id) => client.workflow.getHandle(id).result(),
+    waitForEnd: (id) => client.workflow.getHandle(id).result(),
     async close() {
       worker.shutdown();
       await stopped;
@@ -64,7 +69,7 @@ async function bareEager({ connection, client, namespace }: World): Promise<Read
   };
 }
 
-async function rawInsert({ baton }: World): Promise<Ready> {
+async function startRawInsert({ baton }: Setup): Promise<RunningTaskKind> {
   const database = await connectDatabase(baton.fresh.url, 1);
   const insert = database.em.fork();
   await insert.execute('create table bench_raw (id uuid primary key, body text)');
@@ -74,13 +79,13 @@ async function rawInsert({ baton }: World): Promise<Ready> {
       await insert.execute('insert into bench_raw values (?, ?)', [id, 'x'.repeat(500)]);
       return id;
     },
-    ended: async () => {},
+    waitForEnd: async () => {},
     close: () => database.close(),
   };
 }
 
-/** `name` tells this one's processes from those of another one. */
-async function plain(name: string, { baton, receiver, client }: World): Promise<Ready> {
+/** `name`: a suffix of the processes' names. */
+async function startPlain(name: string, { baton, receiver, client }: Setup): Promise<RunningTaskKind> {
   const worker = await baton.start(`plain-worker${name}`, 'bench/support/plain-worker.ts', []);
   return {
     receiver,
@@ -90,28 +95,28 @@ async function plain(name: string, { baton, receiver, client }: World): Promise<
       await client.workflow.start('plainTask', { workflowId: id, taskQueue: PLAIN_QUEUE, args });
       return id;
     },
-    ended: (id) => client.workflow.getHandle(id).result(),
+    waitForEnd: (id) => client.workflow.getHandle(id).result(),
     close: async () => void (await worker.stop()),
   };
 }
 
-/** `name` tells this one's processes from those of another one; `events` is how many the last task has in its history. */
-async function ours(
+/** `name`: a suffix of the processes' names. `events` returns the length of the last task's history. */
+async function startBaton(
   name: string,
-  { baton, receiver, client }: World,
+  { baton, receiver, client }: Setup,
   rehearsal: object,
-): Promise<Ready & { events(): Promise<number> }> {
+): Promise<RunningTaskKind & { events(): Promise<number> }> {
   const api = await baton.start(`api${name}`, 'src/api/server.ts');
   const worker = await baton.start(`task-worker${name}`, 'workers/task-worker.ts');
   const dispatcher = new Agent({ connections: SUBMITTERS });
   const { api_key: key, project_id: projectId } = baton.installation;
-  const place = { url: baton.url, key, projectId, callbackUrl: receiver.url };
+  const target = { url: baton.url, key, projectId, callbackUrl: receiver.url };
   let last = '';
-  const send = submitter(place, rehearsal, dispatcher);
+  const send = createSubmit(target, rehearsal, dispatcher);
   return {
     receiver,
     submit: async () => (last = await send()),
-    ended: (id) => client.workflow.getHandle(id).result(),
+    waitForEnd: (id) => client.workflow.getHandle(id).result(),
     events: async () => (await client.workflow.getHandle(last).describe()).historyLength,
     async close() {
       await dispatcher.close();
@@ -121,31 +126,34 @@ async function ours(
   };
 }
 
-/** One after another, in turns. */
-async function measureAlone(world: World) {
+/** Measures tasks one after another, each kind in turn. */
+async function measureSequentially(setup: Setup) {
   const kinds = [
-    await rawInsert(world),
-    await bareEager(world),
-    await plain('-alone', world),
-    await ours('-alone', world, REHEARSAL),
+    await startRawInsert(setup),
+    await startBareEager(setup),
+    await startPlain('-alone', setup),
+    await startBaton('-alone', setup, REHEARSAL),
   ] as const;
-  const times = await inTurns(kinds, { practice: Math.min(20, world.alone), times: world.alone });
+  const times = await measureInTurns(kinds, {
+    practice: Math.min(20, setup.sequential),
+    times: setup.sequential,
+  });
   for (const kind of kinds) await kind.close();
   const [insert, bare, byHand, instant] = times as [TaskTimes, TaskTimes, TaskTimes, TaskTimes];
   return { insert, bare, byHand, instant };
 }
 
-/** By many submitters. Half as many come before for practice: new processes have their code still to compile. */
-async function measureTogether(kind: Ready, { baton, together }: World): Promise<TaskLoad> {
+/** Measures many submitters. Half as many tasks come before as a warm-up, since new processes compile their code first. */
+async function measureLoad(kind: RunningTaskKind, { baton, concurrent }: Setup): Promise<TaskLoad> {
   const database = baton.fresh.url;
-  await sideBySideLoad(kind, { times: Math.ceil(together / 2), submitters: SUBMITTERS / 5, database });
-  return await sideBySideLoad(kind, { times: together, submitters: SUBMITTERS, database });
+  await measureConcurrently(kind, { times: Math.ceil(concurrent / 2), submitters: SUBMITTERS / 5, database });
+  return await measureConcurrently(kind, { times: concurrent, submitters: SUBMITTERS, database });
 }
 
-const cpuMs = ({ used }: TaskLoad, { together }: Pick<World, 'together'>) =>
-  (1_000 * total(used.cpu)) / together;
+const cpuMs = ({ costs }: TaskLoad, { concurrent }: Pick<Setup, 'concurrent'>) =>
+  (1_000 * total(costs.cpu)) / concurrent;
 
-function timesOf(rows: FigureTable['rows']): FigureTable {
+function createTimesTable(rows: MetricTable['rows']): MetricTable {
   const ms = (title: string) => ({ title, unit: 'ms', digits: 1 });
   return {
     id: 'times',
@@ -162,7 +170,7 @@ function timesOf(rows: FigureTable['rows']): FigureTable {
   };
 }
 
-function timesRow(title: string, { submit, toCallback }: TaskTimes, load: TaskLoad | null, of: World) {
+function createTimesRow(title: string, { submit, toCallback }: TaskTimes, load: TaskLoad | null, of: Setup) {
   return row(title, [
     submit.p50,
     submit.p95,
@@ -173,10 +181,10 @@ function timesRow(title: string, { submit, toCallback }: TaskTimes, load: TaskLo
   ]);
 }
 
-function ratiosOf(
+function createRatios(
   { bare, byHand, instant }: Record<'bare' | 'byHand' | 'instant', TaskTimes>,
   loads: { byHand: TaskLoad; instant: TaskLoad },
-  world: World,
+  setup: Setup,
 ): Ratio[] {
   const atMost = (value: number) => ({ wanted: { at_most: value } });
   const none = Number.NaN;
@@ -188,59 +196,62 @@ function ratiosOf(
     ratio('submit → callback ÷ plain, p50', (own?.p50 ?? none) / (other?.p50 ?? none), atMost(1)),
     ratio('submit → callback ÷ plain, p95', (own?.p95 ?? none) / (other?.p95 ?? none)),
     ratio('tasks a second ÷ plain', perSecond, { wanted: { at_least: 1 } }),
-    ratio('CPU of a task ÷ plain', cpuMs(loads.instant, world) / cpuMs(loads.byHand, world)),
+    ratio('CPU of a task ÷ plain', cpuMs(loads.instant, setup) / cpuMs(loads.byHand, setup)),
   ];
 }
 
-await runBench({ name: 'tasks', title: 'Tasks' }, async ({ size, quick, profiles, say }): Promise<Found> => {
-  const alone = size ?? (quick ? 8 : 200);
-  process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
-  installRuntime(pino({ level: 'warn' }, pino.destination(2)));
-  const engine = await connectTemporal();
-  const baton = await prepareBaton(profiles);
-  const receiver = await startCallbackReceiver(services().tls);
-  const world: World = { ...engine, baton, receiver, alone, together: alone * 2 };
-  const slow: World = { ...world, together: Math.ceil(world.together / SLOW_SHARE) };
+await runBench(
+  { name: 'tasks', title: 'Tasks' },
+  async ({ size, quick, profiles, log }): Promise<Measurements> => {
+    const sequential = size ?? (quick ? 8 : 200);
+    process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
+    installRuntime(pino({ level: 'warn' }, pino.destination(2)));
+    const temporal = await connectTemporal();
+    const baton = await prepareBaton(profiles);
+    const receiver = await startCallbackReceiver(services().tls);
+    const setup: Setup = { ...temporal, baton, receiver, sequential, concurrent: sequential * 2 };
+    const slow: Setup = { ...setup, concurrent: Math.ceil(setup.concurrent / SLOW_SHARE) };
 
-  say('one after another: raw INSERT, bare eager workflow, plain hand-written workflow, Baton');
-  const times = await measureAlone(world);
-  say('plain hand-written workflow by many');
-  const plainKind = await plain('', world);
-  const byHand = await measureTogether(plainKind, world);
-  await plainKind.close();
-  say('Baton by many, instant steps');
-  const instantKind = await ours('', world, REHEARSAL);
-  const instant = await measureTogether(instantKind, world);
-  const instantEvents = await instantKind.events();
-  await instantKind.close();
-  say('Baton, each step an activity on a task queue');
-  const queuedKind = await ours('-queued', slow, { ...REHEARSAL, step_ms: 250 });
-  const count = Math.ceil(alone / SLOW_SHARE);
-  const [queuedTimes] = await inTurns([queuedKind], { practice: Math.min(5, count), times: count });
-  const queued = await measureTogether(queuedKind, slow);
-  const queuedEvents = await queuedKind.events();
-  await queuedKind.close();
+    log('one after another: raw INSERT, bare eager workflow, plain hand-written workflow, Baton');
+    const times = await measureSequentially(setup);
+    log('plain hand-written workflow by many');
+    const plainKind = await startPlain('', setup);
+    const byHand = await measureLoad(plainKind, setup);
+    await plainKind.close();
+    log('Baton by many, instant steps');
+    const instantKind = await startBaton('', setup, REHEARSAL);
+    const instant = await measureLoad(instantKind, setup);
+    const instantEvents = await instantKind.events();
+    await instantKind.close();
+    log('Baton, each step an activity on a task queue');
+    const queuedKind = await startBaton('-queued', slow, { ...REHEARSAL, step_ms: 250 });
+    const count = Math.ceil(sequential / SLOW_SHARE);
+    const [queuedTimes] = await measureInTurns([queuedKind], { practice: Math.min(5, count), times: count });
+    const queued = await measureLoad(queuedKind, slow);
+    const queuedEvents = await queuedKind.events();
+    await queuedKind.close();
 
-  receiver.close();
-  await engine.connection.close();
-  await baton.fresh.drop();
-  return {
-    tables: [
-      timesOf([
-        timesRow('raw INSERT', times.insert, null, world),
-        timesRow('bare eager workflow', times.bare, null, world),
-        timesRow('plain workflow by hand', times.byHand, byHand, world),
-        timesRow('Baton, three steps', times.instant, instant, world),
-        ...(queuedTimes
-          ? [timesRow('Baton, steps of 250 ms on a task queue', queuedTimes, queued, slow)]
-          : []),
-      ]),
-      ...costTables('1,000 tasks', instant.used, world.together, 1_000),
-    ],
-    ratios: [
-      ...ratiosOf(times, { byHand, instant }, world),
-      ratio('events in the history of a task', instantEvents, { digits: 0 }),
-      ratio('the same with steps on a queue', queuedEvents, { digits: 0 }),
-    ],
-  };
-});
+    receiver.close();
+    await temporal.connection.close();
+    await baton.fresh.drop();
+    return {
+      tables: [
+        createTimesTable([
+          createTimesRow('raw INSERT', times.insert, null, setup),
+          createTimesRow('bare eager workflow', times.bare, null, setup),
+          createTimesRow('plain workflow by hand', times.byHand, byHand, setup),
+          createTimesRow('Baton, three steps', times.instant, instant, setup),
+          ...(queuedTimes
+            ? [createTimesRow('Baton, steps of 250 ms on a task queue', queuedTimes, queued, slow)]
+            : []),
+        ]),
+        ...costTables('1,000 tasks', instant.costs, setup.concurrent, 1_000),
+      ],
+      ratios: [
+        ...createRatios(times, { byHand, instant }, setup),
+        ratio('events in the history of a task', instantEvents, { digits: 0 }),
+        ratio('the same with steps on a queue', queuedEvents, { digits: 0 }),
+      ],
+    };
+  },
+);

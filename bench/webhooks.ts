@@ -4,18 +4,18 @@ import { Agent } from 'undici';
 import { sampleData } from '../src/domain/webhooks/event-samples.ts';
 import { services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
-import { barePosts, bareWorkflows } from './support/bare-deliveries.ts';
+import { measureBarePosts, measureBareWorkflows } from './support/bare-deliveries.ts';
 import { prepareBaton } from './support/baton.ts';
-import { costTables, measured } from './support/costs.ts';
-import { sideBySide, summarise, type Summary } from './support/figures.ts';
+import { costTables, measureCosts } from './support/costs.ts';
+import { runConcurrently, summarize, type Summary } from './support/measure.ts';
 import { memoryByPart, total, type ByPart } from './support/parts.ts';
-import { ratio, row, type FigureTable, type Ratio } from './support/results.ts';
-import { runBench, type Found } from './support/run-bench.ts';
+import { ratio, row, type MetricTable, type Ratio } from './support/results.ts';
+import { runBench, type Measurements } from './support/run-bench.ts';
 import {
-  burst,
-  eventClient,
+  publishBurst,
+  createEventClient,
   startBenchReceiver,
-  waysOf,
+  deliveryTimes,
   type BenchReceiver,
   type Burst,
   type EventClient,
@@ -23,89 +23,93 @@ import {
 } from './support/webhook-load.ts';
 
 /*
- * `npm run bench webhooks [-- <events>] [--quick] [--profile]`: from publishing an event to its arrival at a receiver in
- * another process, beside bare signed POSTs from one process to the same receiver and bare workflows, all in this run.
+ * `npm run bench webhooks [-- <events>] [--quick] [--profile]` measures the time from publishing an event to its arrival at
+ * a receiver in another process, compared with bare signed POSTs to the same receiver and bare workflows in the same
+ * run.
  */
 const PUBLISHERS = 50;
-const SLOW_EVERY_MS = 50;
-const WIDE = 10;
+const SLOW_INTERVAL_MS = 50;
+const WEBHOOK_COUNT = 10;
 
-type World = { client: EventClient; receiver: BenchReceiver };
-type Pace = { arrival: Summary; answer: Summary };
+type Setup = { client: EventClient; receiver: BenchReceiver };
+type Latency = { arrival: Summary; answer: Summary };
 
-/** Events one by one at 20 a second, whatever the answers take. */
-async function atRest(
-  { client, receiver }: World,
+/** Publishes events one by one at 20 a second, however long the responses take. */
+async function measureAtRest(
+  { client, receiver }: Setup,
   { count, path, event }: { count: number; path: string; event: 'issue.created' | 'user.joined' },
-): Promise<Pace> {
+): Promise<Latency> {
   const content = JSON.stringify(sampleData(event));
   const under: Promise<Published>[] = [];
   const begun = performance.now();
   for (let number = 0; number < count; number += 1) {
     under.push(client.publish(event, content));
-    await wait(Math.max(0, begun + (number + 1) * SLOW_EVERY_MS - performance.now()));
+    await wait(Math.max(0, begun + (number + 1) * SLOW_INTERVAL_MS - performance.now()));
   }
   const published = await Promise.all(under);
-  const arrivals = await receiver.arrived(count, path);
-  return { arrival: waysOf(published, arrivals), answer: summarise(published.map(({ took }) => took)) };
+  const arrivals = await receiver.waitForRequests(count, path);
+  return {
+    arrival: deliveryTimes(published, arrivals),
+    answer: summarize(published.map(({ responseMs }) => responseMs)),
+  };
 }
 
-async function rested(world: World, count: number): Promise<Pace> {
-  const first = await world.client.webhook('/rest');
+async function measureWarmedUp(setup: Setup, count: number): Promise<Latency> {
+  const first = await setup.client.createWebhook('/rest');
   const practice = Math.min(40, count);
-  for (let number = 0; number < practice; number += 1) await world.client.publish();
-  await world.receiver.arrived(practice, '/rest');
-  await world.receiver.forget();
-  const rest = await atRest(world, { count, path: '/rest', event: 'issue.created' });
-  await world.client.drop(first);
+  for (let number = 0; number < practice; number += 1) await setup.client.publish();
+  await setup.receiver.waitForRequests(practice, '/rest');
+  await setup.receiver.clear();
+  const rest = await measureAtRest(setup, { count, path: '/rest', event: 'issue.created' });
+  await setup.client.deleteWebhook(first);
   return rest;
 }
 
-/** Deliveries a second where each event has ten webhooks. */
-async function manyWebhooks({ client, receiver }: World, events: number): Promise<number> {
-  const paths = Array.from({ length: WIDE }, (_, number) => `/wide${number}`);
-  const webhooks = await Promise.all(paths.map((path) => client.webhook(path)));
+/** Returns the deliveries a second if each event has ten webhooks. */
+async function measureManyWebhooks({ client, receiver }: Setup, events: number): Promise<number> {
+  const paths = Array.from({ length: WEBHOOK_COUNT }, (_, number) => `/wide${number}`);
+  const webhooks = await Promise.all(paths.map((path) => client.createWebhook(path)));
   const begun = performance.timeOrigin + performance.now();
-  await sideBySide(events, PUBLISHERS, async () => void (await client.publish()));
+  await runConcurrently(events, PUBLISHERS, async () => void (await client.publish()));
   let last = 0;
   for (const path of paths) {
-    for (const [, , at] of await receiver.arrived(events, path)) last = Math.max(last, at);
+    for (const [, , at] of await receiver.waitForRequests(events, path)) last = Math.max(last, at);
   }
-  await Promise.all(webhooks.map((id) => client.drop(id)));
-  return (1_000 * events * WIDE) / (last - begun);
+  await Promise.all(webhooks.map((id) => client.deleteWebhook(id)));
+  return (1_000 * events * WEBHOOK_COUNT) / (last - begun);
 }
 
-/** A good endpoint alone, and then beside events for one that never answers. */
-async function neighbours(world: World, { count, hanging }: { count: number; hanging: number }) {
-  const { client, receiver } = world;
-  await receiver.forget();
-  const good = await client.webhook('/good', 'user.joined');
-  const alone = await atRest(world, { count, path: '/good', event: 'user.joined' });
-  await receiver.forget();
-  const hangs = await client.webhook('/hang', 'sprint.started');
+/** Measures a good endpoint alone, then together with events for an endpoint that never responds. */
+async function measureNeighbours(setup: Setup, { count, hanging }: { count: number; hanging: number }) {
+  const { client, receiver } = setup;
+  await receiver.clear();
+  const good = await client.createWebhook('/good', 'user.joined');
+  const alone = await measureAtRest(setup, { count, path: '/good', event: 'user.joined' });
+  await receiver.clear();
+  const hangs = await client.createWebhook('/hang', 'sprint.started');
   const data = JSON.stringify(sampleData('sprint.started'));
-  await sideBySide(hanging, PUBLISHERS, async () => void (await client.publish('sprint.started', data)));
-  const beside = await atRest(world, { count, path: '/good', event: 'user.joined' });
-  await Promise.all([client.drop(good), client.drop(hangs)]);
+  await runConcurrently(hanging, PUBLISHERS, async () => void (await client.publish('sprint.started', data)));
+  const beside = await measureAtRest(setup, { count, path: '/good', event: 'user.joined' });
+  await Promise.all([client.deleteWebhook(good), client.deleteWebhook(hangs)]);
   return { alone, beside };
 }
 
-type Figures = {
+type Metrics = {
   events: number;
   wideEvents: number;
   hanging: number;
-  rest: Pace;
+  rest: Latency;
   one: Burst;
   wideRate: number;
-  alone: Pace;
-  beside: Pace;
+  alone: Latency;
+  beside: Latency;
   bareRate: number;
   workflowRate: number;
   memory: ByPart;
   cpuPerEvent: number;
 };
 
-function timesOf(found: Figures): FigureTable {
+function createTimesTable(metrics: Metrics): MetricTable {
   const ms = (title: string) => ({ title, unit: 'ms', digits: 1 });
   const way = ({ p50, p95, p99 }: Summary, rate: number | null = null) => [p50, p95, p99, rate];
   const rate = (value: number) => [null, null, null, value];
@@ -114,20 +118,32 @@ function timesOf(found: Figures): FigureTable {
     title: 'What a delivery takes',
     columns: [ms('p50'), ms('p95'), ms('p99'), { title: 'rate', unit: '/s', digits: 0 }],
     rows: [
-      row('20 events a second: publish → arrival', way(found.rest.arrival)),
-      row('20 events a second: the answer', way(found.rest.answer)),
-      row(`${found.events} events, one webhook: accepted`, rate(found.one.acceptedPerSecond)),
-      row(`${found.events} events, one webhook: delivered`, way(found.one.way, found.one.arrivedPerSecond)),
-      row(`${found.wideEvents} events, ${WIDE} webhooks each: deliveries`, rate(found.wideRate)),
-      row('a good endpoint alone, 20/s', way(found.alone.arrival)),
-      row(`the same beside ${found.hanging} events for one that hangs`, way(found.beside.arrival)),
-      row('bare signed POSTs of one process', rate(found.bareRate)),
-      row(`bare workflows, ${PUBLISHERS} at once`, rate(found.workflowRate)),
+      row('20 events a second: publish → arrival', way(metrics.rest.arrival)),
+      row('20 events a second: the answer', way(metrics.rest.answer)),
+      row(`${metrics.events} events, one webhook: accepted`, rate(metrics.one.acceptedPerSecond)),
+      row(
+        `${metrics.events} events, one webhook: delivered`,
+        way(metrics.one.deliveryTime, metrics.one.arrivedPerSecond),
+      ),
+      row(`${metrics.wideEvents} events, ${WEBHOOK_COUNT} webhooks each: deliveries`, rate(metrics.wideRate)),
+      row('a good endpoint alone, 20/s', way(metrics.alone.arrival)),
+      row(`the same beside ${metrics.hanging} events for one that hangs`, way(metrics.beside.arrival)),
+      row('bare signed POSTs of one process', rate(metrics.bareRate)),
+      row(`bare workflows, ${PUBLISHERS} at once`, rate(metrics.workflowRate)),
     ],
   };
 }
 
-function ratiosOf({ rest, one, wideRate, alone, beside, bareRate, memory, cpuPerEvent }: Figures): Ratio[] {
+function createRatios({
+  rest,
+  one,
+  wideRate,
+  alone,
+  beside,
+  bareRate,
+  memory,
+  cpuPerEvent,
+}: Metrics): Ratio[] {
   const bare = { digits: 3 };
   const ms = { unit: 'ms', digits: 1 };
   return [
@@ -135,7 +151,10 @@ function ratiosOf({ rest, one, wideRate, alone, beside, bareRate, memory, cpuPer
       ...bare,
       wanted: { at_least: 0.08 },
     }),
-    ratio(`${WIDE} webhooks ÷ bare POSTs`, wideRate / bareRate, { ...bare, wanted: { at_least: 0.17 } }),
+    ratio(`${WEBHOOK_COUNT} webhooks ÷ bare POSTs`, wideRate / bareRate, {
+      ...bare,
+      wanted: { at_least: 0.17 },
+    }),
     ratio("a neighbour's p95 ÷ alone", beside.arrival.p95 / alone.arrival.p95, { wanted: { at_most: 1.5 } }),
     ratio('at rest, p50', rest.arrival.p50, { ...ms, wanted: { at_most: 20 } }),
     ratio('at rest, p95', rest.arrival.p95, { ...ms, wanted: { at_most: 35 } }),
@@ -144,7 +163,7 @@ function ratiosOf({ rest, one, wideRate, alone, beside, bareRate, memory, cpuPer
   ];
 }
 
-function memoryTable(memory: ByPart): FigureTable {
+function createMemoryTable(memory: ByPart): MetricTable {
   return {
     id: 'memory',
     title: 'Memory after the load, proportional shares',
@@ -155,46 +174,49 @@ function memoryTable(memory: ByPart): FigureTable {
 
 await runBench(
   { name: 'webhooks', title: 'Webhooks' },
-  async ({ size, quick, profiles, say }): Promise<Found> => {
+  async ({ size, quick, profiles, log }): Promise<Measurements> => {
     const events = size ?? (quick ? 200 : 5_000);
     const [slowEvents, wideEvents, hanging] = quick ? [20, 30, 20] : [300, 500, 200];
     process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
     installRuntime(pino({ level: 'warn' }, pino.destination(2)));
-    const engine = await connectTemporal();
+    const temporal = await connectTemporal();
     const baton = await prepareBaton(profiles);
     const receiver = await startBenchReceiver();
     const dispatcher = new Agent({ connections: 64 });
     const api = await baton.start('api', 'src/api/server.ts');
     const worker = await baton.start('delivery-worker', 'workers/delivery-worker.ts');
-    const place = { url: baton.url, key: baton.installation.api_key, receiver: receiver.url };
-    const client = eventClient(place, dispatcher);
-    const world = { client, receiver };
+    const target = { url: baton.url, key: baton.installation.api_key, receiver: receiver.url };
+    const client = createEventClient(target, dispatcher);
+    const setup = { client, receiver };
 
-    say('at rest: 20 events a second');
-    const rest = await rested(world, slowEvents);
-    say(`${events} events by ${PUBLISHERS} publishers, one webhook`);
-    const webhook = await client.webhook('/one');
+    log('at rest: 20 events a second');
+    const rest = await measureWarmedUp(setup, slowEvents);
+    log(`${events} events by ${PUBLISHERS} publishers, one webhook`);
+    const webhook = await client.createWebhook('/one');
     let one = {} as Burst;
-    const used = await measured(baton.fresh.url, async () => {
-      one = await burst(client, receiver, { events, publishers: PUBLISHERS, path: '/one' });
+    const costs = await measureCosts(baton.fresh.url, async () => {
+      one = await publishBurst(client, receiver, { events, publishers: PUBLISHERS, path: '/one' });
     });
-    await client.drop(webhook);
-    say(`${wideEvents} events, ${WIDE} webhooks each`);
-    const wideRate = await manyWebhooks(world, wideEvents);
-    say('a good endpoint alone, then beside one that hangs');
-    const { alone, beside } = await neighbours(world, { count: slowEvents / 2, hanging });
+    await client.deleteWebhook(webhook);
+    log(`${wideEvents} events, ${WEBHOOK_COUNT} webhooks each`);
+    const wideRate = await measureManyWebhooks(setup, wideEvents);
+    log('a good endpoint alone, then beside one that hangs');
+    const { alone, beside } = await measureNeighbours(setup, { count: slowEvents / 2, hanging });
     const memory = memoryByPart();
-    say('bare signed POSTs, and bare workflows');
-    const bareRate = await barePosts(receiver.url, quick ? 2_000 : 20_000);
-    const workflowRate = await bareWorkflows(engine, { workflows: quick ? 50 : 400, atOnce: PUBLISHERS });
+    log('bare signed POSTs, and bare workflows');
+    const bareRate = await measureBarePosts(receiver.url, quick ? 2_000 : 20_000);
+    const workflowRate = await measureBareWorkflows(temporal, {
+      workflows: quick ? 50 : 400,
+      atOnce: PUBLISHERS,
+    });
 
     receiver.end();
     await dispatcher.close();
     await api.stop();
     await worker.stop();
-    await engine.connection.close();
+    await temporal.connection.close();
     await baton.fresh.drop();
-    const cpuPerEvent = (1_000_000 * total(used.cpu)) / events;
+    const cpuPerEvent = (1_000_000 * total(costs.cpu)) / events;
     const measures = {
       events,
       wideEvents,
@@ -207,14 +229,14 @@ await runBench(
       bareRate,
       workflowRate,
     };
-    const found: Figures = { ...measures, memory, cpuPerEvent };
+    const metrics: Metrics = { ...measures, memory, cpuPerEvent };
     return {
       tables: [
-        timesOf(found),
-        ...costTables('a million deliveries', used, events, 1_000_000),
-        memoryTable(memory),
+        createTimesTable(metrics),
+        ...costTables('a million deliveries', costs, events, 1_000_000),
+        createMemoryTable(memory),
       ],
-      ratios: ratiosOf(found),
+      ratios: createRatios(metrics),
     };
   },
 );

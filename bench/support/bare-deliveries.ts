@@ -4,10 +4,10 @@ import type { Client } from '@temporalio/client';
 import { Worker, type NativeConnection } from '@temporalio/worker';
 import { Agent, request } from 'undici';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
-import { sideBySide, timed } from './figures.ts';
+import { runConcurrently, measureMs } from './measure.ts';
 
-/** Signed POSTs a second of one process to a receiver, over 64 connections, with nothing else around them. */
-export async function barePosts(receiver: string, posts: number): Promise<number> {
+/** Returns the signed POSTs a second of one process to a receiver, over 64 connections. */
+export async function measureBarePosts(receiver: string, posts: number): Promise<number> {
   const data = JSON.stringify(sampleData('issue.created'));
   const body = Buffer.from(`{"id":"bare","event":"issue.created","data":${data}}`);
   const bare = new Agent({ connections: 64 });
@@ -17,14 +17,14 @@ export async function barePosts(receiver: string, posts: number): Promise<number
     const answer = await request(`${receiver}/bare`, { method: 'POST', headers, body, dispatcher: bare });
     await answer.body.dump();
   };
-  await sideBySide(posts / 10, 64, post);
-  const took = await timed(() => sideBySide(posts, 64, post));
+  await runConcurrently(posts / 10, 64, post);
+  const took = await measureMs(() => runConcurrently(posts, 64, post));
   await bare.close();
   return (1_000 * posts) / took;
 }
 
-/** Empty workflows a second, so many at once. */
-export async function bareWorkflows(
+/** Returns the empty workflows a second, with `atOnce` in parallel. */
+export async function measureBareWorkflows(
   { connection, client, namespace }: { connection: NativeConnection; client: Client; namespace: string },
   { workflows, atOnce }: { workflows: number; atOnce: number },
 ): Promise<number> {
@@ -35,7 +35,7 @@ export async function bareWorkflows(
     await client.workflow.execute('bareTask', options);
   };
   return await bare.runUntil(async () => {
-    await sideBySide(atOnce, atOnce, one);
-    return (1_000 * workflows) / (await timed(() => sideBySide(workflows, atOnce, one)));
+    await runConcurrently(atOnce, atOnce, one);
+    return (1_000 * workflows) / (await measureMs(() => runConcurrently(workflows, atOnce, one)));
   });
 }

@@ -9,15 +9,12 @@ import { setUpInstallation, type Installation } from '../../src/runtime/installa
 import { freshDatabase, services, type FreshDatabase } from '../../test/support/services.ts';
 import { READY_FILE } from './profiles.ts';
 
-/** The service's processes under measurement, on a database of their own. */
+/** The measured processes of the service, with a separate database. */
 export type BatonUnderTest = {
   fresh: FreshDatabase;
   installation: Installation;
   url: string;
-  /**
-   * Starts one of our processes from its root; `nodeOptions` replace those that ours run with, `changes` are made to its
-   * environment.
-   */
+  /** Starts one of our processes. `nodeOptions` replace its default ones, `changes` are added to its environment. */
   start(
     name: string,
     file: string,
@@ -26,7 +23,7 @@ export type BatonUnderTest = {
   ): ReturnType<typeof startNodeService>;
 };
 
-/** `profiled`: a folder that gets CPU profiles of each process. */
+/** Prepares a database and the settings. `profiled`: a folder for CPU profiles of each process. */
 export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
   const fresh = await freshDatabase();
   const installation = await setUpInstallation(fresh.url, {
@@ -57,7 +54,7 @@ export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
     url: `http://127.0.0.1:${port}`,
     async start(name, file, given, changes = {}) {
       const profile = given === undefined && profiled !== undefined ? join(profiled, name) : null;
-      const nodeOptions = profile === null ? given : profiling(profile);
+      const nodeOptions = profile === null ? given : profilingOptions(profile);
       const child = await startNodeService({
         name,
         root: inCheckout(file),
@@ -65,15 +62,15 @@ export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
         environment: { ...environment, ...changes },
         ...(nodeOptions ? { nodeOptions } : {}),
       });
-      // What a process does until it is ready belongs to no load.
+      // Work before the process is ready does not count as load.
       if (profile) writeFileSync(join(profile, READY_FILE), `${process.hrtime.bigint() / 1_000n}`);
       return child;
     },
   };
 }
 
-/** The options of our processes, and a profile of each of their threads in a folder of the process's own. */
-function profiling(folder: string): string[] {
+/** Returns the options of our processes, with a profile of each thread in a separate folder. */
+function profilingOptions(folder: string): string[] {
   mkdirSync(folder, { recursive: true });
   const preload = inCheckout('src', 'runtime', 'sandbox-preload.ts');
   return ['--import', preload, '--cpu-prof', `--cpu-prof-dir=${folder}`];

@@ -1,74 +1,75 @@
 import WebSocket from 'ws';
 
 /*
- * Viewers of the live channel in a process of their own, so that they share no event loop with what is measured. They
- * are told what to do by messages, and take each event at the moment it comes. Times are this machine's monotonic
- * clock, which is one for all processes.
+ * Viewers of the live channel in a separate process, so that they do not share an event loop with the measured code.
+ * Messages control them. Times are of this machine's monotonic clock, which all processes share.
  */
 
-export type Speech = 'plain' | 'socket.io';
+export type Protocol = 'plain' | 'socket.io';
 
-/** What the viewers are told. */
-export type Order =
-  /** Opens so many connections; the first joins the first run, the second the second, and round again. */
-  | { do: 'open'; url: string; token: string; runs: string[]; count: number; speech: Speech }
-  /** Tells what has come since the last look. */
-  | { do: 'look' }
+/** A command to the viewers. */
+export type ViewerCommand =
+  /** Opens `count` connections, which join the runs in turn. */
+  | { do: 'open'; url: string; token: string; runs: string[]; count: number; protocol: Protocol }
+  /** Reports the events since the last report. */
+  | { do: 'report' }
   | { do: 'close' };
 
-/** What they tell. */
-export type Report =
+/** The response to a command. */
+export type ViewerReport =
   | { open: number }
   | {
-      /** Events that came, over all connections. */
+      /** Events over all connections. */
       received: number;
-      /** Milliseconds from the write to the arrival, of each. */
-      lags: number[];
-      /** Events that were left out, came twice or came out of order; connections that ended. */
-      faults: number;
+      /** Milliseconds from the write to the arrival of each event. */
+      latencies: number[];
+      /** Missing, repeated and misordered events, and connections that ended. */
+      errors: number;
     }
   | { closed: true };
 
-/** An event's text begins with the nanoseconds at which it was written. */
-export function textWrittenNow(bytes: number): string {
+/** Returns a text that begins with the current time in nanoseconds. */
+export function createTimedText(bytes: number): string {
   return `${process.hrtime.bigint()} `.padEnd(bytes, '.');
 }
 
-const OPENING_AT_ONCE = 50;
+const OPEN_CONCURRENCY = 50;
 const SEQ = /"seq":(\d+)/;
 const WRITTEN = /"text":"(\d+) /;
 
 const sockets = new Set<WebSocket>();
-let lags: number[] = [];
+let latencies: number[] = [];
 let received = 0;
-let faults = 0;
+let errors = 0;
 let isClosing = false;
 
-function open(order: Extract<Order, { do: 'open' }>, number: number): Promise<void> {
-  const { speech, token, runs } = order;
-  const query = speech === 'plain' ? `token=${token}` : `EIO=4&transport=websocket&token=${token}`;
-  const socket = new WebSocket(`${order.url.replace('http', 'ws')}/ws?${query}`, {
+function open(command: Extract<ViewerCommand, { do: 'open' }>, number: number): Promise<void> {
+  const { protocol, token, runs } = command;
+  const query = protocol === 'plain' ? `token=${token}` : `EIO=4&transport=websocket&token=${token}`;
+  const socket = new WebSocket(`${command.url.replace('http', 'ws')}/ws?${query}`, {
     perMessageDeflate: false,
   });
   sockets.add(socket);
   const room = `workflow:${runs[number % runs.length]}`;
   let last = 0;
   socket.on('close', () => {
-    if (!isClosing) faults += 1;
+    if (!isClosing) errors += 1;
   });
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
-    socket.on('open', () => socket.send(speech === 'plain' ? JSON.stringify({ type: 'join', room }) : '40'));
+    socket.on('open', () =>
+      socket.send(protocol === 'plain' ? JSON.stringify({ type: 'join', room }) : '40'),
+    );
     socket.on('message', (data: Buffer) => {
       const at = process.hrtime.bigint();
       const text = data.toString('latin1');
       const [, written] = WRITTEN.exec(text) ?? [];
       if (written !== undefined) {
         const seq = Number(SEQ.exec(text)?.[1]);
-        if (seq !== last + 1) faults += 1;
+        if (seq !== last + 1) errors += 1;
         last = seq;
         received += 1;
-        lags.push(Number(at - BigInt(written)) / 1e6);
+        latencies.push(Number(at - BigInt(written)) / 1e6);
       } else if (text.startsWith('40')) socket.send(`420["join",${JSON.stringify({ room })}]`);
       else if (text === '2') socket.send('3');
       else if (text.includes('"snapshot"')) {
@@ -79,13 +80,13 @@ function open(order: Extract<Order, { do: 'open' }>, number: number): Promise<vo
   });
 }
 
-async function openAll(order: Extract<Order, { do: 'open' }>): Promise<void> {
+async function openAll(command: Extract<ViewerCommand, { do: 'open' }>): Promise<void> {
   let next = 0;
   const lane = async () => {
-    while (next < order.count) await open(order, next++);
+    while (next < command.count) await open(command, next++);
   };
   isClosing = false;
-  await Promise.all(Array.from({ length: OPENING_AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: OPEN_CONCURRENCY }, lane));
 }
 
 async function closeAll(): Promise<void> {
@@ -96,23 +97,23 @@ async function closeAll(): Promise<void> {
   sockets.clear();
 }
 
-async function obey(order: Order): Promise<Report> {
-  if (order.do === 'open') {
-    await openAll(order);
+async function execute(command: ViewerCommand): Promise<ViewerReport> {
+  if (command.do === 'open') {
+    await openAll(command);
     return { open: sockets.size };
   }
-  if (order.do === 'close') {
+  if (command.do === 'close') {
     await closeAll();
     return { closed: true };
   }
-  const report = { received, lags, faults };
-  [received, lags, faults] = [0, [], 0];
+  const report = { received, latencies: latencies, errors: errors };
+  [received, latencies, errors] = [0, [], 0];
   return report;
 }
 
 if (import.meta.main) {
-  process.on('message', (order: Order) => {
-    obey(order).then(
+  process.on('message', (order: ViewerCommand) => {
+    execute(order).then(
       (report) => process.send?.(report),
       (error: Error) => {
         console.error(error);
@@ -120,5 +121,5 @@ if (import.meta.main) {
       },
     );
   });
-  process.send?.({ open: 0 } satisfies Report);
+  process.send?.({ open: 0 } satisfies ViewerReport);
 }

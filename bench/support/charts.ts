@@ -1,10 +1,10 @@
 import { parse, View } from 'vega';
 import { compile, type TopLevelSpec } from 'vega-lite';
 
-/** Readable on white and on black alike: the page behind a picture may be either. */
+/** Readable on white and on black, since the page may be light or dark. */
 const INK = '#808488';
 const FAINT = '#80848855';
-/** Apart from each other for every kind of sight, and on both grounds. */
+/** Distinct colours, also for colour-blind readers, on light and dark pages. */
 export const COLOURS = ['#3b82c4', '#e08a2c', '#2fa084', '#c45b9b', '#8d7bd6', '#a3a13c', '#d45d4c'];
 
 const CONFIG = {
@@ -25,15 +25,15 @@ const CONFIG = {
   range: { category: COLOURS },
 };
 
-/** Titles of rows are read whole. */
+/** Row titles are not cut. */
 const LABELS = { labelLimit: 400 };
 
-/** Anything that a picture is made of, without what all pictures share. */
-export type Picture = Record<string, unknown>;
+/** A specification of Vega-Lite, without the settings that all charts share. */
+export type Chart = Record<string, unknown>;
 
-/** An SVG of a picture in the words of Vega-Lite, its text as text. */
-export async function drawn(picture: Picture): Promise<string> {
-  const specification = compile({ ...picture, config: CONFIG } as unknown as TopLevelSpec).spec;
+/** Renders a chart as SVG, with text as text. */
+export async function renderSvg(chart: Chart): Promise<string> {
+  const specification = compile({ ...chart, config: CONFIG } as unknown as TopLevelSpec).spec;
   const view = new View(parse(specification), { renderer: 'none' });
   const svg = await view.toSVG();
   view.finalize();
@@ -42,22 +42,22 @@ export async function drawn(picture: Picture): Promise<string> {
 
 type Bars = {
   title: string;
-  /** One bar for each; null ones are left out. */
+  /** One bar for each entry. Null values are left out. */
   bars: { row: string; series: string; value: number | null }[];
   unit: string;
-  /** Values that lie far apart. */
+  /** A logarithmic scale. */
   log?: boolean;
 };
 
-/** Bars side by side for each row, the rows in the order given. */
-export function bars({ title, bars: all, unit, log = false }: Bars): Picture {
+/** Returns a chart with grouped bars for each row, in the given order. */
+export function barChart({ title, bars: all, unit, log = false }: Bars): Chart {
   const values = all.filter(({ value }) => value !== null);
   const order = (key: 'row' | 'series') => [...new Set(values.map((one) => one[key]))];
   const y = {
     y: { field: 'row', type: 'nominal', sort: order('row'), title: null, axis: LABELS },
     yOffset: { field: 'series', sort: order('series') },
   };
-  // A scale of powers has no zero for a bar to begin at, so the bar becomes a dot.
+  // A logarithmic scale has no zero where a bar could begin, so it has dots.
   const mark = log ? { type: 'point', filled: true, size: 70, opacity: 1 } : { type: 'bar' };
   return {
     title,
@@ -88,8 +88,8 @@ export function bars({ title, bars: all, unit, log = false }: Bars): Picture {
   };
 }
 
-/** How far what was measured is from what was wanted: left of the line is met. */
-export function goals(rows: { row: string; share: number; met: boolean }[]): Picture {
+/** Returns a chart of measured values relative to their goals. Left of the line a goal is met. */
+export function goalChart(rows: { row: string; share: number; met: boolean }[]): Chart {
   return {
     title: 'Measured beside wanted (1 = just met; smaller is better)',
     width: 420,
@@ -114,8 +114,8 @@ export function goals(rows: { row: string; share: number; met: boolean }[]): Pic
   };
 }
 
-/** Lines over a quantity. */
-export function lines({
+/** Returns a line chart. */
+export function lineChart({
   title,
   points,
   x,
@@ -127,7 +127,7 @@ export function lines({
   x: string;
   y: string;
   log?: boolean;
-}): Picture {
+}): Chart {
   const overTime = typeof points[0]?.x === 'number';
   return {
     title,
@@ -149,7 +149,7 @@ export function lines({
   };
 }
 
-/** Pictures one below the other. */
-export function stacked(pictures: readonly Picture[]): Picture {
-  return { vconcat: pictures, spacing: 24, resolve: { scale: { color: 'independent', x: 'independent' } } };
+/** Stacks charts vertically. */
+export function stackCharts(charts: readonly Chart[]): Chart {
+  return { vconcat: charts, spacing: 24, resolve: { scale: { color: 'independent', x: 'independent' } } };
 }

@@ -1,20 +1,20 @@
 import { Client } from 'pg';
-import { between, cpuByPart, total, type ByPart } from './parts.ts';
-import { row, type FigureTable } from './results.ts';
-import { added, storedNow, type Stored } from './storage.ts';
+import { diffParts, cpuByPart, total, type ByPart } from './parts.ts';
+import { row, type MetricTable } from './results.ts';
+import { diffStorage, measureStorage, type Storage } from './storage.ts';
 
-/** What a stretch of work took: CPU-seconds by kind of process, and what it left in the databases. */
-export type Used = { cpu: ByPart; stored: Stored };
+/** The costs of some work: CPU-seconds by kind of process, and bytes in the databases. */
+export type Costs = { cpu: ByPart; stored: Storage };
 
-/** Does `work` and measures what it took. `url`: the service's database. */
-export async function measured(url: string, work: () => Promise<unknown>): Promise<Used> {
+/** Runs `work` and measures its costs. `url`: the service's database. */
+export async function measureCosts(url: string, work: () => Promise<unknown>): Promise<Costs> {
   const client = new Client(url);
   await client.connect();
   try {
-    const before = { stored: await storedNow(client), cpu: cpuByPart() };
+    const before = { stored: await measureStorage(client), cpu: cpuByPart() };
     await work();
-    const cpu = between(before.cpu, cpuByPart());
-    return { cpu, stored: added(before.stored, await storedNow(client)) };
+    const cpu = diffParts(before.cpu, cpuByPart());
+    return { cpu, stored: diffStorage(before.stored, await measureStorage(client)) };
   } finally {
     await client.end();
   }
@@ -22,10 +22,10 @@ export async function measured(url: string, work: () => Promise<unknown>): Promi
 
 const MEGABYTE = 1_000_000;
 
-/** CPU and bytes of `each` things, from what `count` of them took. `what` names them. */
-export function costTables(what: string, used: Used, count: number, each: number): FigureTable[] {
+/** Returns tables of the CPU and bytes of `each` items, from the costs of `count` items. `what` names them. */
+export function costTables(what: string, costs: Costs, count: number, each: number): MetricTable[] {
   const times = each / count;
-  const { tables, log, temporal } = used.stored;
+  const { tables, log, temporal } = costs.stored;
   const mb = (bytes: number) => (bytes * times) / MEGABYTE;
   const sum = [...tables.values()].reduce(
     (all, one) => ({ rows: all.rows + one.rows, indexes: all.indexes + one.indexes }),
@@ -37,8 +37,8 @@ export function costTables(what: string, used: Used, count: number, each: number
       title: `CPU of ${what}`,
       columns: [{ title: 'CPU', unit: 's', digits: 1 }],
       rows: [
-        ...[...used.cpu].map(([part, seconds]) => row(part, [seconds * times])),
-        row('all', [total(used.cpu) * times]),
+        ...[...costs.cpu].map(([part, seconds]) => row(part, [seconds * times])),
+        row('all', [total(costs.cpu) * times]),
       ],
     },
     {

@@ -1,26 +1,27 @@
-import { cellsOf, ratioCells, whereInWords } from './printed.ts';
+import { cellsOf, ratioCells, formatEnvironment } from './format.ts';
 import type { BenchReport, BenchResult } from './results.ts';
 
 /*
- * The tables of `docs/performance.md` stand between markers and are made from results: `<!-- figures:tasks.times -->` up
- * to `<!-- /figures -->` holds the table `times` of the bench `tasks`. `tasks.ratios` is what was wanted, `tasks.where`
- * when and where it was measured, and `tasks.picture` shows its picture.
+ * The tables of `docs/performance.md` are between markers and are generated from results: `<!-- figures:tasks.times -->`
+ * up to `<!-- /figures -->` holds the table `times` of the benchmark `tasks`. `tasks.ratios` holds the goals, `tasks.where`
+ * the date and the machine, and `tasks.picture` the chart.
  */
 const MARKED = /(<!-- figures:([\w-]+)\.([\w-]+) -->\n)[^]*?(<!-- \/figures -->)/g;
 
 /**
- * The document with its marked tables made anew. Those of benches that the report lacks stay as they are.
- * @throws where a marker names a table that its bench has not
+ * Returns the document with new tables between its markers. Tables of benchmarks that are not in the report do not
+ * change.
+ * @throws if a marker names an unknown table
  */
-export function withFigures(document: string, { benches }: BenchReport): string {
+export function updateTables(document: string, { benches }: BenchReport): string {
   return document.replaceAll(MARKED, (whole, begin: string, name: string, part: string, end: string) => {
     const bench = benches.find((one) => one.name === name);
-    return bench ? `${begin}\n${partOf(bench, part)}\n\n${end}` : whole;
+    return bench ? `${begin}\n${formatPart(bench, part)}\n\n${end}` : whole;
   });
 }
 
-function partOf(bench: BenchResult, part: string): string {
-  if (part === 'where') return whereOf(bench);
+function formatPart(bench: BenchResult, part: string): string {
+  if (part === 'where') return formatWhere(bench);
   if (part === 'picture') return `![${bench.title}](performance/${bench.name}.svg)`;
   if (part === 'ratios') return markdownTable(ratioCells(bench.ratios));
   const table = bench.tables.find(({ id }) => id === part);
@@ -28,13 +29,13 @@ function partOf(bench: BenchResult, part: string): string {
   return markdownTable(cellsOf(table));
 }
 
-function whereOf({ began_at, quick, where }: BenchResult): string {
-  const [machine = '', programs = ''] = whereInWords(where);
-  const note = quick ? ' **A quick run: its figures only show that the bench works.**' : '';
+function formatWhere({ began_at, quick, where }: BenchResult): string {
+  const [machine = '', programs = ''] = formatEnvironment(where);
+  const note = quick ? ' **A quick run: it only shows that the benchmark works.**' : '';
   return `${began_at.slice(0, 10)}: ${machine}. ${programs}.${note}`;
 }
 
-/** A table with its head first; the first column is text. */
+/** Formats a table. The first row is its head, the first column is text. */
 export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

@@ -5,14 +5,14 @@ import { Connection } from '@temporalio/client';
 import { Client } from 'pg';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { services } from '../../test/support/services.ts';
-import { summarise } from './figures.ts';
-import type { Where } from './results.ts';
+import { summarize } from './measure.ts';
+import type { BenchEnvironment } from './results.ts';
 
-/** The machine, and the versions of all that runs under measurement; the services must be up. */
-export async function whereItRuns(): Promise<Where> {
-  const [postgresql, server] = await Promise.all([postgresVersion(), temporalVersion()]);
+/** Returns the machine and the versions of all measured programs. The services must be running. */
+export async function describeEnvironment(): Promise<BenchEnvironment> {
+  const [postgresql, server] = await Promise.all([readPostgresVersion(), readTemporalVersion()]);
   const processors = cpus();
-  const { p50, p95 } = syncTimes();
+  const { p50, p95 } = measureSync();
   return {
     machine: {
       cpu: processors[0]?.model.trim() ?? 'unknown',
@@ -25,12 +25,12 @@ export async function whereItRuns(): Promise<Where> {
       node: process.versions.node,
       temporal_server: server,
       postgresql,
-      temporal_sdk: packageVersion('@temporalio/worker'),
+      temporal_sdk: readPackageVersion('@temporalio/worker'),
     },
   };
 }
 
-async function postgresVersion(): Promise<string> {
+async function readPostgresVersion(): Promise<string> {
   const client = new Client(services().databaseUrl('postgres'));
   await client.connect();
   const { rows } = await client.query<{ server_version: string }>('show server_version');
@@ -38,22 +38,22 @@ async function postgresVersion(): Promise<string> {
   return rows[0]?.server_version ?? 'unknown';
 }
 
-async function temporalVersion(): Promise<string> {
+async function readTemporalVersion(): Promise<string> {
   const connection = await Connection.connect({ address: services().temporalAddress });
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   await connection.close();
   return serverVersion ?? 'unknown';
 }
 
-function packageVersion(name: string): string {
+function readPackageVersion(name: string): string {
   const file = inCheckout('node_modules', ...name.split('/'), 'package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 const SYNCS = 100;
 
-/** Milliseconds of a write of 4 KiB that waits for the disk, where the services keep their data. */
-function syncTimes() {
+/** Measures writes of 4 KiB with fsync, in milliseconds, where the services keep their data. */
+function measureSync() {
   const folder = mkdtempSync(join(tmpdir(), 'baton-fsync-'));
   const file = openSync(join(folder, 'file'), 'w');
   const block = Buffer.alloc(4_096, 1);
@@ -65,5 +65,5 @@ function syncTimes() {
   });
   closeSync(file);
   rmSync(folder, { recursive: true });
-  return summarise(samples);
+  return summarize(samples);
 }

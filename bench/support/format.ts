@@ -1,8 +1,8 @@
-import { table } from './figures.ts';
-import type { BenchReport, BenchResult, Column, FigureTable, Ratio, Where } from './results.ts';
+import { formatTable } from './measure.ts';
+import type { BenchReport, BenchResult, Column, MetricTable, Ratio, BenchEnvironment } from './results.ts';
 
-/** A figure with its unit; empty for none. */
-export function figure(value: number | null, { unit, digits }: Pick<Column, 'unit' | 'digits'>): string {
+/** Formats a value with its unit. Null gives an empty string. */
+export function formatValue(value: number | null, { unit, digits }: Pick<Column, 'unit' | 'digits'>): string {
   if (value === null) return '';
   const [whole = '', ...rest] = value.toFixed(digits).split('.');
   const grouped = [whole.replaceAll(/\B(?=(\d{3})+$)/g, ','), ...rest].join('.');
@@ -10,23 +10,23 @@ export function figure(value: number | null, { unit, digits }: Pick<Column, 'uni
   return unit.startsWith('/') ? `${grouped}${unit}` : `${grouped} ${unit}`;
 }
 
-/** The cells of a table, its head first. */
-export function cellsOf({ columns, rows }: FigureTable): string[][] {
+/** Returns the cells of a table, its head first. */
+export function cellsOf({ columns, rows }: MetricTable): string[][] {
   return [
     ['', ...columns.map(({ title }) => title)],
     ...rows.map(({ title, values }) => [
       title,
-      ...columns.map((column, index) => figure(values[index] ?? null, column)),
+      ...columns.map((column, index) => formatValue(values[index] ?? null, column)),
     ]),
   ];
 }
 
-export function wantedOf({ wanted, unit, digits }: Ratio): string {
+export function formatGoal({ wanted, unit, digits }: Ratio): string {
   if (wanted === null) return '';
   const atMost = 'at_most' in wanted;
   const value = atMost ? wanted.at_most : wanted.at_least;
   const precise = Number.isInteger(value) ? 0 : Math.min(digits, `${value}`.split('.')[1]?.length ?? 0);
-  return `${atMost ? '≤' : '≥'} ${figure(value, { unit, digits: precise })}`;
+  return `${atMost ? '≤' : '≥'} ${formatValue(value, { unit, digits: precise })}`;
 }
 
 export function verdictOf({ met }: Ratio): string {
@@ -34,29 +34,29 @@ export function verdictOf({ met }: Ratio): string {
   return met ? 'met' : 'NOT MET';
 }
 
-/** The cells of the ratios, their head first. */
+/** Returns the cells of the ratios, their head first. */
 export function ratioCells(ratios: readonly Ratio[]): string[][] {
   return [
     ['', 'measured', 'wanted', ''],
     ...ratios.map((one) => [
       one.title,
-      figure(one.value, one) || 'not measured',
-      wantedOf(one),
+      formatValue(one.value, one) || 'not measured',
+      formatGoal(one),
       verdictOf(one),
     ]),
   ];
 }
 
-/** A bench for a terminal. */
-export function printed(bench: BenchResult): string {
-  const parts = bench.tables.map((one) => `${one.title}\n${table(cellsOf(one))}`);
-  if (bench.ratios.length > 0) parts.push(table(ratioCells(bench.ratios)));
-  const quick = bench.quick ? ' (quick: only a proof that it works)' : '';
+/** Formats a benchmark for the terminal. */
+export function formatBench(bench: BenchResult): string {
+  const parts = bench.tables.map((one) => `${one.title}\n${formatTable(cellsOf(one))}`);
+  if (bench.ratios.length > 0) parts.push(formatTable(ratioCells(bench.ratios)));
+  const quick = bench.quick ? ' (quick: only shows that it works)' : '';
   return [`${bench.title}${quick}`, ...parts].join('\n\n');
 }
 
-/** The machine and the programs, a line each. */
-export function whereInWords({ machine, versions }: Where): string[] {
+/** Returns a line about the machine and one about the versions. */
+export function formatEnvironment({ machine, versions }: BenchEnvironment): string[] {
   const { p50, p95 } = machine.fsync_ms;
   return [
     `${machine.cores} × ${machine.cpu}, ${Math.round(machine.memory_mb / 1_024)} GB, ${machine.system}; ` +
@@ -66,17 +66,17 @@ export function whereInWords({ machine, versions }: Where): string[] {
   ];
 }
 
-/** What was wanted, over all benches, and how much of it was met. */
-export function printedSummary({ benches }: BenchReport): string {
+/** Formats the goals of all benchmarks, and how many were met. */
+export function formatSummary({ benches }: BenchReport): string {
   const goals = benches.flatMap(({ name, ratios }) =>
     ratios.filter(({ met }) => met !== null).map((one) => ({ ...one, title: `${name}: ${one.title}` })),
   );
   const met = goals.filter((one) => one.met).length;
   const [first] = benches;
   return [
-    ...(first ? whereInWords(first.where) : []),
+    ...(first ? formatEnvironment(first.where) : []),
     '',
-    ...(goals.length > 0 ? [table(ratioCells(goals)), ''] : []),
+    ...(goals.length > 0 ? [formatTable(ratioCells(goals)), ''] : []),
     `${met} of ${goals.length} met`,
   ].join('\n');
 }

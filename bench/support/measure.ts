@@ -3,22 +3,23 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 /** p50, p95, p99 and the mean of samples, in the samples' unit. */
 export type Summary = { p50: number; p95: number; p99: number; mean: number };
 
-export function summarise(samples: readonly number[]): Summary {
+/** Returns the percentiles and the mean of samples. */
+export function summarize(samples: readonly number[]): Summary {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
   const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99), mean };
 }
 
-/** Milliseconds of `work`. */
-export async function timed(work: () => Promise<unknown>): Promise<number> {
+/** Returns the milliseconds that `work` takes. */
+export async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
 }
 
-/** Runs `work` for each number below `count`, `width` at a time. */
-export async function sideBySide(
+/** Runs `work` for each number below `count`, with at most `width` calls in progress. */
+export async function runConcurrently(
   count: number,
   width: number,
   work: (number: number) => Promise<void>,
@@ -31,14 +32,13 @@ export async function sideBySide(
 }
 
 /**
- * The processes started by this one's parent, this one left out: the servers and the processes under test (Linux;
- * none elsewhere).
+ * Returns the other descendants of this process's parent: the servers and the measured processes. Empty except on Linux.
  */
-export function processesAround(): { pid: number; cpuSeconds: number }[] {
+export function listSiblingProcesses(): { pid: number; cpuSeconds: number }[] {
   if (!existsSync('/proc')) return [];
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => statOf(Number(pid)));
+    .flatMap((pid) => readStat(Number(pid)));
   const parents = new Map(processes.map(({ pid, parent }) => [pid, parent]));
   const isAround = (pid: number): boolean => {
     for (let above: number | undefined = pid; above !== undefined; above = parents.get(above)) {
@@ -51,19 +51,19 @@ export function processesAround(): { pid: number; cpuSeconds: number }[] {
     .map(({ pid, seconds }) => ({ pid, cpuSeconds: seconds }));
 }
 
-function statOf(pid: number): { pid: number; parent: number; seconds: number }[] {
+function readStat(pid: number): { pid: number; parent: number; seconds: number }[] {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
     return [{ pid, parent: Number(fields[1]), seconds: (user + system) / 100 }];
   } catch {
-    // It has ended meanwhile, or this is not Linux.
+    // The process has ended, or this is not Linux.
     return [];
   }
 }
 
-/** A table of text columns, the first one left, the others right. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Formats a text table. The first column is left-aligned, the others right-aligned. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row

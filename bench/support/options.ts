@@ -1,23 +1,23 @@
 import { parseArgs } from 'node:util';
 
-/** What stands behind the name of a bench on the command line. */
+/** The options after the name of a benchmark on the command line. */
 export type BenchOptions = {
-  /** How much of everything; absent: what the bench takes by itself. */
+  /** The number of measurements; undefined: the default of the benchmark. */
   size: number | undefined;
-  /** What follows the size. */
+  /** The arguments after the size. */
   rest: string[];
-  /** A tiny run that proves that the bench works. */
+  /** A tiny run that shows that the benchmark works. */
   quick: boolean;
-  /** Whether our processes are to leave CPU profiles. */
+  /** Whether our processes write CPU profiles. */
   profile: boolean;
-  /** Of a soak. */
+  /** The duration of a soak. */
   minutes: number | undefined;
 };
 
-/** @throws a sentence where a word is none that benches know */
-export function readBenchOptions(words: readonly string[]): BenchOptions {
+/** Reads the options. @throws if an option is unknown or invalid */
+export function readBenchOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
-    args: [...words],
+    args: [...args],
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
@@ -27,16 +27,16 @@ export function readBenchOptions(words: readonly string[]): BenchOptions {
   });
   const [size, ...rest] = positionals;
   return {
-    size: size === undefined ? undefined : numberOf('the size', size),
+    size: size === undefined ? undefined : parsePositive('the size', size),
     rest,
     quick: values.quick,
     profile: values.profile,
-    minutes: values.minutes === undefined ? undefined : numberOf('--minutes', values.minutes),
+    minutes: values.minutes === undefined ? undefined : parsePositive('--minutes', values.minutes),
   };
 }
 
-function numberOf(what: string, text: string): number {
+function parsePositive(what: string, text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new Error(`${what} is a number above 0, not ${text}`);
+  if (!(value > 0)) throw new Error(`${what} must be a number above 0, not ${text}`);
   return value;
 }

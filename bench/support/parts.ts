@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { processesAround } from './figures.ts';
+import { listSiblingProcesses } from './measure.ts';
 
-/** The kinds of processes a service consists of, by their command lines. What is none of them loads or measures. */
+/** The kinds of processes of the service, by their command lines. Other processes generate load or measure. */
 const PARTS: readonly (readonly [string, RegExp])[] = [
   ['API', /src\/api\/server/],
   ['gateway', /src\/gateway\/server/],
@@ -12,60 +12,62 @@ const PARTS: readonly (readonly [string, RegExp])[] = [
   ['PostgreSQL', /postgres/],
 ];
 
-/** A figure for each kind of process. */
+/** A value for each kind of process. */
 export type ByPart = Map<string, number>;
 
-type Around = { pid: number; cpuSeconds: number };
+type SiblingProcess = { pid: number; cpuSeconds: number };
 
-/** What each part of the service has used: a figure per process, added up by part (Linux; empty elsewhere). */
-function byPart(figure: (around: Around) => number): ByPart {
+/** Measures each process and adds up the values by part. Empty except on Linux. */
+function byPart(measure: (process: SiblingProcess) => number): ByPart {
   const sums: ByPart = new Map();
-  for (const around of processesAround()) {
+  for (const around of listSiblingProcesses()) {
     try {
-      const words = commandLine(around.pid);
+      const words = readCommandLine(around.pid);
       const part = PARTS.find(([, form]) => form.test(words))?.[0];
-      if (part) sums.set(part, (sums.get(part) ?? 0) + figure(around));
+      if (part) sums.set(part, (sums.get(part) ?? 0) + measure(around));
     } catch {
-      // It has ended meanwhile, or there is no such file on this system.
+      // The process has ended, or this system has no such file.
     }
   }
   return sums;
 }
 
-function commandLine(pid: number): string {
+function readCommandLine(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
 }
 
-/** CPU-seconds of each part so far. A process that has ended is not in it any more, nor is a PostgreSQL connection. */
+/** Returns the CPU-seconds of each part so far, without processes and PostgreSQL connections that have ended. */
 export function cpuByPart(): ByPart {
   return byPart(({ cpuSeconds }) => cpuSeconds);
 }
 
-/** Megabytes of each part; proportional shares, since PostgreSQL's processes share pages. */
+/** Returns the megabytes of each part: proportional shares, since PostgreSQL's processes share pages. */
 export function memoryByPart(): ByPart {
-  return byPart(({ pid }) => kilobytes(pid, 'smaps_rollup', 'Pss') / 1_024);
+  return byPart(({ pid }) => readKilobytes(pid, 'smaps_rollup', 'Pss') / 1_024);
 }
 
 /**
- * Resident megabytes of each part. Of PostgreSQL it is what its processes have for themselves: the buffers that they
- * share fill up to their fixed size as the tables grow.
+ * Returns the resident megabytes of each part. For PostgreSQL it counts private memory: the shared buffers fill up to
+ * their fixed size as the tables grow.
  */
 export function residentByPart(): ByPart {
   return byPart(({ pid }) => {
-    const own = POSTGRES.test(commandLine(pid));
-    return (own ? kilobytes(pid, 'smaps_rollup', 'Pss_Anon') : kilobytes(pid, 'status', 'VmRSS')) / 1_024;
+    const own = POSTGRES.test(readCommandLine(pid));
+    return (
+      (own ? readKilobytes(pid, 'smaps_rollup', 'Pss_Anon') : readKilobytes(pid, 'status', 'VmRSS')) / 1_024
+    );
   });
 }
 
 const POSTGRES = /postgres/;
 
-function kilobytes(pid: number, file: string, name: string): number {
+function readKilobytes(pid: number, file: string, name: string): number {
   const text = readFileSync(`/proc/${pid}/${file}`, 'utf8');
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
 }
 
-/** What was used between two looks, for those parts that used something. */
-export function between(before: ByPart, after: ByPart): ByPart {
+/** Returns the differences between two measurements, for the parts that used something. */
+export function diffParts(before: ByPart, after: ByPart): ByPart {
   const used = [...after].map(([part, value]) => [part, value - (before.get(part) ?? 0)] as const);
   return new Map(used.filter(([, value]) => value > 0));
 }
@@ -74,15 +76,15 @@ export function total(parts: ByPart): number {
   return [...parts.values()].reduce((sum, value) => sum + value, 0);
 }
 
-/** The path of the file in which the dev server of Temporal keeps everything; null where there is none. */
-export function temporalFile(): string | null {
-  for (const { pid } of processesAround()) {
+/** Returns the path of the database file of Temporal's dev server; null if there is none. */
+export function findTemporalFile(): string | null {
+  for (const { pid } of listSiblingProcesses()) {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       const at = words.indexOf('--db-filename');
       if (at >= 0) return words[at + 1] ?? null;
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
   return null;

@@ -19,7 +19,7 @@ export function plainActivities(ca: string) {
       const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
       const answer = await fetch(url, { method: 'POST', body, headers, dispatcher });
       await answer.arrayBuffer();
-      if (!answer.ok) throw new Error(`the receiver answered ${answer.status}`);
+      if (!answer.ok) throw new Error(`the receiver responded with ${answer.status}`);
     },
   };
 }

@@ -6,11 +6,11 @@ const activities = proxyActivities<ReturnType<typeof plainActivities>>({
   retry: { initialInterval: '1 s', backoffCoefficient: 4, maximumAttempts: 3 },
 });
 
-/** What one writes by hand on the first day: three activities, one callback, nothing recorded anywhere else. */
+/** A minimal hand-written workflow: three steps and one callback, without any other records. */
 export async function plainTask(input: { id: string; url: string }): Promise<void> {
   for (const step of [1, 2, 3]) await activities.step({ id: input.id, step });
   await activities.callback(input);
 }
 
-/** The least a durable workflow can be. */
+/** The smallest possible workflow. */
 export async function bareTask(): Promise<void> {}

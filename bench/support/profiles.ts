@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkout } from '../../dev/common/paths.ts';
-import { table } from './figures.ts';
+import { formatTable } from './measure.ts';
 
-/** The part of V8's CPU profile that is needed here; times in microseconds of the monotonic clock. */
+/** The used part of V8's CPU profile. Times are microseconds of the monotonic clock. */
 export type CpuProfile = {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   startTime: number;
@@ -11,20 +11,20 @@ export type CpuProfile = {
   timeDeltas: number[];
 };
 
-/** A file beside the profiles of a process: microseconds of the monotonic clock when it was ready for load. */
+/** A file next to the profiles of a process: when it became ready, in microseconds of the monotonic clock. */
 export const READY_FILE = 'ready-at';
 const TOP = 15;
 
 export type SelfTimes = {
-  /** Milliseconds in which there was something to do. */
+  /** Milliseconds in which the process was not idle. */
   busyMs: number;
-  /** Milliseconds by package, folder of ours or part of Node; and by function. */
+  /** Milliseconds by package, our folder or part of Node, and by function. */
   byPlace: [place: string, ms: number][];
   byFunction: [name: string, ms: number][];
 };
 
-/** Sums up where the time of a profile went, from the microsecond `since` on; both lists begin with the most. */
-export function selfTimes(profiles: readonly CpuProfile[], since = 0): SelfTimes {
+/** Sums up the self times of profiles from the microsecond `since` on. Both lists are in descending order. */
+export function sumSelfTimes(profiles: readonly CpuProfile[], since = 0): SelfTimes {
   const places = new Map<string, number>();
   const functions = new Map<string, number>();
   const add = (sums: Map<string, number>, key: string, ms: number) =>
@@ -34,7 +34,7 @@ export function selfTimes(profiles: readonly CpuProfile[], since = 0): SelfTimes
     const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
     let at = startTime;
     for (const [index, id] of samples.entries()) {
-      // A delta is the time until its sample, so what the sample shows lasts until the next one.
+      // A delta is the time before its sample, so a sample lasts until the next one.
       at += timeDeltas[index] ?? 0;
       const ms = (timeDeltas[index + 1] ?? 0) / 1_000;
       const frame = frames.get(id);
@@ -49,7 +49,7 @@ export function selfTimes(profiles: readonly CpuProfile[], since = 0): SelfTimes
   return { busyMs, byPlace: most(places), byFunction: most(functions) };
 }
 
-/** The package, the folder of ours, or the part of Node that a function belongs to. */
+/** Returns the package, our folder, or the part of Node that a function belongs to. */
 export function placeOf(url: string, functionName: string): string {
   if (url === '') return functionName.startsWith('(') ? functionName : '(native)';
   if (url.startsWith('node:')) return url.split('/').slice(0, 2).join('/');
@@ -58,7 +58,7 @@ export function placeOf(url: string, functionName: string): string {
   const inner = packages.at(-1)?.split('/') ?? [];
   if (inner.length > 0) return inner.slice(0, inner[0]?.startsWith('@') ? 2 : 1).join('/');
   const path = ownPath(url);
-  // The only code that lies there is what workflows are bundled into.
+  // The only code there is the bundle of the workflows.
   return path.startsWith('.local/') ? 'workflow bundle' : path.split('/').slice(0, 2).join('/');
 }
 
@@ -72,15 +72,15 @@ function fileOf(url: string, line: number): string {
   return `${ownPath(url).replace(/^.*node_modules\//, '')}:${line + 1}`;
 }
 
-/** The hottest places of each process whose profiles are in a folder below `folder`, for a terminal. */
-export function profileSummary(folder: string): string {
+/** Formats the hottest places of each process with profiles in a folder below `folder`. */
+export function formatProfiles(folder: string): string {
   const folders = globSync('*/*.cpuprofile', { cwd: folder }).map((file) => dirname(file));
   const parts = [...new Set(folders)].toSorted().map((name) => {
     const files = globSync('*.cpuprofile', { cwd: join(folder, name) });
     const profiles = files.map(
       (file) => JSON.parse(readFileSync(join(folder, name, file), 'utf8')) as CpuProfile,
     );
-    const { busyMs, byPlace, byFunction } = selfTimes(profiles, readyAt(join(folder, name)));
+    const { busyMs, byPlace, byFunction } = sumSelfTimes(profiles, readReadyTime(join(folder, name)));
     const share = ([what, ms]: [string, number]) => [
       what,
       `${ms.toFixed(0)} ms`,
@@ -88,15 +88,15 @@ export function profileSummary(folder: string): string {
     ];
     return [
       `${name}: busy for ${busyMs.toFixed(0)} ms under load, self time by place`,
-      table(byPlace.slice(0, TOP).map(share)),
+      formatTable(byPlace.slice(0, TOP).map(share)),
       `${name}: by function`,
-      table(byFunction.slice(0, TOP).map(share)),
+      formatTable(byFunction.slice(0, TOP).map(share)),
     ].join('\n');
   });
   return parts.join('\n\n');
 }
 
-function readyAt(folder: string): number {
+function readReadyTime(folder: string): number {
   try {
     return Number(readFileSync(join(folder, READY_FILE), 'utf8'));
   } catch {

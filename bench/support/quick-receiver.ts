@@ -4,8 +4,8 @@ import type { AddressInfo, Server } from 'node:net';
 import { services } from '../../test/support/services.ts';
 
 /*
- * Takes POSTs over http and https in a process of its own, as fast as Node does, and answers 204: `fork()` it. It says
- * `{ http, https }`, the ports.
+ * Accepts POSTs over http and https in a separate process and responds with 204, as fast as Node can. Start it with
+ * `fork()`. It sends `{ http, https }`, the ports.
  */
 const { cert, key } = services().tls;
 const answer: Parameters<typeof createServer>[1] = (request, response) => {

@@ -1,7 +1,7 @@
-/** The variable that names the file for a bench's result; without it, it gets one of its own. */
+/** The environment variable with the file for a benchmark's result. Without it, a new file is created. */
 export const RESULT_FILE = 'BATON_BENCH_RESULT';
 
-/** A file name for a time: what has no place in one is left out. */
+/** Returns a file name for a time, without characters that file names cannot have. */
 export function fileNameOf(time: Date): string {
   return time.toISOString().replaceAll(/[:.]/g, '-');
 }

@@ -1,13 +1,13 @@
 /*
- * What a bench has found, as JSON: everything that is printed, drawn or written into the documents is made from it, so
- * that nobody types a figure by hand.
+ * The results of a benchmark as JSON. All output, charts and tables in documents are generated from it, so that no number
+ * is copied by hand.
  */
 
-/** A column of figures. `unit` stands behind each figure, or is empty; `digits` behind the point. */
+/** A column of values. `unit` follows each value, or is empty. `digits`: decimal places. */
 export type Column = { title: string; unit: string; digits: number };
 
-/** Rows of figures with a title each; null where a row has no figure for a column. */
-export type FigureTable = {
+/** Rows of values with titles. Null if a row has no value for a column. */
+export type MetricTable = {
   /** Unique within a bench. */
   id: string;
   title: string;
@@ -15,10 +15,10 @@ export type FigureTable = {
   rows: { title: string; values: (number | null)[] }[];
 };
 
-/** A figure with what was wanted of it; where nothing was, `met` is null. */
+/** A value with its goal. Without a goal, `met` is null. */
 export type Ratio = {
   title: string;
-  /** Null where it could not be measured, which never meets anything. */
+  /** Null if it could not be measured. It meets no goal then. */
   value: number | null;
   unit: string;
   digits: number;
@@ -26,11 +26,11 @@ export type Ratio = {
   met: boolean | null;
 };
 
-/** A line over time: minutes since the start of the load, and megabytes. */
+/** Values over time: minutes since the start of the load, and megabytes. */
 export type Series = { title: string; points: [minute: number, value: number][] };
 
-/** The machine a bench ran on, and the programs. */
-export type Where = {
+/** The machine of a benchmark, and the versions of the programs. */
+export type BenchEnvironment = {
   machine: {
     cpu: string;
     cores: number;
@@ -48,17 +48,17 @@ export type BenchResult = {
   /** ISO 8601. */
   began_at: string;
   seconds: number;
-  /** A quick one proves that the bench works; its figures say little. */
+  /** A quick run shows that the benchmark works. Its values say little. */
   quick: boolean;
-  where: Where;
-  tables: FigureTable[];
+  where: BenchEnvironment;
+  tables: MetricTable[];
   ratios: Ratio[];
   series: Series[];
 };
 
 export type BenchReport = { benches: BenchResult[] };
 
-/** A figure and what is wanted of it. */
+/** Returns a value with its goal. */
 export function ratio(
   title: string,
   value: number,
@@ -73,13 +73,13 @@ function meets(value: number | null, wanted: NonNullable<Ratio['wanted']>): bool
   return 'at_most' in wanted ? value <= wanted.at_most : value >= wanted.at_least;
 }
 
-/** `values` as a row: what is no number becomes null, as JSON would have it. */
-export function row(title: string, values: readonly (number | null)[]): FigureTable['rows'][number] {
+/** Returns a row. Values that are not finite become null, as in JSON. */
+export function row(title: string, values: readonly (number | null)[]): MetricTable['rows'][number] {
   return { title, values: values.map((value) => (Number.isFinite(value) ? value : null)) };
 }
 
-/** The benches of several reports; of the same one the last that is given. */
-export function merged(reports: readonly BenchReport[]): BenchReport {
+/** Merges the benchmarks of several reports. The last result of a benchmark counts. */
+export function mergeReports(reports: readonly BenchReport[]): BenchReport {
   const byName = new Map<string, BenchResult>();
   for (const bench of reports.flatMap(({ benches }) => benches)) {
     byName.delete(bench.name);
@@ -88,17 +88,17 @@ export function merged(reports: readonly BenchReport[]): BenchReport {
   return { benches: [...byName.values()] };
 }
 
-/** A table of a bench. @throws where the bench has none of that id */
-export function tableOf(bench: BenchResult, id: string): FigureTable {
+/** Returns a table of a benchmark. @throws if there is none with this id */
+export function tableOf(bench: BenchResult, id: string): MetricTable {
   const found = bench.tables.find((table) => table.id === id);
   if (!found) throw new Error(`the bench ${bench.name} has no table ${id}`);
   return found;
 }
 
-/** A report as it is kept: rows of numbers and nothing stand in a line each. */
-export function asJson(report: BenchReport): string {
+/** Returns a report as JSON, with each array of numbers on one line. */
+export function toJson(report: BenchReport): string {
   const text = JSON.stringify(report, null, 2);
-  // Within a text a line never ends, so what begins with the end of one is an array.
+  // JSON strings contain no line breaks, so a bracket before a line break begins an array.
   const rows = text.replaceAll(/\[\n(?:[\s\d.,eE+-]|null)*\]/g, (one) => one.replaceAll(/\s+/g, ''));
   return `${rows}\n`;
 }

@@ -1,43 +1,46 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inCheckout } from '../../dev/common/paths.ts';
-import { printed } from './printed.ts';
+import { formatBench } from './format.ts';
 import { fileNameOf, RESULT_FILE } from './result-file.ts';
-import { asJson, type BenchResult } from './results.ts';
-import { whereItRuns } from './where.ts';
+import { toJson, type BenchResult } from './results.ts';
+import { describeEnvironment } from './environment.ts';
 import { readBenchOptions, type BenchOptions } from './options.ts';
-import { profileSummary } from './profiles.ts';
+import { formatProfiles } from './profiles.ts';
 
-/** What a bench itself finds; when and where it ran is added here. */
-export type Found = Pick<BenchResult, 'tables' | 'ratios'> & Partial<Pick<BenchResult, 'series'>>;
+/** The measurements of a benchmark, without the time and the machine. */
+export type Measurements = Pick<BenchResult, 'tables' | 'ratios'> & Partial<Pick<BenchResult, 'series'>>;
 
 export type BenchContext = BenchOptions & {
-  say(sentence: string): void;
-  /** The folder that gets a CPU profile of each process, where one is wanted. */
+  log(sentence: string): void;
+  /** The folder for a CPU profile of each process, if they are requested. */
   profiles: string | undefined;
 };
 
 const FOLDER = inCheckout('.local', 'bench');
 const BEGAN = new Date();
 
-/** The folder for the CPU profiles of a bench, where they are wanted. */
-export function profileFolder(name: string, { profile }: Pick<BenchOptions, 'profile'>): string | undefined {
+/** Returns the folder for the CPU profiles of a benchmark, if they are requested. */
+export function profileFolderOf(
+  name: string,
+  { profile }: Pick<BenchOptions, 'profile'>,
+): string | undefined {
   return profile ? join(FOLDER, `${fileNameOf(BEGAN)}-${name}-profiles`) : undefined;
 }
 
 /**
- * Runs a bench as the program it is: reads its options, lets it measure, prints what it found and keeps it as JSON.
- * Ends the process, since a load generator has much that would keep it alive.
+ * Runs a benchmark: reads its options, measures, prints the results and saves them as JSON. Exits the process, since a
+ * load generator has many resources that would keep it alive.
  */
 export async function runBench(
   { name, title }: { name: string; title: string },
-  measure: (context: BenchContext) => Promise<Found>,
+  measure: (context: BenchContext) => Promise<Measurements>,
 ): Promise<void> {
   const options = readBenchOptions(process.argv.slice(2));
-  const profiles = profileFolder(name, options);
-  const where = await whereItRuns();
-  const say = (sentence: string) => void process.stderr.write(`  … ${sentence}\n`);
-  const { tables, ratios, series = [] } = await measure({ ...options, say, profiles });
+  const profiles = profileFolderOf(name, options);
+  const where = await describeEnvironment();
+  const log = (sentence: string) => void process.stderr.write(`  … ${sentence}\n`);
+  const { tables, ratios, series = [] } = await measure({ ...options, log, profiles });
   const result: BenchResult = {
     name,
     title,
@@ -49,14 +52,14 @@ export async function runBench(
     ratios,
     series,
   };
-  console.log(printed(result));
-  if (profiles) console.log(`\n${profileSummary(profiles)}\nThe profiles are in ${profiles}`);
-  keep(result, process.env[RESULT_FILE] ?? join(FOLDER, `${fileNameOf(BEGAN)}-${name}.json`));
+  console.log(formatBench(result));
+  if (profiles) console.log(`\n${formatProfiles(profiles)}\nThe profiles are in ${profiles}`);
+  saveResult(result, process.env[RESULT_FILE] ?? join(FOLDER, `${fileNameOf(BEGAN)}-${name}.json`));
   process.exit(0);
 }
 
-function keep(result: BenchResult, file: string): void {
+function saveResult(result: BenchResult, file: string): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, asJson({ benches: [result] }));
-  if (!(RESULT_FILE in process.env)) console.log(`\nKept in ${file}`);
+  writeFileSync(file, toJson({ benches: [result] }));
+  if (!(RESULT_FILE in process.env)) console.log(`\nSaved to ${file}`);
 }

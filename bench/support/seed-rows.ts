@@ -1,37 +1,37 @@
 import type { Client } from 'pg';
 
-/** How many runs and how many deliveries are to be added. */
-export type Planting = { runs: number; deliveries: number };
+/** The number of runs and deliveries to add. */
+export type SeedCounts = { runs: number; deliveries: number };
 
-/** Deliveries of one group of events, as they come in under load. */
-const OF_A_GROUP = 30;
-/** Webhooks that half of the planted deliveries belong to; the other half is the busy one's. */
+/** Deliveries of one group of events, as under load. */
+const GROUP_SIZE = 30;
+/** Webhooks with half of the seeded deliveries. The other half belongs to the webhook under load. */
 const OTHER_WEBHOOKS = 20;
-/** Younger than the age at which anything of them would be removed. */
+/** The age of the oldest rows. It is below every retention limit. */
 const DAYS = 25;
 
-/** An id as ours are: its first bits are its time, so that rows lie in the indexes as they would. */
+/** A UUIDv7: its first bits are the time, so that rows are ordered in the indexes as usual. */
 const ID_AT = (at: string, seed: string) => `
   (lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') || '7' || substr(md5(${seed}), 1, 3)
     || '8' || substr(md5(${seed}), 4, 15))::uuid`;
 
 /**
- * Adds copies of the runs and deliveries that are there, with everything that belongs to them, over the last 25 days: of
- * runs 4 % failed, 2 % cancelled, 2 % escalated; of deliveries 2 % failed and 1 % cancelled. So they are as large as
- * real ones. Indexes are built last, which is quicker. What was planted is not yet analysed: {@link settle} does that.
+ * Adds copies of the existing runs and deliveries, with all rows that belong to them, over the last 25 days. 4 % of the
+ * runs are failed, 2 % cancelled, 2 % escalated; 2 % of the deliveries are failed and 1 % cancelled. So rows are as large
+ * as real ones. Indexes are built last, which is faster. {@link analyseTables} analyses the new rows.
  */
-export async function plant(client: Client, { runs, deliveries }: Planting): Promise<void> {
+export async function seedRows(client: Client, { runs, deliveries }: SeedCounts): Promise<void> {
   await client.query('begin');
   await client.query('set local session_replication_role = replica');
   const indexes = await dropIndexes(client);
-  await plantRuns(client, runs);
-  await plantDeliveries(client, deliveries);
+  await seedRuns(client, runs);
+  await seedDeliveries(client, deliveries);
   for (const definition of indexes) await client.query(definition);
   await client.query('commit');
 }
 
-/** Does what autovacuum would do within the next minutes. */
-export async function settle(client: Client): Promise<void> {
+/** Does the work of autovacuum. */
+export async function analyseTables(client: Client): Promise<void> {
   await client.query(`vacuum (analyze) ${TABLES.join(', ')}`);
   await client.query('checkpoint');
 }
@@ -57,20 +57,20 @@ async function dropIndexes(client: Client): Promise<string[]> {
   return rows.map(({ definition }) => definition);
 }
 
-/** Rows to make copies of, at most; of a few all copies would be alike. */
-const MOST_SOURCES = 200;
+/** The maximum number of rows to copy from. With only a few, all copies would be equal. */
+const MAX_SOURCES = 200;
 
-async function sourcesAmong(client: Client, rows: string): Promise<number> {
+async function countSources(client: Client, rows: string): Promise<number> {
   const found = await client.query<{ n: number }>(
-    `select count(*)::integer as n from (select from ${rows} limit ${MOST_SOURCES}) found`,
+    `select count(*)::integer as n from (select from ${rows} limit ${MAX_SOURCES}) found`,
   );
   const [{ n } = { n: 0 }] = found.rows;
-  if (n === 0) throw new Error(`there is nothing to make copies of: ${rows}`);
+  if (n === 0) throw new Error(`there are no rows to copy: ${rows}`);
   return n;
 }
 
-async function plantRuns(client: Client, count: number): Promise<void> {
-  const of = await sourcesAmong(client, `task_runs where state = 'completed'`);
+async function seedRuns(client: Client, count: number): Promise<void> {
+  const of = await countSources(client, `task_runs where state = 'completed'`);
   await client.query(`
     create temporary table copied on commit drop as
     select n, source.id as old, ${ID_AT('at', `random()::text || n`)} as new, at, at - source.created_at as later
@@ -79,73 +79,76 @@ async function plantRuns(client: Client, count: number): Promise<void> {
       - interval '1 minute' as at) time
     join (select id, created_at, row_number() over (order by id desc) - 1 as place from task_runs where state = 'completed'
       order by id desc limit ${of}) source on source.place = n % ${of}`);
-  await copy(client, 'task_runs', 'id', {
+  await copyRows(client, 'task_runs', 'id', {
     id: 'm.new',
-    ...laterBy(['created_at', 'updated_at', 'started_at', 'completed_at']),
+    ...shiftBy(['created_at', 'updated_at', 'started_at', 'completed_at']),
     state: `case when m.n % 25 = 7 then 'failed' when m.n % 50 = 8 then 'cancelled'
       when m.n % 50 = 9 then 'escalated' else t.state end`,
-    // What is still to be called back would be, thousands of times.
+    // Pending callbacks would be sent, thousands of times.
     callback_status: `case when t.callback_url is null then 'none' else 'delivered' end`,
     metadata: `(t.metadata::jsonb || jsonb_build_object('reference', 'r' || m.n))::json`,
   });
-  await copy(client, 'task_events', 'execution_id', {
+  await copyRows(client, 'task_events', 'execution_id', {
     execution_id: 'm.new',
-    ...laterBy(['at', 'written_at']),
+    ...shiftBy(['at', 'written_at']),
   });
-  await copy(client, 'step_results', 'execution_id', { execution_id: 'm.new', ...laterBy(['written_at']) });
-  await copy(client, 'workflow_webhook_deliveries', 'execution_id', {
+  await copyRows(client, 'step_results', 'execution_id', {
+    execution_id: 'm.new',
+    ...shiftBy(['written_at']),
+  });
+  await copyRows(client, 'workflow_webhook_deliveries', 'execution_id', {
     id: 'gen_random_uuid()',
     execution_id: 'm.new',
-    ...laterBy(['attempted_at', 'completed_at']),
+    ...shiftBy(['attempted_at', 'completed_at']),
   });
   await client.query('drop table copied');
 }
 
-async function plantDeliveries(client: Client, count: number): Promise<void> {
-  const [busy = '', ...webhooks] = await webhooksOf(client);
-  const of = await sourcesAmong(client, `deliveries where status = 'succeeded' and webhook_id = '${busy}'`);
+async function seedDeliveries(client: Client, count: number): Promise<void> {
+  const [busy = '', ...webhooks] = await prepareWebhooks(client);
+  const of = await countSources(client, `deliveries where status = 'succeeded' and webhook_id = '${busy}'`);
   await client.query(`
     create temporary table copied on commit drop as
     select n, source.id as old, source.event_seq as old_seq, nextval('events_seq_seq') as seq,
-      'planted_' || md5(random()::text || n) as event_id, at, at - source.created_at as later,
+      'seeded_' || md5(random()::text || n) as event_id, at, at - source.created_at as later,
       ${ID_AT('at', `random()::text || n`)} as new,
-      ${ID_AT('at', `'group' || n / ${OF_A_GROUP}`)} as "group"
+      ${ID_AT('at', `'group' || n / ${GROUP_SIZE}`)} as "group"
     from generate_series(1, ${count}) n
-    cross join lateral (select now() - (1 - (n - n % ${OF_A_GROUP}) / ${count}::double precision)
+    cross join lateral (select now() - (1 - (n - n % ${GROUP_SIZE}) / ${count}::double precision)
       * interval '${DAYS} days' - interval '1 minute' as at) time
     join (select id, event_seq, created_at, row_number() over (order by id desc) - 1 as place from deliveries
       where status = 'succeeded' and webhook_id = '${busy}' order by id desc limit ${of}) source
       on source.place = n % ${of}`);
   await client.query(`
     insert into event_groups (id, created_at, started_at, done_at) select distinct "group", at, at, at from copied`);
-  await copy(client, 'events', 'seq', {
+  await copyRows(client, 'events', 'seq', {
     seq: 'm.seq',
     id: 'm.event_id',
     group_id: 'm."group"',
-    words: `t.words || ' planted' || m.n % 1000`,
-    ...laterBy(['timestamp', 'received_at']),
+    words: `t.words || ' seeded' || m.n % 1000`,
+    ...shiftBy(['timestamp', 'received_at']),
   });
-  await copy(client, 'deliveries', 'id', {
+  await copyRows(client, 'deliveries', 'id', {
     id: 'm.new',
     event_seq: 'm.seq',
     event_id: 'm.event_id',
     webhook_id: `case when m.n % 2 = 0 then t.webhook_id
       else ('{${webhooks.join(',')}}'::uuid[])[1 + m.n / 2 % ${OTHER_WEBHOOKS}] end`,
     status: `case when m.n % 100 in (10, 60) then 'failed' when m.n % 100 = 20 then 'cancelled' else t.status end`,
-    ...laterBy(['created_at', 'updated_at']),
+    ...shiftBy(['created_at', 'updated_at']),
   });
-  await copy(client, 'delivery_attempts', 'delivery_id', {
+  await copyRows(client, 'delivery_attempts', 'delivery_id', {
     delivery_id: 'm.new',
-    ...laterBy(['attempted_at']),
+    ...shiftBy(['attempted_at']),
   });
   await client.query('drop table copied');
 }
 
-const laterBy = (columns: string[]) =>
+const shiftBy = (columns: string[]) =>
   Object.fromEntries(columns.map((column) => [column, `t."${column}" + m.later`]));
 
-/** Copies rows that belong to what is copied; `changed` columns get what is said there, all others stay. */
-async function copy(
+/** Copies the rows that belong to the copied ones. `changed`: new values of columns. */
+async function copyRows(
   client: Client,
   table: string,
   by: string,
@@ -163,15 +166,15 @@ async function copy(
     select ${values.join(', ')} from copied m join ${table} t on t.${by} = m.${by === 'seq' ? 'old_seq' : 'old'}`);
 }
 
-/** The webhook under load, and twenty of a kind that nobody publishes, which are made once. */
-async function webhooksOf(client: Client): Promise<string[]> {
+/** Returns the webhook under load and twenty others without events, which are created once. */
+async function prepareWebhooks(client: Client): Promise<string[]> {
   await client.query(`
     insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
-    select gen_random_uuid(), workspace_id, 'planted ' || n, url, '[{"event":"sprint.started"}]', created_by, now(), now()
+    select gen_random_uuid(), workspace_id, 'seeded ' || n, url, '[{"event":"sprint.started"}]', created_by, now(), now()
     from (select * from webhooks limit 1) one, generate_series(1, ${OTHER_WEBHOOKS}) n
-    where not exists (select from webhooks where name like 'planted %')`);
+    where not exists (select from webhooks where name like 'seeded %')`);
   const { rows } = await client.query<{ id: string }>(
-    `select id from webhooks order by name like 'planted %', id`,
+    `select id from webhooks order by name like 'seeded %', id`,
   );
   return rows.map(({ id }) => id);
 }

@@ -1,20 +1,20 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Client } from 'pg';
-import { temporalFile } from './parts.ts';
+import { findTemporalFile } from './parts.ts';
 
-/** Bytes of a table's rows, with what is kept apart for their size, and of its indexes. */
+/** Bytes of a table's rows, including values stored separately (TOAST), and of its indexes. */
 export type TableBytes = { rows: number; indexes: number };
 
-/** What is stored: PostgreSQL's tables by name, the bytes its log has got so far, and Temporal's database. */
-export type Stored = {
+/** Sizes in bytes: PostgreSQL's tables by name, its write-ahead log so far, and Temporal's database. */
+export type Storage = {
   tables: Map<string, TableBytes>;
   log: number;
-  /** Null where Temporal is not the dev server of this run. */
+  /** Null if Temporal is not the dev server of this run. */
   temporal: number | null;
 };
 
-/** Looks at what is stored now, in the client's database. */
-export async function storedNow(client: Client): Promise<Stored> {
+/** Measures the sizes in the client's database. */
+export async function measureStorage(client: Client): Promise<Storage> {
   const { rows } = await client.query<{ name: string; rows: string; indexes: string }>(`
     select relname as name, pg_table_size(oid) as rows, pg_indexes_size(oid) as indexes
     from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`);
@@ -24,13 +24,13 @@ export async function storedNow(client: Client): Promise<Stored> {
   return {
     tables: new Map(rows.map((one) => [one.name, { rows: Number(one.rows), indexes: Number(one.indexes) }])),
     log: Number(log.rows[0]?.bytes),
-    temporal: temporalBytes(),
+    temporal: measureTemporalBytes(),
   };
 }
 
-/** The pages in use, those in the write-ahead log included, which the size of the file would leave out. */
-function temporalBytes(): number | null {
-  const file = temporalFile();
+/** Returns the bytes of pages in use, including those in the write-ahead log, which the size of the file does not count. */
+function measureTemporalBytes(): number | null {
+  const file = findTemporalFile();
   if (file === null) return null;
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -42,8 +42,8 @@ function temporalBytes(): number | null {
   }
 }
 
-/** What has been added between two looks. */
-export function added(before: Stored, after: Stored): Stored {
+/** Returns the growth between two measurements. */
+export function diffStorage(before: Storage, after: Storage): Storage {
   const tables = [...after.tables].map(([name, { rows, indexes }]) => {
     const { rows: rowsBefore, indexes: indexesBefore } = before.tables.get(name) ?? { rows: 0, indexes: 0 };
     return [name, { rows: rows - rowsBefore, indexes: indexes - indexesBefore }] as const;

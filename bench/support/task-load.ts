@@ -1,25 +1,25 @@
 import { request, type Agent } from 'undici';
 import type { CallbackReceiver } from './callback-receiver.ts';
-import { measured, type Used } from './costs.ts';
-import { sideBySide, summarise, timed, type Summary } from './figures.ts';
+import { measureCosts, type Costs } from './costs.ts';
+import { runConcurrently, summarize, measureMs, type Summary } from './measure.ts';
 
-/** Something that takes a task in and answers its id. */
+/** Submits a task and returns its id. */
 export type Submit = () => Promise<string>;
 
-/** One kind of task; `receiver` gets its callbacks, and `ended` waits until a task is over, its workflow closed and all. */
+/** A kind of task. `receiver` gets its callbacks, `waitForEnd` resolves when its workflow is closed. */
 export type TaskKind = {
   submit: Submit;
-  ended: (id: string) => Promise<unknown>;
+  waitForEnd: (id: string) => Promise<unknown>;
   receiver?: CallbackReceiver;
 };
 
-/** Milliseconds; no callback, no time of one. */
+/** Milliseconds. Without a callback, `toCallback` is null. */
 export type TaskTimes = { submit: Summary; toCallback: Summary | null };
-/** What tasks that came together took. */
-export type TaskLoad = { perSecond: number; used: Used };
+/** The rate and the costs of concurrent tasks. */
+export type TaskLoad = { perSecond: number; costs: Costs };
 
-/** Submits tasks over HTTP to the API at `url`. @throws on any answer but 201 */
-export function submitter(
+/** Returns a function that submits tasks to the API at `url`. It throws on any response except 201. */
+export function createSubmit(
   { url, key, projectId, callbackUrl }: { url: string; key: string; projectId: string; callbackUrl: string },
   rehearsal: object,
   dispatcher: Agent,
@@ -34,50 +34,50 @@ export function submitter(
   };
 }
 
-/** Submits one task and waits for its callback; answers its id and the times until then. */
-async function takeOne({ submit, receiver }: TaskKind) {
+/** Submits one task and waits for its callback. Returns its id and the times. */
+async function submitOne({ submit, receiver }: TaskKind) {
   const began = performance.now();
   const id = await submit();
   const submitMs = performance.now() - began;
-  const toCallbackMs = receiver ? (await receiver.arrival(id)) - began : null;
+  const toCallbackMs = receiver ? (await receiver.waitForCallback(id)) - began : null;
   return { id, submitMs, toCallbackMs };
 }
 
 /**
- * Tasks one after another, one of each kind in turn: what is compared is measured in the same moment and at the same
- * pace, since a processor that rests wakes up slowly. The first `practice` rounds do not count.
+ * Measures tasks one after another, each kind in turn: compared kinds are measured at the same time and at the same pace,
+ * since an idle processor wakes up slowly. The first `practice` rounds do not count.
  */
-export async function inTurns(
+export async function measureInTurns(
   kinds: readonly TaskKind[],
   { practice, times }: { practice: number; times: number },
 ): Promise<TaskTimes[]> {
   const samples = kinds.map(() => ({ submit: [] as number[], toCallback: [] as number[] }));
   for (let round = 0; round < practice + times; round += 1) {
     for (const [place, kind] of kinds.entries()) {
-      const { id, submitMs, toCallbackMs } = await takeOne(kind);
-      await kind.ended(id);
+      const { id, submitMs, toCallbackMs } = await submitOne(kind);
+      await kind.waitForEnd(id);
       if (round < practice) continue;
       samples[place]?.submit.push(submitMs);
       if (toCallbackMs !== null) samples[place]?.toCallback.push(toCallbackMs);
     }
   }
   return samples.map(({ submit, toCallback }) => ({
-    submit: summarise(submit),
-    toCallback: toCallback.length > 0 ? summarise(toCallback) : null,
+    submit: summarize(submit),
+    toCallback: toCallback.length > 0 ? summarize(toCallback) : null,
   }));
 }
 
-/** So many tasks of one kind by `submitters` side by side; `database` is looked at for what they leave there. */
-export async function sideBySideLoad(
+/** Measures `times` tasks of one kind by concurrent submitters. `database`: where their storage is measured. */
+export async function measureConcurrently(
   kind: TaskKind,
   { times, submitters, database }: { times: number; submitters: number; database: string },
 ): Promise<TaskLoad> {
-  let tookMs = Number.NaN;
-  const used = await measured(database, async () => {
+  let durationMs = Number.NaN;
+  const costs = await measureCosts(database, async () => {
     const ids: string[] = [];
-    const one = async () => void ids.push((await takeOne(kind)).id);
-    tookMs = await timed(() => sideBySide(times, submitters, one));
-    await Promise.all(ids.slice(-submitters).map(kind.ended));
+    const one = async () => void ids.push((await submitOne(kind)).id);
+    durationMs = await measureMs(() => runConcurrently(times, submitters, one));
+    await Promise.all(ids.slice(-submitters).map(kind.waitForEnd));
   });
-  return { perSecond: (1_000 * times) / tookMs, used };
+  return { perSecond: (1_000 * times) / durationMs, costs };
 }

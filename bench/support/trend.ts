@@ -1,6 +1,6 @@
 import { ratio, type Ratio, type Series } from './results.ts';
 
-/** The slope of a line through points that no single odd one can turn: the median of the slopes of all pairs (Theil–Sen). */
+/** Returns a slope that is robust against outliers: the median of the slopes of all pairs of points (Theil–Sen). */
 export function robustSlope(points: readonly (readonly [x: number, y: number])[]): number {
   const slopes: number[] = [];
   for (const [index, [x, y]] of points.entries()) {
@@ -18,13 +18,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Share of a soak that counts as warming up: heaps find their size in it. */
+/** The share of a soak that counts as warm-up, in which heaps reach their size. */
 export const WARM_UP_SHARE = 1 / 3;
-/** What memory may grow in an hour, as a share of what it is; below some megabytes it is noise. */
+/** The allowed growth in an hour, as a share of the memory. A few megabytes are noise. */
 const FLAT_SHARE = 0.05;
 const FLAT_MB = 8;
 
-/** How the memory of a process goes on after its warm-up. `megabytesAnHour` beside the most that counts as flat. */
+/** Returns the median memory of a process after its warm-up, its growth in an hour, and the limit of that growth. */
 export function memoryTrend({ points }: Series): { median: number; megabytesAnHour: number; limit: number } {
   const last = points.at(-1)?.[0] ?? 0;
   const warm = points.filter(([minute]) => minute >= last * WARM_UP_SHARE);
@@ -36,8 +36,8 @@ export function memoryTrend({ points }: Series): { median: number; megabytesAnHo
   };
 }
 
-/** The verdict on a line: its growth in an hour, and what is wanted of it. */
-export function flatness(series: Series): Ratio {
+/** Returns the growth of a series in an hour, with its goal. */
+export function rateGrowth(series: Series): Ratio {
   const { megabytesAnHour, limit } = memoryTrend(series);
   return ratio(`${series.title}: growth in an hour`, megabytesAnHour, {
     unit: 'MB',

@@ -2,64 +2,66 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Order, Report, Speech } from './channel-viewers.ts';
+import type { ViewerCommand, ViewerReport, Protocol } from './channel-viewers.ts';
 
-/** What viewers saw since they were asked before. */
-export type Seen = { received: number; lags: number[]; faults: number };
+/** Counts of the viewers since the last report. */
+export type ViewerCounts = { received: number; latencies: number[]; errors: number };
 
-/** Viewers in processes of their own. */
+/** Viewers in separate processes. */
 export type Viewers = {
-  open(runs: string[], count: number, speech?: Speech): Promise<void>;
-  /** Waits until so many events have come, over all connections. @throws where they do not within a minute */
-  haveSeen(count: number): Promise<Seen>;
+  open(runs: string[], count: number, protocol?: Protocol): Promise<void>;
+  /** Waits until `count` events have arrived, over all connections. @throws after a minute */
+  waitForEvents(count: number): Promise<ViewerCounts>;
   close(): Promise<void>;
   /** Ends the processes. */
   end(): void;
 };
 
-const EACH = 500;
-const LIMIT_MS = 60_000;
+const VIEWERS_PER_PROCESS = 500;
+const TIMEOUT_MS = 60_000;
 
-/** `url` and `token`: where the viewers go and with what; up to 500 of them share a process. */
+/** Starts processes for at most `most` viewers, 500 in each. `url` and `token`: for their connections. */
 export async function startViewers(url: string, token: string, most: number): Promise<Viewers> {
-  const children = Array.from({ length: Math.ceil(most / EACH) }, () =>
+  const children = Array.from({ length: Math.ceil(most / VIEWERS_PER_PROCESS) }, () =>
     fork(join(import.meta.dirname, 'channel-viewers.ts')),
   );
   const failed = Promise.race(
     children.map(async (child) => {
       await once(child, 'exit');
-      throw new Error('viewers ended; what they said stands above');
+      throw new Error('viewers exited; their output is above');
     }),
   );
-  // It may happen while nobody asks, and is met by the next one who does.
+  // It may happen between two commands. The next command reports it.
   failed.catch(() => {});
-  const hear = async (child: ChildProcess) => (await Promise.race([once(child, 'message'), failed]))[0];
-  await Promise.all(children.map(hear));
-  const ask = async <T extends Report>(child: ChildProcess, order: Order): Promise<T> => {
+  const receive = async (child: ChildProcess) => (await Promise.race([once(child, 'message'), failed]))[0];
+  await Promise.all(children.map(receive));
+  const ask = async <T extends ViewerReport>(child: ChildProcess, order: ViewerCommand): Promise<T> => {
     child.send(order);
-    return (await hear(child)) as T;
+    return (await receive(child)) as T;
   };
   const viewers: Viewers = {
-    async open(runs, count, speech = 'plain') {
-      const wanted = children.map((_, index) => Math.max(0, Math.min(EACH, count - index * EACH)));
+    async open(runs, count, protocol = 'plain') {
+      const wanted = children.map((_, index) =>
+        Math.max(0, Math.min(VIEWERS_PER_PROCESS, count - index * VIEWERS_PER_PROCESS)),
+      );
       await Promise.all(
         children.map((child, index) =>
-          ask(child, { do: 'open', url, token, runs, count: wanted[index] ?? 0, speech }),
+          ask(child, { do: 'open', url, token, runs, count: wanted[index] ?? 0, protocol }),
         ),
       );
-      await viewers.haveSeen(0);
+      await viewers.waitForEvents(0);
     },
-    async haveSeen(count) {
-      const all: Seen = { received: 0, lags: [], faults: 0 };
-      for (const until = Date.now() + LIMIT_MS; ; await wait(20)) {
+    async waitForEvents(count) {
+      const all: ViewerCounts = { received: 0, latencies: [], errors: 0 };
+      for (const until = Date.now() + TIMEOUT_MS; ; await wait(20)) {
         for (const child of children) {
-          const { received, lags, faults } = await ask<Seen>(child, { do: 'look' });
+          const { received, latencies, errors } = await ask<ViewerCounts>(child, { do: 'report' });
           all.received += received;
-          all.faults += faults;
-          for (const lag of lags) all.lags.push(lag);
+          all.errors += errors;
+          for (const lag of latencies) all.latencies.push(lag);
         }
         if (all.received >= count) return all;
-        if (Date.now() > until) throw new Error(`${all.received} of ${count} events came`);
+        if (Date.now() > until) throw new Error(`${all.received} of ${count} events arrived`);
       }
     },
     async close() {

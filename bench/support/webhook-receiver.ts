@@ -2,14 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /*
- * A receiver in a process of its own: `fork()` it. It says `{ port }`, takes POSTs, and answers every message with
- * the arrivals since the last one. A path that begins with /hang is never answered.
+ * A receiver in a separate process, started with `fork()`. It sends `{ port }`, accepts POSTs, and responds to every
+ * message with the requests since the last one. It never responds to paths that begin with /hang.
  */
 
 /** `[event id, path, milliseconds since 1970]` of each request. */
-export type Arrival = [id: string, path: string, at: number];
+export type ReceivedEvent = [id: string, path: string, at: number];
 
-let arrivals: Arrival[] = [];
+let arrivals: ReceivedEvent[] = [];
 /** A payload begins with its id. */
 const ID_AT = '{"id":"'.length;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { withFigures } from '../../bench/support/documents.ts';
+import { updateTables } from '../../bench/support/documents.ts';
 import { sampleResult } from './sample.ts';
 
 const report = { benches: [sampleResult()] };
@@ -9,7 +9,7 @@ const marked = (what: string, inside = 'old\n') =>
 describe('a document with figures', () => {
   it('gets a table between its markers, and nothing else is touched', () => {
     assert.equal(
-      withFigures(marked('sender.posts'), report),
+      updateTables(marked('sender.posts'), report),
       marked(
         'sender.posts',
         '\n|  | CPU of a post | rate |\n|---|--:|--:|\n| bare <&> | 12.3 ms | 1,234,568/s |\n| ours | 13.0 ms |  |\n\n',
@@ -18,27 +18,27 @@ describe('a document with figures', () => {
   });
 
   it('is the same when it is written twice', () => {
-    const once = withFigures(marked('sender.ratios') + marked('sender.where'), report);
-    assert.equal(withFigures(once, report), once);
+    const once = updateTables(marked('sender.ratios') + marked('sender.where'), report);
+    assert.equal(updateTables(once, report), once);
     assert.match(once, /\| rate ÷ bare \| 0\.050 \| ≥ 0\.08 \| \*\*not met\*\* \|/);
     assert.match(once, /2026-01-31: 2 × Some CPU/);
   });
 
   it('shows the picture that is drawn beside it', () => {
-    const text = withFigures(marked('sender.picture'), report);
+    const text = updateTables(marked('sender.picture'), report);
     assert.ok(text.includes('![A sample](performance/sender.svg)'));
   });
 
   it('keeps the figures of benches that were not run', () => {
-    assert.equal(withFigures(marked('soak.memory'), report), marked('soak.memory'));
+    assert.equal(updateTables(marked('soak.memory'), report), marked('soak.memory'));
   });
 
   it('says of a quick run that its figures say nothing', () => {
     const quick = { benches: [sampleResult({ quick: true })] };
-    assert.match(withFigures(marked('sender.where'), quick), /A quick run/);
+    assert.match(updateTables(marked('sender.where'), quick), /A quick run/);
   });
 
   it('does not pass over a marker that names no table', () => {
-    assert.throws(() => withFigures(marked('sender.costs'), report), /sender has no table costs/);
+    assert.throws(() => updateTables(marked('sender.costs'), report), /sender has no table costs/);
   });
 });

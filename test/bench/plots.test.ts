@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { withFigures } from '../../bench/support/documents.ts';
-import { plotOf } from '../../bench/support/plots.ts';
+import { updateTables } from '../../bench/support/documents.ts';
+import { drawPlot } from '../../bench/support/plots.ts';
 import { row, type BenchReport } from '../../bench/support/results.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { sampleResult } from './sample.ts';
@@ -23,7 +23,7 @@ function assertWellFormed(svg: string): void {
 
 describe('the picture of a bench', () => {
   it('is a well-formed SVG with its text as text', async () => {
-    const svg = (await plotOf(sampleResult())) ?? '';
+    const svg = (await drawPlot(sampleResult())) ?? '';
     assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
     assertWellFormed(svg);
     for (const text of ['bare &lt;&amp;&gt;', 'ours', 'CPU of a POST', 'ours ÷ bare']) {
@@ -32,11 +32,11 @@ describe('the picture of a bench', () => {
   });
 
   it('is the same whenever it is drawn', async () => {
-    assert.equal(await plotOf(sampleResult()), await plotOf(sampleResult()));
+    assert.equal(await drawPlot(sampleResult()), await drawPlot(sampleResult()));
   });
 
   it('has no ground of its own, so that it fits a light and a dark page', async () => {
-    const svg = (await plotOf(sampleResult())) ?? '';
+    const svg = (await drawPlot(sampleResult())) ?? '';
     assert.ok(!/fill="(white|#fff|black|#000)/.test(svg));
   });
 
@@ -49,7 +49,7 @@ describe('the picture of a bench', () => {
       { title: 'API', points },
       { title: 'Temporal', points },
     ];
-    const svg = (await plotOf(sampleResult({ name: 'soak', ratios: [], series }))) ?? '';
+    const svg = (await drawPlot(sampleResult({ name: 'soak', ratios: [], series }))) ?? '';
     assertWellFormed(svg);
     assert.equal(svg.match(/aria-roledescription="line mark"/g)?.length, 2);
     assert.ok(svg.includes('>Temporal</text>'));
@@ -63,14 +63,14 @@ describe('the picture of a bench', () => {
       columns: [column('empty'), column('20,000'), column('growth', '×')],
       rows: [row('a list (ms)', [2, 4, 2]), row('another one (ms)', [2, 4, null])],
     };
-    const svg = (await plotOf(sampleResult({ name: 'growth', ratios: [], tables: [table] }))) ?? '';
+    const svg = (await drawPlot(sampleResult({ name: 'growth', ratios: [], tables: [table] }))) ?? '';
     assertWellFormed(svg);
     assert.ok(svg.includes('>a list</text>'));
     assert.equal(svg.match(/aria-roledescription="bar"/g)?.length, 1);
   });
 
   it('does not exist where there is nothing to draw', async () => {
-    assert.equal(await plotOf(sampleResult({ name: 'other', ratios: [], tables: [] })), null);
+    assert.equal(await drawPlot(sampleResult({ name: 'other', ratios: [], tables: [] })), null);
   });
 });
 
@@ -91,11 +91,11 @@ describe('the figures of the documents', () => {
     const report = existsSync(figures)
       ? (JSON.parse(readFileSync(figures, 'utf8')) as BenchReport)
       : { benches: [] };
-    assert.equal(withFigures(page, report), page);
+    assert.equal(updateTables(page, report), page);
     for (const bench of report.benches) {
       const picture = readFileSync(`${folder}/${bench.name}.svg`, 'utf8');
       assertWellFormed(picture);
-      assert.equal(picture, await plotOf(bench), bench.name);
+      assert.equal(picture, await drawPlot(bench), bench.name);
     }
   });
 });

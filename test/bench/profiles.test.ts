@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { placeOf, selfTimes, type CpuProfile } from '../../bench/support/profiles.ts';
+import { placeOf, sumSelfTimes, type CpuProfile } from '../../bench/support/profiles.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 
 const frame = (functionName: string, url = '') => ({ functionName, url, lineNumber: 9 });
@@ -18,7 +18,7 @@ describe('the summary of a CPU profile', () => {
   };
 
   it('counts each sample until the next one, and no rest', () => {
-    const { busyMs, byPlace, byFunction } = selfTimes([profile]);
+    const { busyMs, byPlace, byFunction } = sumSelfTimes([profile]);
     assert.equal(busyMs, 9);
     assert.deepEqual(byPlace, [
       ['pg', 5],
@@ -28,11 +28,11 @@ describe('the summary of a CPU profile', () => {
   });
 
   it('leaves out what was before the load', () => {
-    assert.deepEqual(selfTimes([profile], 10_000).byPlace, [['src/database', 3]]);
+    assert.deepEqual(sumSelfTimes([profile], 10_000).byPlace, [['src/database', 3]]);
   });
 
   it('adds up the threads of a process', () => {
-    assert.equal(selfTimes([profile, profile]).busyMs, 18);
+    assert.equal(sumSelfTimes([profile, profile]).busyMs, 18);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { figure, printed, printedSummary, ratioCells } from '../../bench/support/printed.ts';
-import { asJson, merged, ratio, type Series } from '../../bench/support/results.ts';
+import { formatValue, formatBench, formatSummary, ratioCells } from '../../bench/support/format.ts';
+import { toJson, mergeReports, ratio, type Series } from '../../bench/support/results.ts';
 import { readBenchOptions } from '../../bench/support/options.ts';
 import { sampleResult } from './sample.ts';
 
@@ -37,22 +37,22 @@ describe('a figure with what was wanted of it', () => {
 
 describe('what a bench prints', () => {
   it('groups thousands and keeps the digits that a column asks for', () => {
-    assert.equal(figure(1_234_567.891, { unit: 'MB', digits: 1 }), '1,234,567.9 MB');
-    assert.equal(figure(1_016, { unit: '/s', digits: 0 }), '1,016/s');
-    assert.equal(figure(999.96, { unit: '', digits: 2 }), '999.96');
-    assert.equal(figure(-1_234, { unit: '', digits: 0 }), '-1,234');
-    assert.equal(figure(null, { unit: 'ms', digits: 1 }), '');
+    assert.equal(formatValue(1_234_567.891, { unit: 'MB', digits: 1 }), '1,234,567.9 MB');
+    assert.equal(formatValue(1_016, { unit: '/s', digits: 0 }), '1,016/s');
+    assert.equal(formatValue(999.96, { unit: '', digits: 2 }), '999.96');
+    assert.equal(formatValue(-1_234, { unit: '', digits: 0 }), '-1,234');
+    assert.equal(formatValue(null, { unit: 'ms', digits: 1 }), '');
   });
 
   it('is a line for each row and each ratio, and says of a quick run that it is one', () => {
-    const text = printed(sampleResult({ quick: true }));
+    const text = formatBench(sampleResult({ quick: true }));
     assert.match(text, /^A sample \(quick/);
     assert.match(text, /bare <&>\s+12\.3 ms\s+1,234,568\/s/);
     assert.match(text, /rate ÷ bare\s+0\.050\s+≥ 0\.08\s+NOT MET/);
   });
 
   it('ends with the machine, the programs, and how much of what was wanted is met', () => {
-    const text = printedSummary({ benches: [sampleResult()] });
+    const text = formatSummary({ benches: [sampleResult()] });
     assert.match(text, /2 × Some CPU, 24 GB, Linux 6\.1; 4 KiB are on the disk in 0\.70 ms/);
     assert.match(text, /Node 26\.10\.0, Temporal server 1\.32\.0, its SDK 1\.23\.0, PostgreSQL 18\.4/);
     assert.match(text, /1 of 2 met$/);
@@ -63,7 +63,7 @@ describe('reports of several runs', () => {
   it('become one, with the last result of each bench', () => {
     const [early, late] = [sampleResult({ seconds: 1 }), sampleResult({ seconds: 2 })];
     const other = sampleResult({ name: 'soak' });
-    const { benches } = merged([{ benches: [early, other] }, { benches: [late] }]);
+    const { benches } = mergeReports([{ benches: [early, other] }, { benches: [late] }]);
     assert.deepEqual(
       benches.map(({ name, seconds }) => [name, seconds]),
       [
@@ -81,7 +81,7 @@ describe('a report that is kept', () => {
       [1e-7, -20],
     ];
     const report = { benches: [sampleResult({ title: 'a [ 1, 2 ] b', series: [{ title: 'API', points }] })] };
-    const text = asJson(report);
+    const text = toJson(report);
     assert.deepEqual(JSON.parse(text), report);
     assert.match(text, /^ +\[0,1\.5\],$/m);
     assert.match(text, /"values": \[13,null\]/);

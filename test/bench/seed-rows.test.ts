@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Client } from 'pg';
-import { plant, settle } from '../../bench/support/plant.ts';
+import { seedRows, analyseTables } from '../../bench/support/seed-rows.ts';
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { setUpInstallation } from '../../src/runtime/installation.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
-describe('rows that are planted', function () {
+describe('seeded rows', function () {
   let fresh: FreshDatabase;
   let database: Database;
   let client: Client;
@@ -21,9 +21,9 @@ describe('rows that are planted', function () {
     await client.connect();
     for (let number = 0; number < 3; number += 1) await endedRun(workspace_id, project_id);
     await oneDelivery(workspace_id);
-    await plant(client, { runs: 200, deliveries: 400 });
-    await settle(client);
-    await plant(client, { runs: 100, deliveries: 100 });
+    await seedRows(client, { runs: 200, deliveries: 400 });
+    await analyseTables(client);
+    await seedRows(client, { runs: 100, deliveries: 100 });
   });
   after(async () => {
     await Promise.all([database.close(), client.end()]);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { flatness, median, memoryTrend, robustSlope } from '../../bench/support/trend.ts';
+import { rateGrowth, median, memoryTrend, robustSlope } from '../../bench/support/trend.ts';
 import type { Series } from '../../bench/support/results.ts';
 
 /** A sample each tenth of a minute for half an hour. */
@@ -33,29 +33,29 @@ describe('the slope of a line through samples', () => {
 
 describe('the memory of a process', () => {
   it('counts as flat where it goes up and down alone', () => {
-    const { met, value } = flatness(soak((_, index) => 200 + teeth(index)));
+    const { met, value } = rateGrowth(soak((_, index) => 200 + teeth(index)));
     assert.equal(met, true);
     assert.ok(Math.abs(value ?? Number.NaN) < 1);
   });
 
   it('may grow while it warms up', () => {
-    assert.equal(flatness(soak((minute) => 100 + 100 * Math.min(1, minute / 9))).met, true);
+    assert.equal(rateGrowth(soak((minute) => 100 + 100 * Math.min(1, minute / 9))).met, true);
   });
 
   it('does not count as flat where it grows by a twentieth and more in an hour', () => {
-    const { met, value } = flatness(soak((minute, index) => 200 + minute / 2 + teeth(index)));
+    const { met, value } = rateGrowth(soak((minute, index) => 200 + minute / 2 + teeth(index)));
     assert.equal(met, false);
     assert.ok(Math.abs((value ?? 0) - 30) < 1, `${value}`);
   });
 
   it('is judged by its size: what is much for a small process is little for a large one', () => {
     const growing = (size: number) => soak((minute) => size + minute / 4);
-    assert.equal(flatness(growing(150)).met, false);
-    assert.equal(flatness(growing(600)).met, true);
+    assert.equal(rateGrowth(growing(150)).met, false);
+    assert.equal(rateGrowth(growing(600)).met, true);
     assert.equal(Math.round(memoryTrend(growing(150)).megabytesAnHour), 15);
   });
 
   it('has no verdict of flat where there are no samples', () => {
-    assert.equal(flatness({ title: 'gone', points: [] }).met, false);
+    assert.equal(rateGrowth({ title: 'gone', points: [] }).met, false);
   });
 });
