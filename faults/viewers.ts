@@ -9,7 +9,7 @@ import type { PlannedTask } from './plan-tasks.ts';
 
 /** The clients with one connection. Polling would need a load balancer with sticky sessions. */
 const CLIENTS = NODE_CLIENTS.filter(({ name }) => !name.includes('polling'));
-const DISCONNECTS = { most: 3, likely: 0.05 };
+const DISCONNECTS = { max: 3, probability: 0.05 };
 const LINGER_MS = 15_000;
 
 /** Creates viewers of runs, which reconnect to either gateway from their last event. */
@@ -30,7 +30,7 @@ export function createViewers(caller: Caller, gatewayUrls: readonly string[], is
         token: String(token.json.token),
         executionId,
         random: random.fork(),
-        breaks: DISCONNECTS,
+        disconnects: DISCONNECTS,
       });
       viewers.push(viewer);
       closing.push(closeAfterEnd(viewer));

@@ -102,8 +102,8 @@ describe('the words behind the name of a bench', () => {
   });
 
   it('are refused with a sentence where they mean nothing', () => {
-    assert.throws(() => readBenchOptions(['many']), /the size is a number above 0, not many/);
-    assert.throws(() => readBenchOptions(['--minutes', '0']), /--minutes is a number above 0/);
+    assert.throws(() => readBenchOptions(['many']), /the size must be a number above 0, not many/);
+    assert.throws(() => readBenchOptions(['--minutes', '0']), /--minutes must be a number above 0/);
     assert.throws(() => readBenchOptions(['--fast']), /--fast/);
   });
 });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SHORT } from './mixed-tasks.ts';
-import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './service-runs.ts';
-import { useWholeService } from './shared-service.ts';
+import { assertAllDelivered, assertDelivered, submitOne, untilSettled } from './service-runs.ts';
+import { useService } from './shared-service.ts';
 
 /** Longer than all attempts of a callback take with their waits of 1 s and 4 s. */
 const LONGER_THAN_THE_SCHEDULE_MS = 9_000;
 
 describe('a callback', function () {
   this.timeout(240_000);
-  const { service, receiver } = useWholeService();
+  const { service, receiver } = useService();
 
   /** The kinds of failure of a task's attempts so far, oldest first. */
   async function failuresOf(id: string): Promise<(string | null)[]> {
@@ -19,13 +19,12 @@ describe('a callback', function () {
 
   it('whose sender is killed at the first attempt, while the receiver thinks, is sent again', async () => {
     receiver.hanging();
-    const [task] = await submitAll(service, receiver, [SHORT]);
-    assert.ok(task);
+    const task = await submitOne(service, receiver, SHORT);
     await receiver.receives(1);
     await Promise.all([service.api.kill(), service.worker.kill()]);
     receiver.answering(204);
     await Promise.all([service.api.start(), service.worker.start()]);
-    await untilSettled(service, [task.id]);
+    await untilSettled(service, [task]);
     await assertDelivered(service, receiver, task);
     assert.deepEqual(await failuresOf(task.id), ['interrupted', null]);
   });
@@ -33,13 +32,12 @@ describe('a callback', function () {
   it('whose sender is killed at a later attempt, while the receiver thinks, is sent again', async () => {
     let count = 0;
     receiver.answering(() => (++count === 1 ? 503 : undefined));
-    const [task] = await submitAll(service, receiver, [SHORT]);
-    assert.ok(task);
+    const task = await submitOne(service, receiver, SHORT);
     await receiver.receives(2);
     await service.worker.kill();
     receiver.answering(204);
     await service.worker.start();
-    await untilSettled(service, [task.id]);
+    await untilSettled(service, [task]);
     await assertDelivered(service, receiver, task);
     assert.deepEqual(await failuresOf(task.id), ['status', 'interrupted', null]);
   });
@@ -51,16 +49,14 @@ describe('a callback', function () {
       answer = () => response.writeHead(204).end();
       return undefined;
     });
-    const [task] = await submitAll(service, receiver, [SHORT]);
-    assert.ok(task);
+    const task = await submitOne(service, receiver, SHORT);
     await receiver.receives(1);
     await service.postgres.kill();
     receiver.answering(204);
     answer();
     await wait(LONGER_THAN_THE_SCHEDULE_MS);
     await service.postgres.start();
-    await untilSettled(service, [task.id]);
-    await assertRanOnce(service, task);
-    await assertDelivered(service, receiver, task);
+    await untilSettled(service, [task]);
+    await assertAllDelivered(service, receiver, [task]);
   });
 });

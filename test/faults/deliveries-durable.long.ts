@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import { assertBooksAgree, pairsOf } from './delivery-log.ts';
-import { sayFigures, seconds } from './metrics.ts';
+import { assertLogMatches, pairsOf } from './delivery-log.ts';
+import { printMetrics, seconds } from './metrics.ts';
 import { eventOf } from './publishers.ts';
 import { logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
 
 describe('an event that was answered 202', function () {
   this.timeout(300_000);
-  const ground = useEndpoints(1);
+  const { service, endpoints } = useEndpoints(1);
 
   it('arrives, though everything is killed as soon as its status is read', () => arrivesAfterKill('durable'));
 
   it('arrives, though everything is killed before any worker could see it', async () => {
-    const { service, endpoints } = ground();
     await service.deliveryWorker.kill();
     await arrivesAfterKill('unseen', () => assert.deepEqual(endpoints[0]?.receiver.requests, []));
   });
@@ -22,7 +21,6 @@ describe('an event that was answered 202', function () {
    * awaited between reading the status and the last kill.
    */
   async function arrivesAfterKill(id: string, check: () => void = () => {}): Promise<void> {
-    const { service, endpoints } = ground();
     const { api, worker, deliveryWorker, temporal, postgres } = service;
     const all = [api, worker, deliveryWorker, temporal, postgres].filter((part) => part.isRunning());
     const pids = all.map((part) => part.pid());
@@ -40,11 +38,11 @@ describe('an event that was answered 202', function () {
     await untilRecorded(service, id, () => requestsOf(id).length > 0);
     const log = await logOf(service, endpoints);
     assert.equal(log.filter(({ event_id: eventId }) => eventId === id).length, 1);
-    assertBooksAgree(endpoints, log);
+    assertLogMatches(endpoints, log);
     const seen = requestsOf(id).length;
     // A request that was sent and not recorded is sent again.
     assert.ok(seen <= 2, `it came ${seen} times`);
-    sayFigures({
+    printMetrics({
       'killed after the 202': `${tookMs.toFixed(2)} ms`,
       'arrived and recorded after the restart': seconds(Date.now() - readyAt),
       requests: seen,
@@ -52,12 +50,11 @@ describe('an event that was answered 202', function () {
   }
 
   function requestsOf(id: string): readonly ReceivedRequest[] {
-    return [...pairsOf(ground().endpoints).values()].find(({ eventId }) => eventId === id)?.requests ?? [];
+    return [...pairsOf(endpoints).values()].find(({ eventId }) => eventId === id)?.requests ?? [];
   }
 
   /** The status as soon as its line has been read. */
   async function post(id: string): Promise<number> {
-    const { service } = ground();
     const response = await fetch(`${service.url}/api/v1/events`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-API-Key': service.installation.api_key },

@@ -2,78 +2,80 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import type { Part } from '../support/service.ts';
-import { assertBooksAgree, duplicatesIn, missing, pairsOf } from './delivery-log.ts';
-import { sayFigures, seconds } from './metrics.ts';
+import { assertLogMatches, countDuplicates, missingPairs, pairsOf } from './delivery-log.ts';
+import { printMetrics, seconds } from './metrics.ts';
 import { publish } from './publishers.ts';
 import { logOf, openWork, useEndpoints } from './service-webhooks.ts';
 
 const EVENTS = 2_000;
 const WEBHOOKS = 5;
 /** In the middle: so many events are taken, and so many requests have arrived. */
-const TAKEN_AT_KILL = 600;
+const ACCEPTED_AT_KILL = 600;
 const ARRIVED_AT_KILL = 500;
-const AWAY_MS = 2_000;
-const PATIENCE_MS = 180_000;
-const LOOK_EVERY_MS = 250;
+const DOWN_MS = 2_000;
+const TIMEOUT_MS = 180_000;
+const POLL_INTERVAL_MS = 250;
 /** Of all that arrives, at most so much may come twice. */
-const MOST_DUPLICATES = 0.02;
+const MAX_DUPLICATES = 0.02;
 
 describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing', function () {
   this.timeout(400_000);
-  const ground = useEndpoints(WEBHOOKS);
+  const { service, endpoints } = useEndpoints(WEBHOOKS);
 
-  it('of the delivery worker', () => killInTheMiddle('worker', [ground().service.deliveryWorker]));
-  it('of the Temporal server', () => killInTheMiddle('temporal', [ground().service.temporal]));
-  it('of PostgreSQL', () => killInTheMiddle('postgres', [ground().service.postgres]));
-  it('of the API', () => killInTheMiddle('api', [ground().service.api]));
+  it('of the delivery worker', () => killInTheMiddle('worker', [service.deliveryWorker]));
+  it('of the Temporal server', () => killInTheMiddle('temporal', [service.temporal]));
+  it('of PostgreSQL', () => killInTheMiddle('postgres', [service.postgres]));
+  it('of the API', () => killInTheMiddle('api', [service.api]));
   it('of all of them at once', async () => {
-    const { postgres, temporal, api, worker, deliveryWorker } = ground().service;
+    const { postgres, temporal, api, worker, deliveryWorker } = service;
     await killInTheMiddle('all', [postgres, temporal, api, worker, deliveryWorker]);
   });
 
   /** The parts come back in the order given: what others need to start comes first. */
   async function killInTheMiddle(name: string, parts: readonly Part[]): Promise<void> {
-    const { service, endpoints } = ground();
     const prefix = `kill-${name}-`;
     const arrived = () => endpoints.reduce((sum, { receiver }) => sum + receiver.requests.length, 0);
     const began = Date.now();
     const publishing = publish(service, prefix, EVENTS);
-    await eventually('the middle', () => publishing.taken() >= TAKEN_AT_KILL && arrived() >= ARRIVED_AT_KILL);
-    const atKill = { taken: publishing.taken(), arrived: arrived(), at: Date.now() };
+    await eventually(
+      'the middle',
+      () => publishing.acceptedCount() >= ACCEPTED_AT_KILL && arrived() >= ARRIVED_AT_KILL,
+    );
+    const atKill = { accepted: publishing.acceptedCount(), arrived: arrived(), at: Date.now() };
     await Promise.all(parts.map((part) => part.kill()));
-    await wait(AWAY_MS);
+    await wait(DOWN_MS);
     for (const part of parts) await part.start();
     const readyAt = Date.now();
     const published = await publishing.done;
     const publishedAt = Date.now();
-    await untilSettled(prefix, () => missing(endpoints, published).length);
+    await untilSettled(prefix, () => missingPairs(endpoints, published).length);
     const settledAt = Date.now();
 
-    assertBooksAgree(endpoints, await logOf(service, endpoints));
-    const { pairs, duplicates } = duplicatesIn(endpoints);
+    assertLogMatches(endpoints, await logOf(service, endpoints));
+    const { pairs, duplicates } = countDuplicates(endpoints);
     const arrivedIds = new Set([...pairsOf(endpoints).values()].map(({ eventId }) => eventId));
-    sayFigures({
-      'at the kill': `${atKill.taken} events taken, ${atKill.arrived} requests arrived, after ${seconds(atKill.at - began)}`,
+    printMetrics({
+      'at the kill': `${atKill.accepted} events taken, ${atKill.arrived} requests arrived, after ${seconds(atKill.at - began)}`,
       'requests without 202': `${published.refused} refused, ${published.cut} cut off`,
       'events given up': `${published.givenUp.size}, of which ${[...published.givenUp].filter((id) => arrivedIds.has(id)).length} arrived`,
       'all published after the restart': seconds(publishedAt - readyAt),
       'all settled after the restart': seconds(settledAt - readyAt),
       duplicates: `${duplicates} of ${pairs} (${((100 * duplicates) / pairs).toFixed(2)} %)`,
     });
-    assert.ok(duplicates < pairs * MOST_DUPLICATES, `${duplicates} of ${pairs} came twice`);
-    assert.ok(published.taken.size > EVENTS / 2, 'most events were taken');
+    assert.ok(duplicates < pairs * MAX_DUPLICATES, `${duplicates} of ${pairs} came twice`);
+    assert.ok(published.accepted.size > EVENTS / 2, 'most events were taken');
   }
 
   /** Every taken event is everywhere, every group is done, and no delivery waits for its first attempt. */
   async function untilSettled(prefix: string, countMissing: () => number): Promise<void> {
     let last = '';
-    const look = async () => {
-      await wait(LOOK_EVERY_MS);
-      const open = await openWork(ground().service, prefix);
+    const poll = async () => {
+      await wait(POLL_INTERVAL_MS);
+      const open = await openWork(service, prefix);
       last = JSON.stringify({ missing: countMissing(), ...open });
       return open.groups === 0 && open.pending === 0 && countMissing() === 0;
     };
-    await eventually('everything has arrived', look, PATIENCE_MS).catch((error: Error) => {
+    await eventually('everything has arrived', poll, TIMEOUT_MS).catch((error: Error) => {
       throw new Error(`${error.message}; ${last}`);
     });
   }

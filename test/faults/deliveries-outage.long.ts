@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Receiver } from '../support/receiver.ts';
-import { assertBooksAgree, duplicatesIn } from './delivery-log.ts';
-import { sayFigures, seconds } from './metrics.ts';
+import { assertLogMatches, countDuplicates } from './delivery-log.ts';
+import { printMetrics, seconds } from './metrics.ts';
 import { publishTogether } from './publishers.ts';
 import { logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
 
 const EVENTS = 30;
 const AT_ONCE = 10;
 /** Longer than the first activity of a group waits for its attempts. */
-const AWAY_MS = 4_000;
+const DOWN_MS = 4_000;
 
 /** Has a receiver keep its answers back, all 204, until the function is called. */
-function thinking(receiver: Receiver): () => void {
+function delayResponses(receiver: Receiver): () => void {
   const answers: (() => void)[] = [];
   receiver.answering((_request, response) => {
     answers.push(() => response.writeHead(204).end());
@@ -26,20 +26,19 @@ function thinking(receiver: Receiver): () => void {
 
 describe('deliveries while PostgreSQL is away', function () {
   this.timeout(240_000);
-  const ground = useEndpoints(2);
+  const { service, endpoints } = useEndpoints(2);
 
   it('wait for it, also beside attempts that hang, and nothing is sent twice', async () => {
-    const { service, endpoints } = ground();
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
-    const answerHanging = thinking(hanging);
-    const answerGood = thinking(good);
+    const answerHanging = delayResponses(hanging);
+    const answerGood = delayResponses(good);
     const prefix = 'outage-';
     await publishTogether(service, prefix, EVENTS);
     await Promise.all([hanging.receives(AT_ONCE), good.receives(AT_ONCE)]);
     await service.postgres.kill();
     answerGood();
-    await wait(AWAY_MS);
+    await wait(DOWN_MS);
     await service.postgres.start();
     const backAt = Date.now();
     await good.receives(EVENTS);
@@ -47,8 +46,8 @@ describe('deliveries while PostgreSQL is away', function () {
 
     answerHanging();
     await untilRecorded(service, prefix);
-    sayFigures({ 'the good one has all, after the restart': seconds(goodAt - backAt) });
-    assertBooksAgree(endpoints, await logOf(service, endpoints));
-    assert.deepEqual(duplicatesIn(endpoints), { pairs: 2 * EVENTS, duplicates: 0 });
+    printMetrics({ 'the good one has all, after the restart': seconds(goodAt - backAt) });
+    assertLogMatches(endpoints, await logOf(service, endpoints));
+    assert.deepEqual(countDuplicates(endpoints), { pairs: 2 * EVENTS, duplicates: 0 });
   });
 });

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { Client, Connection } from '@temporalio/client';
 import { deliveryWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Service } from '../support/service.ts';
+import { withTemporal } from '../support/service.ts';
 import { eventOf } from './publishers.ts';
-import { logOf, makeEndpoints, deliveringService, type Endpoint, type Logged } from './service-webhooks.ts';
+import { logOf, useEndpoints, type Logged } from './service-webhooks.ts';
 
 /** Between the first failure and its retry (docs/webhooks.md). */
 const FIRST_WAIT_MS = 60_000;
@@ -13,17 +12,11 @@ const EARLIER_AT_MOST_MS = 100;
 
 describe('a delivery that waits for its retry', function () {
   this.timeout(240_000);
-  let service: Service;
-  let endpoint: Endpoint;
-  beforeEach(async () => {
-    service = await deliveringService();
-    const [made] = await makeEndpoints(service, 1);
-    assert.ok(made);
-    endpoint = made;
-  });
-  afterEach(() => endpoint.receiver.close());
+  const { service, endpoints } = useEndpoints(1);
 
   it('waits on when Temporal is killed, and a retry by hand goes out at once', async () => {
+    const [endpoint] = endpoints;
+    assert.ok(endpoint);
     const { receiver } = endpoint;
     receiver.answering(500);
     await service.send('POST', '/api/v1/events', { body: eventOf('retried') });
@@ -59,30 +52,26 @@ describe('a delivery that waits for its retry', function () {
     await receiver.staysQuiet(300);
   });
 
-  /** The one delivery, once it is as wished. */
+  /** Returns the one delivery once `holds` is true for it. */
   async function delivery(holds: (row: Logged) => boolean): Promise<Logged> {
-    return await eventually('the delivery is as wished', async () => {
-      const [row] = await logOf(service, [endpoint]);
+    return await eventually('the delivery is as expected', async () => {
+      const [row] = await logOf(service, endpoints);
       return row !== undefined && holds(row) && row;
     });
   }
 
   /** When the workflow of the retries, which is there and running, is to begin. */
   async function dueTimeOf({ id, generation }: Logged): Promise<number> {
-    const connection = await Connection.connect({ address: service.temporalAddress });
-    try {
-      const client = new Client({ connection, namespace: service.namespace });
-      const workflowId = deliveryWorkflowId({ deliveryId: id, generation });
-      const told = await eventually('the retries are there', () =>
-        client.workflow
+    const workflowId = deliveryWorkflowId({ deliveryId: id, generation });
+    const described = await withTemporal(service, ({ workflow }) =>
+      eventually('the retries are there', () =>
+        workflow
           .getHandle(workflowId)
           .describe()
           .catch(() => null),
-      );
-      assert.equal(told.status.name, 'RUNNING');
-      return told.executionTime?.getTime() ?? Number.NaN;
-    } finally {
-      await connection.close();
-    }
+      ),
+    );
+    assert.equal(described.status.name, 'RUNNING');
+    return described.executionTime?.getTime() ?? Number.NaN;
   }
 });

@@ -1,37 +1,36 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
 import { withClient } from '../../dev/services/postgres.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
 import type { ReceivedRequest, Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Answered, Service } from '../support/service.ts';
-import { databaseDump, filesBelow, historiesOf } from './searched-content.ts';
+import { withTemporal, type Answered } from '../support/service.ts';
+import { storedContent } from './searched-content.ts';
 import { eventOf } from './publishers.ts';
-import { placesHolding, type Place } from './secret-search.ts';
-import { logOf, makeEndpoints, deliveringService, type Endpoint } from './service-webhooks.ts';
+import { assertFilesSearched, assertFoundEverywhere, placesHolding, type Place } from './secret-search.ts';
+import { logOf, useEndpoints, type Endpoint } from './service-webhooks.ts';
 
 const newSecret = () => `whs-${randomBytes(18).toString('hex')}`;
 
 describe('the secret of a webhook', function () {
   this.timeout(240_000);
-  let service: Service;
+  const first = newSecret();
+  const { service, endpoints } = useEndpoints(1, {
+    secret: first,
+    include_secret_header: true,
+    standard_webhooks: true,
+  });
   let endpoint: Endpoint;
   let receiver: Receiver;
-  const first = newSecret();
   let began: Date;
-  beforeEach(async () => {
-    service = await deliveringService();
+  beforeEach(() => {
+    const [only] = endpoints;
+    assert.ok(only);
+    endpoint = only;
+    receiver = only.receiver;
     began = new Date();
-    const members = { secret: first, include_secret_header: true, standard_webhooks: true };
-    const [made] = await makeEndpoints(service, 1, members);
-    assert.ok(made);
-    endpoint = made;
-    receiver = made.receiver;
   });
-  afterEach(() => receiver.close());
 
   it('is in no history, log, answer, table or file, neither the present one nor those before', async () => {
     const path = `/api/v1/webhooks/${endpoint.id}`;
@@ -69,13 +68,8 @@ describe('the secret of a webhook', function () {
     const reads = [path, `${path}/deliveries`, `/api/v1/deliveries/${deliveryId}`, '/api/v1/webhooks'];
     for (const at of reads) assert.equal((await ask('GET', at)).status, 200);
     await assertSealed(last);
-    const places = [
-      ...answers,
-      ...(await historiesOf(service, await workflowsSince())),
-      ...(await databaseDump(service.databaseUrl)),
-      ...filesBelow(service.folder),
-    ];
-    assertLooksEverywhere(places, deliveryId);
+    const places = [...answers, ...(await storedContent(service, await workflowsSince()))];
+    assertSearchIsComplete(places, deliveryId);
     const secrets = { first, given, made: made.json.secret as string, last, ...refused };
     for (const [name, secret] of Object.entries(secrets)) {
       assert.ok(secret.length >= 32, name);
@@ -120,7 +114,7 @@ describe('the secret of a webhook', function () {
 
   async function failedDelivery(eventId: string): Promise<string> {
     const row = await eventually('the failure is recorded', async () => {
-      const log = await logOf(service, [endpoint]);
+      const log = await logOf(service, endpoints);
       return log.find(({ event_id: id, status }) => id === eventId && status === 'retrying') ?? null;
     });
     return row.id;
@@ -128,7 +122,7 @@ describe('the secret of a webhook', function () {
 
   async function untilAttempts(deliveryId: string, count: number): Promise<void> {
     await eventually('the attempts are recorded', async () =>
-      (await logOf(service, [endpoint])).some(
+      (await logOf(service, endpoints)).some(
         ({ id, attempts_count: attempts }) => id === deliveryId && attempts === count,
       ),
     );
@@ -170,36 +164,24 @@ describe('the secret of a webhook', function () {
 
   /** Ids of all workflows of deliveries since the test began. */
   async function workflowsSince(): Promise<string[]> {
-    const connection = await Connection.connect({ address: service.temporalAddress });
-    try {
-      const { workflow } = new Client({ connection, namespace: service.namespace });
-      const kinds = ['dispatchEvents', 'webhookDelivery', 'webhookAttempt'];
-      const query = `StartTime > "${began.toISOString()}" and WorkflowType in (${kinds.map((kind) => `"${kind}"`).join()})`;
-      return await eventually('all kinds of workflows are listed', async () => {
+    const kinds = ['dispatchEvents', 'webhookDelivery', 'webhookAttempt'];
+    const query = `StartTime > "${began.toISOString()}" and WorkflowType in (${kinds.map((kind) => `"${kind}"`).join()})`;
+    return await withTemporal(service, ({ workflow }) =>
+      eventually('all kinds of workflows are listed', async () => {
         const found = await Array.fromAsync(workflow.list({ query }));
         const isComplete = kinds.every((kind) => found.some(({ type }) => type === kind));
         return isComplete && found.map(({ workflowId }) => workflowId);
-      });
-    } finally {
-      await connection.close();
-    }
+      }),
+    );
   }
 
   /** What must be found is found by the same means, or finding nothing would prove nothing. */
-  function assertLooksEverywhere(places: readonly Place[], deliveryId: string): void {
-    const found = placesHolding(places, deliveryId);
-    for (const kind of ['history', 'answer', 'table', 'file'])
-      assert.ok(
-        found.some((name) => name.startsWith(kind)),
-        `the delivery in a ${kind}`,
-      );
+  function assertSearchIsComplete(places: readonly Place[], deliveryId: string): void {
+    const found = assertFoundEverywhere(places, deliveryId);
     for (const table of ['table deliveries', 'table delivery_attempts'])
       assert.ok(found.includes(table), table);
     assert.ok(placesHolding(places, endpoint.id).includes('table webhooks'));
-    for (const log of ['api.log', 'delivery-worker.log', 'worker.log', 'postgres.log', 'temporal.db'])
-      assert.ok(
-        places.some(({ name, content }) => name.endsWith(join('/', log)) && content.length > 0),
-        log,
-      );
+    const files = ['api.log', 'delivery-worker.log', 'worker.log', 'postgres.log', 'temporal.db'];
+    assertFilesSearched(places, files);
   }
 });

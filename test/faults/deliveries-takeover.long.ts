@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict';
 import { dispatchWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { eventually } from '../support/eventually.ts';
-import { assertBooksAgree, duplicatesIn, pairsOf } from './delivery-log.ts';
-import { sayFigures, seconds } from './metrics.ts';
+import { assertLogMatches, countDuplicates, pairsOf } from './delivery-log.ts';
+import { printMetrics, seconds } from './metrics.ts';
 import { publishTogether } from './publishers.ts';
 import { groupsOf, logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
-import { workersAtWork } from './activity-workers.ts';
+import { activityWorkers } from './activity-workers.ts';
 
 /** More than the ten that are sent to one webhook at once. */
 const EVENTS = 30;
 const AT_ONCE = 10;
 /** An attempt of the dead worker is made again once it cannot be under way any more, 36 s after it began. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 describe('a delivery worker that is killed while a receiver hangs', function () {
   this.timeout(300_000);
-  const ground = useEndpoints(2);
+  const { service, endpoints } = useEndpoints(2);
 
   it('is taken over by another one, which makes its attempts again as the same deliveries', async () => {
-    const { service, endpoints } = ground();
     const { deliveryWorker, secondDeliveryWorker } = service;
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
@@ -32,17 +31,17 @@ describe('a delivery worker that is killed while a receiver hangs', function () 
     await deliveryWorker.kill();
     const killedAt = Date.now();
     hanging.answering(204);
-    await hanging.receives(AT_ONCE + 1, PATIENCE_MS);
+    await hanging.receives(AT_ONCE + 1, TIMEOUT_MS);
     const firstAt = Date.now();
-    await hanging.receives(AT_ONCE + EVENTS, PATIENCE_MS);
+    await hanging.receives(AT_ONCE + EVENTS, TIMEOUT_MS);
     await untilRecorded(service, prefix);
     const tookMs = Date.now() - killedAt;
-    assertBooksAgree(endpoints, await logOf(service, endpoints));
-    assert.deepEqual(duplicatesIn(endpoints), { pairs: 2 * EVENTS, duplicates: AT_ONCE });
+    assertLogMatches(endpoints, await logOf(service, endpoints));
+    assert.deepEqual(countDuplicates(endpoints), { pairs: 2 * EVENTS, duplicates: AT_ONCE });
     const twice = [...pairsOf(endpoints).values()].filter(({ requests }) => requests.length > 1);
     assert.equal(twice.length, AT_ONCE);
     assert.ok(twice.every(({ webhookId }) => webhookId === endpoints[0]?.id));
-    sayFigures({
+    printMetrics({
       'the backlog goes on after': seconds(firstAt - killedAt),
       'all attempts of the dead worker are made again after': seconds(tookMs),
     });
@@ -50,12 +49,11 @@ describe('a delivery worker that is killed while a receiver hangs', function () 
 
   /** The group's attempts are waited for by an activity of this process. */
   async function untilWaitedForBy(pid: number, prefix: string): Promise<void> {
-    const { service } = ground();
     const ids = (await groupsOf(service, prefix)).map(dispatchWorkflowId);
     assert.equal(ids.length, 1);
     await eventually(
       'the worker waits for the attempts',
-      async () => (await workersAtWork(service, ids)).get(ids[0] ?? '') === pid,
+      async () => (await activityWorkers(service, ids)).get(ids[0] ?? '') === pid,
     );
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import type { Published } from './publishers.ts';
+import type { PublishResult } from './publishers.ts';
 import type { Endpoint, Logged } from './service-webhooks.ts';
 
 /** What one receiver got of one event. */
@@ -22,10 +22,10 @@ export function pairsOf(endpoints: readonly Endpoint[]): Map<string, Pair> {
 }
 
 /** The pairs of taken events of which nothing has arrived. */
-export function missing(endpoints: readonly Endpoint[], { taken }: Published): string[] {
+export function missingPairs(endpoints: readonly Endpoint[], { accepted }: PublishResult): string[] {
   const pairs = pairsOf(endpoints);
   return endpoints.flatMap(({ id }) =>
-    [...taken].map((eventId) => pairKey(id, eventId)).filter((key) => !pairs.has(key)),
+    [...accepted].map((eventId) => pairKey(id, eventId)).filter((key) => !pairs.has(key)),
   );
 }
 
@@ -33,7 +33,7 @@ export function missing(endpoints: readonly Endpoint[], { taken }: Published): s
  * Holds what arrived against the log: nothing arrived that is not in it, nothing is in it that did not arrive, and
  * whatever came twice came as the same delivery with the same bytes.
  */
-export function assertBooksAgree(endpoints: readonly Endpoint[], log: readonly Logged[]): void {
+export function assertLogMatches(endpoints: readonly Endpoint[], log: readonly Logged[]): void {
   const pairs = pairsOf(endpoints);
   const logged = new Map(log.map((row) => [pairKey(row.webhook_id, row.event_id), row]));
   assert.equal(logged.size, log.length, 'no pair has two deliveries');
@@ -47,23 +47,23 @@ export function assertBooksAgree(endpoints: readonly Endpoint[], log: readonly L
   }
   for (const [key, row] of logged) {
     const seen = pairs.get(key)?.requests.length ?? 0;
-    const told = `${key}, seen ${seen} times: ${JSON.stringify({ ...row, body: undefined })}`;
+    const message = `${key}, seen ${seen} times: ${JSON.stringify({ ...row, body: undefined })}`;
     const isWaitingWithReason = row.status === 'retrying' && row.failure !== null;
-    assert.ok(row.status === 'succeeded' || isWaitingWithReason, told);
+    assert.ok(row.status === 'succeeded' || isWaitingWithReason, message);
     assert.deepEqual(
       row.attempts.map(({ number }) => number),
       row.attempts.map((_, index) => index + 1),
-      told,
+      message,
     );
-    assert.equal(row.attempts_count, row.attempts.length, told);
+    assert.equal(row.attempts_count, row.attempts.length, message);
     const answered = row.attempts.filter(({ response_status: status }) => status === 204).length;
-    assert.ok(answered <= seen, `the log knows of more than came; ${told}`);
-    assert.equal(row.status === 'succeeded', answered > 0, told);
+    assert.ok(answered <= seen, `the log knows of more than came; ${message}`);
+    assert.equal(row.status === 'succeeded', answered > 0, message);
   }
 }
 
 /** How many requests were repeats of one that had arrived already. */
-export function duplicatesIn(endpoints: readonly Endpoint[]): { pairs: number; duplicates: number } {
+export function countDuplicates(endpoints: readonly Endpoint[]): { pairs: number; duplicates: number } {
   const pairs = [...pairsOf(endpoints).values()];
   const requests = pairs.reduce((sum, pair) => sum + pair.requests.length, 0);
   return { pairs: pairs.length, duplicates: requests - pairs.length };

@@ -1,6 +1,6 @@
 /** Prints what was measured under the test that measured it. */
-export function sayFigures(figures: Record<string, string | number>): void {
-  for (const [name, value] of Object.entries(figures)) console.log(`        ${name}: ${value}`);
+export function printMetrics(metrics: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(metrics)) console.log(`        ${name}: ${value}`);
 }
 
 export function seconds(milliseconds: number): string {

@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { withClient } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Answered, Part, Service } from '../support/service.ts';
-import { sayFigures, seconds } from './metrics.ts';
+import { printMetrics, seconds } from './metrics.ts';
 import { SHORT } from './mixed-tasks.ts';
-import { assertDelivered, assertRanOnce, submitAll, untilSettled } from './service-runs.ts';
-import { useWholeService } from './shared-service.ts';
+import { assertAllDelivered, submitOne, untilSettled } from './service-runs.ts';
+import { useService } from './shared-service.ts';
 
 const AT_ONCE = 10;
 
 describe('a service whose', function () {
   this.timeout(240_000);
-  const { service, receiver } = useWholeService();
+  const { service, receiver } = useService();
 
   it('Temporal is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
     await refusesWithout(service.temporal, 'temporal');
@@ -23,10 +23,8 @@ describe('a service whose', function () {
   });
 
   async function refusesWithout(part: Part, name: 'temporal' | 'postgres'): Promise<void> {
-    const [running] = await submitAll(service, receiver, [
-      { ...SHORT, rehearsal: { ...SHORT.rehearsal, step_ms: 4_000 } },
-    ]);
-    assert.ok(running);
+    const rehearsal = { ...SHORT.rehearsal, step_ms: 4_000 };
+    const running = await submitOne(service, receiver, { ...SHORT, rehearsal });
     await isReady(service);
     const before = await storedRuns();
     await part.kill();
@@ -52,13 +50,10 @@ describe('a service whose', function () {
       return answered.status === 201 && answered;
     });
     const later = { id: again.json.execution_id, secret: again.json.callback_secret, script: SHORT };
-    await untilSettled(service, [running.id, later.id]);
-    for (const task of [running, later]) {
-      await assertRanOnce(service, task);
-      await assertDelivered(service, receiver, task);
-    }
+    await untilSettled(service, [running, later]);
+    await assertAllDelivered(service, receiver, [running, later]);
     assert.deepEqual(await storedRuns(), [...before, later.id].toSorted(), 'and nothing came up later');
-    sayFigures({
+    printMetrics({
       'refused after': seconds(tookMs),
       'ready again after the restart': seconds(readyAt - backAt),
     });

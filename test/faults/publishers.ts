@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Service } from '../support/service.ts';
 
 /** What became of the events that were published. */
-export type Published = {
+export type PublishResult = {
   /** Answered 202, so they are sure to arrive. */
-  taken: ReadonlySet<string>;
+  accepted: ReadonlySet<string>;
   /** Refused or cut off, and not sent again: they may arrive or not. */
   givenUp: ReadonlySet<string>;
   /** How many requests had no answer, and how many were refused with 503. */
@@ -14,14 +14,14 @@ export type Published = {
 };
 
 /** Publishers that are at work. */
-export type Publishing = { taken(): number; done: Promise<Published> };
+export type Publishing = { acceptedCount(): number; done: Promise<PublishResult> };
 
-const AT_ONCE = 30;
+const PUBLISHERS = 30;
 /** Most events come alone, as they do when they happen; some come in lists. */
 const SIZES = [1, 1, 1, 10];
-const REST_MS = 100;
+const RETRY_INTERVAL_MS = 100;
 /** Of the requests that fail, every so manieth is not sent again. */
-const GIVES_UP_EACH = 4;
+const GIVE_UP_INTERVAL = 4;
 
 /**
  * Publishes `count` events whose ids begin with `prefix`, from several publishers at once. A request that is refused
@@ -29,9 +29,9 @@ const GIVES_UP_EACH = 4;
  * @throws where anything else is answered
  */
 export function publish(service: Service, prefix: string, count: number): Publishing {
-  const taken = new Set<string>();
+  const accepted = new Set<string>();
   const givenUp = new Set<string>();
-  const tally = { cut: 0, refused: 0 };
+  const counts = { cut: 0, refused: 0 };
   let next = 0;
   let requests = 0;
 
@@ -46,28 +46,32 @@ export function publish(service: Service, prefix: string, count: number): Publis
     const events = ids.map(eventOf);
     const body = events.length === 1 ? events[0] : { events };
     const answered = await service.send('POST', '/api/v1/events', { body }).catch(() => null);
-    if (answered === null) tally.cut += 1;
-    else if (answered.status === 503) tally.refused += 1;
+    if (answered === null) counts.cut += 1;
+    else if (answered.status === 503) counts.refused += 1;
     else if (answered.status !== 202) throw new Error(`${answered.status} ${answered.text}`);
     return answered?.status === 202;
   }
 
   async function work(): Promise<void> {
     for (let ids = nextIds(); ids.length > 0; ids = nextIds()) {
-      const mayGiveUp = requests % GIVES_UP_EACH === 0;
-      let isTaken = await send(ids);
-      while (!isTaken && !mayGiveUp) {
-        await wait(REST_MS);
-        isTaken = await send(ids);
+      const mayGiveUp = requests % GIVE_UP_INTERVAL === 0;
+      let isAccepted = await send(ids);
+      while (!isAccepted && !mayGiveUp) {
+        await wait(RETRY_INTERVAL_MS);
+        isAccepted = await send(ids);
       }
-      for (const id of ids) (isTaken ? taken : givenUp).add(id);
+      for (const id of ids) (isAccepted ? accepted : givenUp).add(id);
       // Who has given up does not go on at once, or one outage would take all that is left.
-      if (!isTaken) await wait(REST_MS);
+      if (!isAccepted) await wait(RETRY_INTERVAL_MS);
     }
   }
 
-  const done = Promise.all(Array.from({ length: AT_ONCE }, work)).then(() => ({ taken, givenUp, ...tally }));
-  return { taken: () => taken.size, done };
+  const done = Promise.all(Array.from({ length: PUBLISHERS }, work)).then(() => ({
+    accepted,
+    givenUp,
+    ...counts,
+  }));
+  return { acceptedCount: () => accepted.size, done };
 }
 
 /** Publishes `count` events in one request; their ids begin with `prefix`. */

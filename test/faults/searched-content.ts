@@ -1,25 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
 import { withClient } from '../../dev/services/postgres.ts';
-import type { Service } from '../support/service.ts';
+import { withTemporal, type Service } from '../support/service.ts';
 import type { Place } from './secret-search.ts';
 
+/** Returns everything that the service has stored: the histories of these workflows, all tables and all files. */
+export async function storedContent(service: Service, ids: readonly string[]): Promise<Place[]> {
+  return [
+    ...(await historiesOf(service, ids)),
+    ...(await databaseDump(service.databaseUrl)),
+    ...filesBelow(service.folder),
+  ];
+}
+
 /** Everything that Temporal tells of these runs: each whole history and description, payloads as their bytes. */
-export async function historiesOf(service: Service, ids: readonly string[]): Promise<Place[]> {
-  const connection = await Connection.connect({ address: service.temporalAddress });
-  try {
-    const client = new Client({ connection, namespace: service.namespace });
-    return await Promise.all(
+async function historiesOf(service: Service, ids: readonly string[]): Promise<Place[]> {
+  return await withTemporal(service, ({ workflow }) =>
+    Promise.all(
       ids.map(async (id) => {
-        const handle = client.workflow.getHandle(id);
-        const told = [await handle.fetchHistory(), (await handle.describe()).raw];
-        return { name: `history of ${id}`, content: Buffer.concat([...contentsOf(told)]) };
+        const handle = workflow.getHandle(id);
+        const contents = [await handle.fetchHistory(), (await handle.describe()).raw];
+        return { name: `history of ${id}`, content: Buffer.concat([...contentsOf(contents)]) };
       }),
-    );
-  } finally {
-    await connection.close();
-  }
+    ),
+  );
 }
 
 /** All texts and bytes in a value, with a line's end between them. */
@@ -36,7 +40,7 @@ function* contentsOf(value: unknown): Generator<Buffer> {
 }
 
 /** All answers that tell of these runs, headers included. */
-export async function answersAbout(service: Service, ids: readonly string[]): Promise<Place[]> {
+export async function responsesAbout(service: Service, ids: readonly string[]): Promise<Place[]> {
   const paths = [
     '/api/v1/tasks?limit=200',
     '/health/ready',
@@ -54,7 +58,7 @@ export async function answersAbout(service: Service, ids: readonly string[]): Pr
 }
 
 /** Every table of a database as text. */
-export async function databaseDump(databaseUrl: string): Promise<Place[]> {
+async function databaseDump(databaseUrl: string): Promise<Place[]> {
   return await withClient(databaseUrl, async (client) => {
     const tables = await client.query<{ name: string }>(
       `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,
@@ -69,7 +73,7 @@ export async function databaseDump(databaseUrl: string): Promise<Place[]> {
 }
 
 /** Every file of the service: logs, Temporal's database, PostgreSQL's data as it lies on the disk. */
-export function filesBelow(folder: string): Place[] {
+function filesBelow(folder: string): Place[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

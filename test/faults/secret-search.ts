@@ -1,3 +1,6 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+
 /** Something that might hold a secret. `name` begins with its kind: history, answer, table or file. */
 export type Place = { name: string; content: Buffer };
 
@@ -22,12 +25,35 @@ function base64Forms(bytes: Buffer): string[] {
   });
 }
 
-export function isHeldBy(content: Buffer, forms: readonly Buffer[]): boolean {
+export function containsAny(content: Buffer, forms: readonly Buffer[]): boolean {
   return forms.some((form) => content.includes(form));
 }
 
 /** Names of the places that hold the value in any form. */
 export function placesHolding(places: readonly Place[], value: string): string[] {
   const forms = formsOf(value);
-  return places.filter(({ content }) => isHeldBy(content, forms)).map(({ name }) => name);
+  return places.filter(({ content }) => containsAny(content, forms)).map(({ name }) => name);
+}
+
+/**
+ * Asserts that the search finds a value that is no secret in each kind of place. Otherwise finding no secret would prove
+ * nothing. Returns the places.
+ */
+export function assertFoundEverywhere(places: readonly Place[], value: string): string[] {
+  const found = placesHolding(places, value);
+  for (const kind of ['history', 'answer', 'table', 'file'])
+    assert.ok(
+      found.some((name) => name.startsWith(kind)),
+      `${value} in a ${kind}`,
+    );
+  return found;
+}
+
+/** Asserts that these files are among the places and are not empty. */
+export function assertFilesSearched(places: readonly Place[], files: readonly string[]): void {
+  for (const file of files)
+    assert.ok(
+      places.some(({ name, content }) => name.endsWith(join('/', file)) && content.length > 0),
+      file,
+    );
 }

@@ -3,15 +3,15 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { eventually, PATIENCE_MS } from '../support/eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import type { Script } from './mixed-tasks.ts';
 
 /** A task that was taken in with 201. */
-export type Taken = { id: string; secret: string; script: Script };
+export type SubmittedTask = { id: string; secret: string; script: Script };
 
 /** A run as lists show it. */
-export type Listed = {
+export type ListedRun = {
   execution_id: string;
   state: TaskState;
   progress: { steps_completed: number };
@@ -26,14 +26,14 @@ type FeedEvent = {
   data: { to?: TaskState; state?: string; step?: { id: string; attempt: number } };
 };
 
-const LOOK_EVERY_MS = 150;
+const POLL_INTERVAL_MS = 150;
 
 /** Submits one task for each script, all at once, with callbacks to the receiver. @throws unless all are taken */
 export async function submitAll(
   service: Service,
   receiver: Receiver,
   scripts: readonly Script[],
-): Promise<Taken[]> {
+): Promise<SubmittedTask[]> {
   return await Promise.all(
     scripts.map(async (script) => {
       const { status, json, text } = await service.submit({
@@ -46,9 +46,20 @@ export async function submitAll(
   );
 }
 
+/** Submits one task. */
+export async function submitOne(
+  service: Service,
+  receiver: Receiver,
+  script: Script,
+): Promise<SubmittedTask> {
+  const [task] = await submitAll(service, receiver, [script]);
+  assert.ok(task);
+  return task;
+}
+
 /** Every run there is, newest first; with `wanted`, only as many pages as hold all of these. */
-export async function allRuns(service: Service, wanted?: ReadonlySet<string>): Promise<Listed[]> {
-  const runs: Listed[] = [];
+export async function allRuns(service: Service, wanted?: ReadonlySet<string>): Promise<ListedRun[]> {
+  const runs: ListedRun[] = [];
   for (let cursor = ''; ; ) {
     const { status, json, text } = await service.send('GET', `/api/v1/tasks?limit=200${cursor}`);
     if (status !== 200) throw new Error(`the list answered ${status}: ${text}`);
@@ -64,31 +75,34 @@ export async function untilEach(
   service: Service,
   ids: readonly string[],
   what: string,
-  holds: (run: Listed) => boolean,
+  holds: (run: ListedRun) => boolean,
   withinMs: number,
-): Promise<Listed[]> {
+): Promise<ListedRun[]> {
   const wanted = new Set(ids);
-  let last: Listed[] = [];
-  const look = async () => {
+  let last: ListedRun[] = [];
+  const poll = async () => {
     // Whoever looks without a rest takes the time of those that work.
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_INTERVAL_MS);
     last = (await allRuns(service, wanted).catch(() => last)).filter((run) => wanted.has(run.execution_id));
     return last.length === wanted.size && last.every(holds) && last;
   };
-  return await eventually(what, look, withinMs).catch((error: Error) => {
+  return await eventually(what, poll, withinMs).catch((error: Error) => {
     const others = last.filter((run) => !holds(run)).map((run) => JSON.stringify(run));
     throw new Error(`${error.message}; ${last.length} of ${wanted.size} are there\n${others.join('\n')}`);
   });
 }
 
 /** Resolves with the runs that are under way once each of these has completed a step. @throws when all have ended */
-export async function untilInTheMiddle(service: Service, taken: readonly Taken[]): Promise<Listed[]> {
+export async function untilInProgress(
+  service: Service,
+  taken: readonly SubmittedTask[],
+): Promise<ListedRun[]> {
   const runs = await untilEach(
     service,
     taken.map(({ id }) => id),
     'all runs have completed a step',
     (run) => run.progress.steps_completed > 0,
-    PATIENCE_MS,
+    WAIT_TIMEOUT_MS,
   );
   const underWay = runs.filter((run) => run.state === 'executing');
   assert.ok(underWay.length > 0, 'some runs are still under way');
@@ -98,12 +112,12 @@ export async function untilInTheMiddle(service: Service, taken: readonly Taken[]
 /** Resolves when all these runs have ended and their callbacks are settled. */
 export function untilSettled(
   service: Service,
-  ids: readonly string[],
+  tasks: readonly { id: string }[],
   withinMs = 150_000,
-): Promise<Listed[]> {
+): Promise<ListedRun[]> {
   return untilEach(
     service,
-    ids,
+    tasks.map(({ id }) => id),
     'all runs have ended and their callbacks are settled',
     (run) => isTerminal(run.state) && run.callback.status !== 'pending',
     withinMs,
@@ -117,34 +131,34 @@ export async function eventsOf(service: Service, id: string): Promise<FeedEvent[
 }
 
 /** Milliseconds from `since` until the slowest of these runs told of something new, by the times in the feed. */
-export async function longestSilence(
-  service: Service,
-  ids: readonly string[],
-  since: number,
-): Promise<number> {
-  const silences = await Promise.all(
+export async function longestPause(service: Service, ids: readonly string[], since: number): Promise<number> {
+  const pauses = await Promise.all(
     ids.map(async (id) => {
       const times = (await eventsOf(service, id)).map((event) => Date.parse(event.at));
       return Math.min(...times.filter((at) => at > since)) - since;
     }),
   );
-  return Math.max(...silences);
+  return Math.max(...pauses);
 }
 
-/** Looks at all these runs, a few at once. @throws what `check` throws first */
-export async function assertEach(
-  taken: readonly Taken[],
-  check: (task: Taken) => Promise<void>,
+/** Asserts that each run ran once, and that its callback was delivered if the caller knows its secret. */
+export async function assertAllDelivered(
+  service: Service,
+  receiver: Receiver,
+  tasks: readonly SubmittedTask[],
 ): Promise<void> {
-  const left = [...taken];
-  const lookOn = async () => {
-    for (let task = left.pop(); task; task = left.pop()) await check(task);
+  const left = [...tasks];
+  const checkNext = async () => {
+    for (let task = left.pop(); task; task = left.pop()) {
+      await assertRanOnce(service, task);
+      if (task.secret !== '') await assertDelivered(service, receiver, task);
+    }
   };
-  await Promise.all(Array.from({ length: 8 }, lookOn));
+  await Promise.all(Array.from({ length: 8 }, checkNext));
 }
 
 /** @throws unless the run ended as its script says, and its feed tells each thing once, without gap or repeat */
-export async function assertRanOnce(service: Service, { id, script }: Taken): Promise<void> {
+async function assertRanOnce(service: Service, { id, script }: SubmittedTask): Promise<void> {
   const { json: detail } = await service.send('GET', `/api/v1/tasks/${id}`);
   const events = await eventsOf(service, id);
   const told = `${id}: ${JSON.stringify(events)}`;
@@ -184,7 +198,7 @@ export async function assertRanOnce(service: Service, { id, script }: Taken): Pr
 export async function assertDelivered(
   service: Service,
   receiver: Receiver,
-  { id, secret, script }: Taken,
+  { id, secret, script }: SubmittedTask,
 ): Promise<void> {
   const { json: detail } = await service.send('GET', `/api/v1/tasks/${id}`);
   const { json: log } = await service.send('GET', `/api/v1/tasks/${id}/callbacks`);

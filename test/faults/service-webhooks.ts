@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { withClient } from '../../dev/services/postgres.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
-import { services } from '../support/services.ts';
-import { wholeService } from './shared-service.ts';
+import { runningService } from './shared-service.ts';
 
 /** Longer than the service needs after a restart, on a slow machine. */
 const RECORDED_WITHIN_MS = 120_000;
@@ -28,8 +28,8 @@ export type Logged = {
 };
 
 /** Returns the lane's service with one delivery worker and without webhooks. */
-export async function deliveringService(): Promise<Service> {
-  const service = await wholeService();
+async function deliveringService(): Promise<Service> {
+  const service = await runningService();
   const { deliveryWorker, secondDeliveryWorker } = service;
   if (!deliveryWorker.isRunning()) await deliveryWorker.start();
   await secondDeliveryWorker.stop();
@@ -38,20 +38,20 @@ export async function deliveringService(): Promise<Service> {
   return service;
 }
 
-/** Makes webhooks for new issues, each with a receiver of its own over HTTPS. The receivers are the caller's to close. */
-export async function makeEndpoints(
+/** Creates webhooks for new issues, each with a separate HTTPS receiver. The caller closes the receivers. */
+async function createEndpoints(
   service: Service,
   count: number,
-  members: Record<string, unknown> = {},
+  fields: Record<string, unknown> = {},
 ): Promise<Endpoint[]> {
   return await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+      const receiver = await startCallbackReceiver();
       const body = {
         name: `Webhook ${index + 1}`,
         url: receiver.url,
         events: [{ event: 'issue.created' }],
-        ...members,
+        ...fields,
       };
       const { status, json, text } = await service.send('POST', '/api/v1/webhooks', { body });
       assert.equal(status, 201, text);
@@ -60,21 +60,22 @@ export async function makeEndpoints(
   );
 }
 
-/** What the tests of a suite stand on, each one afresh. */
-export type Ground = { service: Service; endpoints: readonly Endpoint[] };
-
 /**
- * {@link deliveringService} with so many webhooks of {@link makeEndpoints}, made before each test and their receivers
- * closed after it. What it answers gives the present test's.
+ * Registers hooks that give each test of a `describe` the whole service with one delivery worker, and `count` webhooks
+ * with a receiver each. The result is filled before each test. `fields`: further fields of the webhooks.
  */
-export function useEndpoints(count: number): () => Ground {
-  let ground: Ground;
+export function useEndpoints(
+  count: number,
+  fields: Record<string, unknown> = {},
+): { service: Service; endpoints: readonly Endpoint[] } {
+  const service = {} as Service;
+  const endpoints: Endpoint[] = [];
   beforeEach(async () => {
-    const service = await deliveringService();
-    ground = { service, endpoints: await makeEndpoints(service, count) };
+    Object.assign(service, await deliveringService());
+    endpoints.push(...(await createEndpoints(service, count, fields)));
   });
-  afterEach(() => Promise.all(ground.endpoints.map(({ receiver }) => receiver.close())));
-  return () => ground;
+  afterEach(() => Promise.all(endpoints.splice(0).map(({ receiver }) => receiver.close())));
+  return { service, endpoints };
 }
 
 /** The whole log of these webhooks, from the tables themselves. */
@@ -129,9 +130,9 @@ export async function untilRecorded(
   prefix: string,
   holds: () => boolean = () => true,
 ): Promise<void> {
-  const look = async () => {
+  const poll = async () => {
     const { groups, pending } = await openWork(service, prefix);
     return groups === 0 && pending === 0 && holds();
   };
-  await eventually(`everything of ${prefix} is recorded`, look, RECORDED_WITHIN_MS);
+  await eventually(`everything of ${prefix} is recorded`, poll, RECORDED_WITHIN_MS);
 }

@@ -3,11 +3,11 @@ import type { Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { sharedInLane } from '../support/shared.ts';
 
-const lanesService = sharedInLane(startService, (started) => started.close());
+const laneService = sharedInLane(startService, (started) => started.close());
 
 /** Returns the lane's service for tests that kill its parts, with every part running that an earlier test has killed. */
-export async function wholeService(): Promise<Service> {
-  const running = await lanesService();
+export async function runningService(): Promise<Service> {
+  const running = await laneService();
   await running.restore();
   return running;
 }
@@ -16,8 +16,8 @@ export async function wholeService(): Promise<Service> {
  * Registers a hook that gives each test of a `describe` the whole service, and a receiver of its own for callbacks. What
  * is returned is filled before a test runs.
  */
-export function useWholeService(): { service: Service; receiver: Receiver } {
+export function useService(): { service: Service; receiver: Receiver } {
   const service = {} as Service;
-  beforeEach(async () => void Object.assign(service, await wholeService()));
+  beforeEach(async () => void Object.assign(service, await runningService()));
   return { service, receiver: useCallbackReceiver('each test') };
 }

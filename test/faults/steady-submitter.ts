@@ -2,27 +2,27 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Receiver } from '../support/receiver.ts';
 import type { Service } from '../support/service.ts';
 import { SHORT } from './mixed-tasks.ts';
-import type { Taken } from './service-runs.ts';
+import type { SubmittedTask } from './service-runs.ts';
 
 /** What became of one submission: `cut` has no answer at all. */
-export type Submitted = { mark: string } & (
-  | { outcome: 'taken'; task: Taken }
+export type SubmitOutcome = { mark: string } & (
+  | { outcome: 'taken'; task: SubmittedTask }
   | { outcome: 'refused'; status: number; retryAfter: string | null }
   | { outcome: 'cut' }
 );
 
-const EVERY_MS = 150;
+const INTERVAL_MS = 150;
 
 /** Goes on submitting short tasks, whatever becomes of them, until it is told to stop. */
 export function submitSteadily(
   service: Service,
   receiver: Receiver,
-): { stop(): Promise<Submitted[]>; outcomes(): readonly Submitted[] } {
-  const known: Submitted[] = [];
-  const underWay: Promise<void>[] = [];
+): { stop(): Promise<SubmitOutcome[]>; outcomes(): readonly SubmitOutcome[] } {
+  const outcomes: SubmitOutcome[] = [];
+  const pending: Promise<void>[] = [];
   let isStopped = false;
 
-  async function submitOne(mark: string): Promise<Submitted> {
+  async function submitOne(mark: string): Promise<SubmitOutcome> {
     const answered = await service
       .submit({ callback_url: receiver.url, metadata: { mark, rehearsal: SHORT.rehearsal } })
       .catch(() => null);
@@ -36,20 +36,20 @@ export function submitSteadily(
     };
   }
 
-  async function goOn(): Promise<void> {
+  async function submitAll(): Promise<void> {
     for (let number = 1; !isStopped; number++) {
-      underWay.push(submitOne(`steady-${number}`).then((one) => void known.push(one)));
-      await wait(EVERY_MS);
+      pending.push(submitOne(`steady-${number}`).then((one) => void outcomes.push(one)));
+      await wait(INTERVAL_MS);
     }
   }
-  const going = goOn();
+  const submitting = submitAll();
   return {
-    outcomes: () => known,
+    outcomes: () => outcomes,
     async stop() {
       isStopped = true;
-      await going;
-      await Promise.all(underWay);
-      return known;
+      await submitting;
+      await Promise.all(pending);
+      return outcomes;
     },
   };
 }

@@ -17,7 +17,7 @@ import { startViewer, type Viewer } from '../support/viewer.ts';
 const RUNS = 50;
 const AT_ONCE = 6;
 /** How often a viewer breaks off, at most, and after each event how likely. */
-const BREAKS = { most: 3, likely: 0.1 };
+const BREAKS = { max: 3, probability: 0.1 };
 
 describe('every kind of client gets every event of a run once and in order', function () {
   this.timeout(240_000);
@@ -78,7 +78,7 @@ describe('every kind of client gets every event of a run once and in order', fun
     assert.equal(submitted.status, 201, submitted.text);
     const executionId = submitted.json.execution_id as string;
     const viewers = clients.map((client) =>
-      startViewer({ client, urls, token, executionId, random: random.fork(), breaks: BREAKS }),
+      startViewer({ client, urls, token, executionId, random: random.fork(), disconnects: BREAKS }),
     );
     try {
       await disturb(executionId, random);

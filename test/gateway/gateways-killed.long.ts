@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { withClient } from '../../dev/services/postgres.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { untilEach } from '../faults/service-runs.ts';
-import { wholeService } from '../faults/shared-service.ts';
+import { runningService } from '../faults/shared-service.ts';
 import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
 import { announcedSeed, createRandom } from '../support/random.ts';
@@ -15,14 +15,14 @@ const RUNS = 6;
 /** About eight seconds each, so that a run is under way while a gateway or PostgreSQL is stopped. */
 const REHEARSAL = { steps: 8, step_ms: 1_000, progress_events: 6 };
 const AWAY_MS = 1_500;
-const NO_BREAKS = { most: 0, likely: 0 };
+const NO_BREAKS = { max: 0, probability: 0 };
 
 describe('viewers of two gateways', function () {
   this.timeout(240_000);
   let service: Service;
   let token: string;
   beforeEach(async () => {
-    service = await wholeService();
+    service = await runningService();
     for (const part of [service.gateway, service.secondGateway]) if (!part.isRunning()) await part.start();
     token = (await service.send('POST', '/api/v1/tokens')).json.token;
   });
@@ -119,7 +119,7 @@ describe('viewers of two gateways', function () {
             token,
             executionId,
             random: random.fork(),
-            breaks: NO_BREAKS,
+            disconnects: NO_BREAKS,
             startsAtFirstUrl: true,
           }),
         ),

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { useWorld } from '../support/world.ts';
 import { connectSocketIo } from '../support/channel-clients.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
-import { eventually, PATIENCE_MS } from '../support/eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from '../support/eventually.ts';
 import { startOwnChannel } from './own-channel.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
@@ -72,7 +72,7 @@ describe('a viewer that does not read', () => {
         const id = await newRun();
         const socket = connectSocketIo(channel.url, token, { transports: [transport] });
         const answer = await socket
-          .timeout(PATIENCE_MS)
+          .timeout(WAIT_TIMEOUT_MS)
           .emitWithAck('join', { room: `workflow:${id}`, after: 0 });
         assert.equal(answer.ok, true);
         const dropped = channel.numbers().dropped.slow_reader ?? 0;

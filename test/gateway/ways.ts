@@ -1,6 +1,6 @@
 import type { ManagerOptions } from 'socket.io-client';
 import { connectSocketIo } from '../support/channel-clients.ts';
-import { PATIENCE_MS } from '../support/eventually.ts';
+import { WAIT_TIMEOUT_MS } from '../support/eventually.ts';
 import { inTime } from '../support/following.ts';
 import { NotUpgraded, openPlain } from '../support/plain-channel.ts';
 
@@ -84,7 +84,7 @@ async function openSocketIo(
   });
   await inTime('connecting by Socket.IO', connected);
   return {
-    ask: (type, body) => socket.timeout(PATIENCE_MS).emitWithAck(type, body),
+    ask: (type, body) => socket.timeout(WAIT_TIMEOUT_MS).emitWithAck(type, body),
     tell: (type, body, onReply) => void socket.emit(type, body, onReply),
     closed: closed.promise,
     async close() {

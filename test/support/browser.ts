@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from './chromium.ts';
-import { PATIENCE_MS } from './eventually.ts';
+import { WAIT_TIMEOUT_MS } from './eventually.ts';
 import { sharedInLane } from './shared.ts';
 
 /** A page in a new context, without cookies, storage or cache. */
@@ -20,7 +20,7 @@ const browser = sharedInLane(launch, (launched) => launched.close());
 /** Opens a page in the browser of this lane, which is started at the first call. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await (await browser()).newContext(options);
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(WAIT_TIMEOUT_MS);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (message) => {

@@ -6,8 +6,8 @@ import { openPage } from './browser.ts';
 import {
   beginFollowing,
   plainAddress,
-  wishOf,
-  type Beginning,
+  joinMessage,
+  type FollowingBuilder,
   type ChannelClient,
   type Joined,
 } from './following.ts';
@@ -65,7 +65,7 @@ const SCRIPT = `
 type Way = 'followBySocketIo' | 'followPlainly';
 type FollowingPage = {
   /** Begins a connection in the page; the answer ends it. */
-  begin(way: Way, words: object, connection: Beginning): Promise<() => Promise<void>>;
+  begin(way: Way, words: object, connection: FollowingBuilder): Promise<() => Promise<void>>;
   close(): Promise<void>;
 };
 
@@ -82,7 +82,7 @@ export function browserClients(): { clients: ChannelClient[]; close(): Promise<v
     async follow(url, token, executionId, { after, onEvent } = {}) {
       const page = await pageAt(url);
       const connection = beginFollowing(onEvent);
-      const words = { address: plainAddress(url, token), token, wish: wishOf(executionId, after) };
+      const words = { address: plainAddress(url, token), token, wish: joinMessage(executionId, after) };
       const leave = await page.begin(way, words, connection);
       return await connection.follow(name, leave);
     },
@@ -104,7 +104,7 @@ export function browserClients(): { clients: ChannelClient[]; close(): Promise<v
  */
 async function openFollowingPage(url: string): Promise<FollowingPage> {
   const { page, close } = await openPage({ bypassCSP: true });
-  const connections = new Map<number, Beginning>();
+  const connections = new Map<number, FollowingBuilder>();
   let last = 0;
   await page.goto(`${url}/health/live`);
   await page.exposeFunction('tell', (all: Told[]) => {
@@ -126,7 +126,7 @@ async function openFollowingPage(url: string): Promise<FollowingPage> {
   };
 }
 
-function pass(told: Told, connection: Beginning | undefined): void {
+function pass(told: Told, connection: FollowingBuilder | undefined): void {
   if (told.what === 'event') connection?.event(told.body);
   else if (told.what === 'joined') connection?.joined(told.body);
   else if (told.what === 'refused') connection?.refused(told.body);

@@ -2,7 +2,7 @@ import { io, type ManagerOptions, type SocketOptions } from 'socket.io-client';
 import { WebSocket as WebSocketOfWs } from 'ws';
 import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
-import { beginFollowing, plainAddress, wishOf, type ChannelClient, type Joined } from './following.ts';
+import { beginFollowing, plainAddress, joinMessage, type ChannelClient, type Joined } from './following.ts';
 
 // @ts-expect-error -- it ships no types for modules; it is used as the newest is
 const { io: ioOfVersion3 } = (await import('socket.io-client-3')) as { io: typeof io };
@@ -50,7 +50,7 @@ function socketIoClient(
       socket.on('closed', (last: { code: string }) => (code = last.code));
       socket.on('disconnect', () => tell.ended(code));
       socket.on('connect', () => {
-        socket.emit('join', wishOf(executionId, after), (answer: JoinAnswer) => {
+        socket.emit('join', joinMessage(executionId, after), (answer: JoinAnswer) => {
           if (answer.ok) tell.joined(answer);
           else tell.refused(answer.code);
         });
@@ -73,7 +73,7 @@ function plainClient(name: string, open: (address: string) => WebSocket | WebSoc
       let code: string | null = null;
       const socket = open(plainAddress(url, token)) as WebSocket;
       socket.addEventListener('open', () => {
-        socket.send(JSON.stringify({ type: 'join', ...wishOf(executionId, after) }));
+        socket.send(JSON.stringify({ type: 'join', ...joinMessage(executionId, after) }));
       });
       socket.addEventListener('error', () => tell.failed('the WebSocket failed'));
       socket.addEventListener('close', ({ reason }) => tell.ended(code ?? (reason || null)));

@@ -6,8 +6,8 @@ import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import {
   beginFollowing,
   inTime,
-  wishOf,
-  type Beginning,
+  joinMessage,
+  type FollowingBuilder,
   type ChannelClient,
   type Joined,
 } from './following.ts';
@@ -32,7 +32,7 @@ export async function startPythonClient(
 ): Promise<ChannelClient & { close(): Promise<void> }> {
   const script = inCheckout('test', 'support', 'channel-follower.py');
   const child = spawn(await pythonWithClients(), ['-u', script], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const connections = new Map<number, Beginning>();
+  const connections = new Map<number, FollowingBuilder>();
   const ready = Promise.withResolvers<void>();
   child.once('exit', (code) => {
     ready.reject(new Error(`the Python client ended with ${code}`));
@@ -54,7 +54,7 @@ export async function startPythonClient(
       // Python hears of the answer in a task of its own, so it may tell of an event before it.
       const connection = beginFollowing(onEvent, false);
       connections.set(id, connection);
-      say({ do: 'follow', id, url, token, wish: wishOf(executionId, after), transports });
+      say({ do: 'follow', id, url, token, wish: joinMessage(executionId, after), transports });
       return await connection.follow(name, () => {
         connections.delete(id);
         connection.ended(null);
@@ -68,7 +68,7 @@ export async function startPythonClient(
   };
 }
 
-function pass(told: Told, connection: Beginning | undefined): void {
+function pass(told: Told, connection: FollowingBuilder | undefined): void {
   if (told.event) connection?.event(told.event);
   if (told.joined) connection?.joined(told.joined);
   if (told.refused !== undefined) connection?.refused(told.refused);

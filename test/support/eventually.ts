@@ -4,13 +4,13 @@ import { setTimeout as wait } from 'node:timers/promises';
  * How long tests wait for what must happen, in milliseconds: longer than a slow machine under load needs, shorter than
  * mocha's own limit, so that a failure says what did not happen.
  */
-export const PATIENCE_MS = 45_000;
+export const WAIT_TIMEOUT_MS = 45_000;
 
 /** Waits until `probe` gives something other than null or false and returns it. @throws with `what` after `withinMs` */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | false> | T | null | false,
-  withinMs = PATIENCE_MS,
+  withinMs = WAIT_TIMEOUT_MS,
 ): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {

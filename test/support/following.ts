@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
-import { PATIENCE_MS } from './eventually.ts';
+import { WAIT_TIMEOUT_MS } from './eventually.ts';
 
 /** What a run's room answered to `join`. */
 export type Joined = { snapshot: Record<string, unknown>; last_seq: number };
@@ -39,7 +39,7 @@ export class Refused extends Error {
 }
 
 /** What a client's connection tells of, each as soon as it is heard. */
-export type Beginning = {
+export type FollowingBuilder = {
   event(event: FeedEvent): void;
   joined(answer: Joined): void;
   refused(code: string): void;
@@ -50,7 +50,7 @@ export type Beginning = {
 };
 
 /** `isStrict`: an event that is told of ahead of the answer to `join` is a fault of the channel. */
-export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = true): Beginning {
+export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = true): FollowingBuilder {
   const events: FeedEvent[] = [];
   const answer = Promise.withResolvers<Joined>();
   const ended = Promise.withResolvers<string | null>();
@@ -85,7 +85,7 @@ export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = tru
 }
 
 /** Rejects when `work` takes too long, so that no test hangs on a silent gateway. */
-export async function inTime<T>(what: string, work: Promise<T>, limitMs = PATIENCE_MS): Promise<T> {
+export async function inTime<T>(what: string, work: Promise<T>, limitMs = WAIT_TIMEOUT_MS): Promise<T> {
   const limit = new AbortController();
   const late = wait(limitMs, null, { signal: limit.signal }).then(() => {
     throw new Error(`${what} took more than ${limitMs} ms`);
@@ -95,7 +95,10 @@ export async function inTime<T>(what: string, work: Promise<T>, limitMs = PATIEN
 }
 
 /** What a client says to join a run's room. */
-export function wishOf(executionId: string, after: number | undefined): { room: string; after?: number } {
+export function joinMessage(
+  executionId: string,
+  after: number | undefined,
+): { room: string; after?: number } {
   const room = `workflow:${executionId}`;
   return after === undefined ? { room } : { room, after };
 }

@@ -3,7 +3,7 @@ export type Random = {
   /** From 0 to below 1. */
   next(): number;
   /** A whole number from `least` to `most`, both included. */
-  whole(least: number, most: number): number;
+  whole(min: number, max: number): number;
   /** One of these. */
   of<T>(choices: readonly T[]): T;
   /** Another one, which goes its own way, whatever happens here. */

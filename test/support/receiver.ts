@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ServerCertificate } from './certificates.ts';
-import { PATIENCE_MS } from './eventually.ts';
+import { WAIT_TIMEOUT_MS } from './eventually.ts';
 
 /** One request as it came in. */
 export type ReceivedRequest = {
@@ -111,7 +111,7 @@ export async function startReceiver({
       server.setSecureContext(other);
       return receiver;
     },
-    async receives(count, withinMs = PATIENCE_MS) {
+    async receives(count, withinMs = WAIT_TIMEOUT_MS) {
       await until(arrivals, () => requests.length >= count, withinMs);
       if (requests.length >= count) return requests;
       throw new Error(`${requests.length} of ${count} requests came within ${withinMs} ms`);

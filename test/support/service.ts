@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../../dev/common/free-port.ts';
 import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
@@ -51,7 +52,7 @@ export type Service = {
   gatewayUrls: readonly [string, string];
   /** @throws where no answer came within 20 s */
   send(method: string, path: string, asked?: Asked): Promise<Answered>;
-  submit(members: Record<string, unknown>, headers?: Record<string, string>): Promise<Answered>;
+  submit(fields: Record<string, unknown>, headers?: Record<string, string>): Promise<Answered>;
   /** Starts what a test has left dead; the second worker is none of the whole. */
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -59,8 +60,8 @@ export type Service = {
 
 const ANSWER_LIMIT_MS = 20_000;
 
-/** Brings up all parts but the second worker. */
-export async function startService(): Promise<Service> {
+/** Starts the service with one API and one task worker. `variables`: further environment variables. */
+export async function startService(variables: Record<string, string> = {}): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-service-'));
   chmodSync(folder, 0o711); // PostgreSQL may run as another user
   const secrets = {
@@ -90,6 +91,7 @@ export async function startService(): Promise<Service> {
     OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
     OUTBOUND_CA_FILE: services().tlsFiles.ca,
     LOG_LEVEL: 'debug',
+    ...variables,
   };
   const ours = (name: string, root: string, ownPort = port) =>
     createPart(() =>
@@ -130,9 +132,9 @@ export async function startService(): Promise<Service> {
     gatewayUrls: [`http://127.0.0.1:${gatewayPort}`, `http://127.0.0.1:${secondGatewayPort}`],
     send: (method, path, asked = {}) =>
       send(`${url}${path}`, method, { headers: { 'X-API-Key': installation.api_key }, ...asked }),
-    submit: (members, headers = {}) =>
+    submit: (fields, headers = {}) =>
       service.send('POST', '/api/v1/tasks', {
-        body: { title: 'A task', project_id: installation.project_id, ...members },
+        body: { title: 'A task', project_id: installation.project_id, ...fields },
         headers: { 'X-API-Key': installation.api_key, ...headers },
       }),
     async restore() {
@@ -150,6 +152,19 @@ export async function startService(): Promise<Service> {
     },
   };
   return service;
+}
+
+/** Calls `work` with a client of the service's Temporal, and closes its connection afterwards. */
+export async function withTemporal<T>(
+  { temporalAddress, namespace }: Pick<Service, 'temporalAddress' | 'namespace'>,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const connection = await Connection.connect({ address: temporalAddress });
+  try {
+    return await work(new Client({ connection, namespace }));
+  } finally {
+    await connection.close();
+  }
 }
 
 /** Asks, with a body as JSON, and reads the whole answer; `json` is null where it is none. Gives up after 20 s. */

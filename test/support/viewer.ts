@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { ChannelClient, Following } from './following.ts';
 import type { Random } from './random.ts';
-import { eventually, PATIENCE_MS } from './eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from './eventually.ts';
 
 /** Somebody who looks at a run, and comes back whenever the connection breaks, by whatever cause. */
 export type Viewer = {
@@ -25,24 +25,24 @@ export type ViewerPlan = {
   executionId: string;
   random: Random;
   /** How often, at most, the viewer itself breaks off, and after each event how likely. */
-  breaks: { most: number; likely: number };
+  disconnects: { max: number; probability: number };
   startsAtFirstUrl?: boolean;
 };
 
-const AGAIN_MS = 50;
-const AWAY_MS = 300;
+const RETRY_INTERVAL_MS = 50;
+const MAX_PAUSE_MS = 300;
 
 /** Looks at a run from its first event on. What comes on a connection that was given up does not count. */
 export function startViewer(plan: ViewerPlan): Viewer {
-  const { client, urls, token, executionId, random, breaks } = plan;
+  const { client, urls, token, executionId, random, disconnects } = plan;
   const events: FeedEvent[] = [];
   let connections = 0;
-  let breaksLeft = breaks.most;
+  let disconnectsLeft = disconnects.max;
   let isClosed = false;
   let current: Following | null = null;
-  let lastTrouble: unknown = null;
+  let lastError: unknown = null;
 
-  async function look(isFirst: boolean): Promise<void> {
+  async function watchOnce(isFirst: boolean): Promise<void> {
     const url = isFirst && plan.startsAtFirstUrl ? urls[0] : random.of(urls);
     const broken = Promise.withResolvers<void>();
     let isGivenUp = false;
@@ -51,8 +51,8 @@ export function startViewer(plan: ViewerPlan): Viewer {
       onEvent(event) {
         if (isGivenUp) return;
         events.push(event);
-        if (breaksLeft === 0 || random.next() >= breaks.likely) return;
-        breaksLeft -= 1;
+        if (disconnectsLeft === 0 || random.next() >= disconnects.probability) return;
+        disconnectsLeft -= 1;
         isGivenUp = true;
         broken.resolve();
       },
@@ -65,30 +65,30 @@ export function startViewer(plan: ViewerPlan): Viewer {
     await following.disconnect().catch(() => {});
   }
 
-  async function keepLooking(): Promise<void> {
+  async function watch(): Promise<void> {
     for (let isFirst = true; !isClosed; isFirst = false) {
       try {
-        await look(isFirst);
-        lastTrouble = null;
-        if (!isClosed) await wait(Math.floor(random.next() * AWAY_MS));
+        await watchOnce(isFirst);
+        lastError = null;
+        if (!isClosed) await wait(Math.floor(random.next() * MAX_PAUSE_MS));
       } catch (error) {
-        lastTrouble = error;
-        await wait(AGAIN_MS);
+        lastError = error;
+        await wait(RETRY_INTERVAL_MS);
       }
     }
   }
-  const looking = keepLooking();
+  const watching = watch();
 
   return {
     client: client.name,
     executionId,
     events,
     connections: () => connections,
-    async reaches(seq, withinMs = PATIENCE_MS) {
+    async reaches(seq, withinMs = WAIT_TIMEOUT_MS) {
       const there = () => (events.at(-1)?.seq ?? 0) >= seq;
       await eventually(`${client.name} has event ${seq} of ${executionId}`, there, withinMs).catch(
         (error: Error) => {
-          const trouble = lastTrouble === null ? '' : `; the last trouble: ${(lastTrouble as Error).message}`;
+          const trouble = lastError === null ? '' : `; the last trouble: ${(lastError as Error).message}`;
           throw new Error(`${error.message}, but ${events.at(-1)?.seq ?? 'none'}${trouble}`, {
             cause: error,
           });
@@ -98,7 +98,7 @@ export function startViewer(plan: ViewerPlan): Viewer {
     async close() {
       isClosed = true;
       await current?.disconnect().catch(() => {});
-      await looking;
+      await watching;
     },
   };
 }

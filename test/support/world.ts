@@ -47,7 +47,7 @@ export type World = {
   logged(): string;
   send(method: string, path: string, sent?: Sent): Promise<Received>;
   /** Submits a task of the workspace's project. */
-  submit(members?: Record<string, unknown>, sent?: Sent): Promise<Received>;
+  submit(fields?: Record<string, unknown>, sent?: Sent): Promise<Received>;
   /** Polls until the run is in the state. */
   reaches(id: string, state: string): Promise<Received>;
   /** Signs in, as the owner by default, and returns the cookie. */
@@ -73,7 +73,7 @@ type Service = Pick<World, 'api' | 'configuration' | 'database'> & {
   url: string;
   lines: string[];
   /** Responses that differ from what their routes declare. */
-  strays: string[];
+  undeclared: string[];
   close(): Promise<void>;
 };
 
@@ -143,9 +143,9 @@ async function startProcesses(options: WorldOptions): Promise<Service> {
   if (Runtime._instance === undefined) installRuntime(log);
   const configuration = readConfiguration({ PORT: '0', ...settingsOn(fresh.url), ...options.environment });
   const database = await connectDatabase(fresh.url);
-  const strays: string[] = [];
+  const undeclared: string[] = [];
   const api = await bootstrap(configuration, log, {
-    onAnswer: (route, answer) => strays.push(...strayOf(route, answer)),
+    onAnswer: (route, answer) => undeclared.push(...findUndeclared(route, answer)),
   });
   const worker = options.worker === false ? null : await startTaskWorker(configuration, log);
   const deliveryWorker = options.deliveryWorker ? await startDeliveryWorker(configuration, log) : null;
@@ -155,7 +155,7 @@ async function startProcesses(options: WorldOptions): Promise<Service> {
     configuration,
     database,
     lines,
-    strays,
+    undeclared,
     async close() {
       await api.close();
       await Promise.all([worker?.close(), deliveryWorker?.close()]);
@@ -166,7 +166,7 @@ async function startProcesses(options: WorldOptions): Promise<Service> {
 }
 
 function worldIn(
-  { api, configuration, database, lines, strays }: Service,
+  { api, configuration, database, lines, undeclared }: Service,
   installation: Installation,
   close: () => Promise<void>,
 ): World {
@@ -194,12 +194,13 @@ function worldIn(
         text,
         json: isJson && text !== '' ? JSON.parse(text) : null,
       };
-      if (strays.length > 0) throw new Error(`an answer is not as declared: ${strays.splice(0).join('; ')}`);
+      if (undeclared.length > 0)
+        throw new Error(`an answer is not as declared: ${undeclared.splice(0).join('; ')}`);
       return received;
     },
-    submit: (members = {}, sent = {}) =>
+    submit: (fields = {}, sent = {}) =>
       world.send('POST', '/api/v1/tasks', {
-        body: { title: 'A task', project_id: installation.project_id, ...members },
+        body: { title: 'A task', project_id: installation.project_id, ...fields },
         ...sent,
       }),
     async reaches(id, state) {
@@ -232,7 +233,7 @@ function headersOf({ key, token, cookie, body, headers }: Sent, ownKey: string):
 }
 
 /** What is wrong with an answer when it is held against its route's declaration. */
-function strayOf(route: Route, answer: Answer): string[] {
+function findUndeclared(route: Route, answer: Answer): string[] {
   const declared = route.answers[answer.status];
   if (!declared) return [`${route.operationId} does not declare ${answer.status}`];
   if (answer.stream || !declared.schema) return [];

@@ -6,22 +6,22 @@ import { withClient, type RunningPostgres } from '../../dev/services/postgres.ts
 import { startTemporal, type RunningTemporal } from '../../dev/services/temporal.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { setUpInstallation } from '../../src/runtime/installation.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
-import { startFleet, type Fleet, type Process } from './fleet.ts';
+import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { archiveAll, restore, startArchived, takeBaseBackup, type Archived } from './physical-backup.ts';
 
 const STEPS = { steps: 3, step_ms: 300 };
 
 describe('a backup', function () {
   this.timeout(300_000);
+  const startFleet = useFleets();
+  const receiver = useCallbackReceiver('each test');
   let folder: string;
   let archived: Archived;
   let temporal: RunningTemporal;
   let fleet: Fleet;
-  let receiver: Receiver;
-  let processes: Process[];
+  let processes: readonly Process[];
   let api: Process;
   let restored: RunningPostgres | null;
 
@@ -29,7 +29,6 @@ describe('a backup', function () {
     folder = mkdtempSync(join(tmpdir(), 'baton-backup-'));
     chmodSync(folder, 0o711); // PostgreSQL may run as another user
     restored = null;
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
     [archived, temporal] = await Promise.all([
       startArchived(folder, 'a password'),
       startTemporal({ dbFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') }),
@@ -42,16 +41,12 @@ describe('a backup', function () {
       adminEmail: 'owner@example.com',
     });
     fleet = await startFleet({}, { databaseUrl, temporalAddress: temporal.address, installation });
-    processes = await Promise.all(
-      (['api', 'worker', 'deliveryWorker'] as const).map((kind) => fleet.start({ kind, build: null })),
-    );
-    api = processes[0] as Process;
-    const webhook = { name: 'Issues', url: receiver.url, events: [{ event: 'issue.created' }] };
-    assert.equal((await fleet.send(api, 'POST', '/api/v1/webhooks', { body: webhook })).status, 201);
+    const all = await fleet.startAll();
+    processes = all;
+    [api] = all;
+    await fleet.createWebhook(api, receiver.url);
   });
   afterEach(async () => {
-    await fleet.close();
-    await receiver.close();
     await Promise.all([archived.server.stop(), restored?.stop(), temporal.stop()]);
     rmSync(folder, { recursive: true, force: true });
   });
@@ -69,24 +64,21 @@ describe('a backup', function () {
 
     await moveTo(await restore(archived, base, { name: 'whole', until: null }));
     assert.deepEqual(await Promise.all([ended, later].map(detailOf)), before);
-    await fleet.send(api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    await fleet.continue(api, paused);
     await fleet.reaches(api, paused, 'completed');
-    await publish('after');
+    await fleet.publish(api, 'after');
     await receiver.receives(1, 60_000);
     const { stdout } = await fleet.cli.run(['admin', 'after-restore']);
     assert.match(stdout, /Runs only in Temporal, not ended: 0/);
   });
 
   it('of PostgreSQL from before what Temporal knows is brought together with it', async () => {
-    receiver.answering(500);
-    await publish('retried');
-    await receiver.receives(1, 60_000);
-    await eventually('it waits for its retry', async () => (await statusOfDelivery()) === 'retrying', 60_000);
+    await publishToRetry();
     const [ends, goesOn] = [await submitPaused(), await submitPaused()];
     const base = await takeBaseBackup(archived);
     const until = await nowOf();
 
-    await fleet.send(api, 'POST', `/api/v1/tasks/${ends}/continue`, { body: {} });
+    await fleet.continue(api, ends);
     await fleet.reaches(api, ends, 'completed');
     const end = await detailOf(ends);
     const lost = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
@@ -110,17 +102,14 @@ describe('a backup', function () {
       { steps, output, errors, completed_at },
       { steps: end.steps, output: end.output, errors: end.errors, completed_at: end.completed_at },
     );
-    await fleet.send(api, 'POST', `/api/v1/tasks/${goesOn}/continue`, { body: {} });
+    await fleet.continue(api, goesOn);
     await fleet.reaches(api, goesOn, 'completed');
     receiver.answering(204);
     await eventually('the retry is made', async () => (await statusOfDelivery()) === 'succeeded', 120_000);
   });
 
   it('of PostgreSQL alone, when Temporal is lost, starts deliveries again and ends runs as cancelled', async () => {
-    receiver.answering(500);
-    await publish('retried');
-    await receiver.receives(1, 60_000);
-    await eventually('it waits for its retry', async () => (await statusOfDelivery()) === 'retrying', 60_000);
+    await publishToRetry();
     const paused = await submitPaused();
     await temporal.kill();
     temporal = await startTemporal({ logFile: join(folder, 'new-temporal.log') });
@@ -150,16 +139,18 @@ describe('a backup', function () {
 
   async function submitPaused(): Promise<string> {
     const id = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
-    await fleet.send(api, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} });
-    await fleet.reaches(api, id, 'paused');
+    await fleet.pause(api, id);
     return id;
   }
 
   const detailOf = async (id: string) => (await fleet.send(api, 'GET', `/api/v1/tasks/${id}`)).json;
 
-  async function publish(id: string): Promise<void> {
-    const body = { id, event: 'issue.created', data: { issue: { id, title: 'One' } } };
-    assert.equal((await fleet.send(api, 'POST', '/api/v1/events', { body })).status, 202);
+  /** Publishes an event whose delivery fails and waits for its retry. */
+  async function publishToRetry(): Promise<void> {
+    receiver.answering(500);
+    await fleet.publish(api, 'retried');
+    await receiver.receives(1, 60_000);
+    await eventually('it waits for its retry', async () => (await statusOfDelivery()) === 'retrying', 60_000);
   }
 
   async function statusOfDelivery(): Promise<string | undefined> {

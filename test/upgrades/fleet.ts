@@ -37,13 +37,24 @@ export type Fleet = {
   cli: Cli;
   /** Starts a process; the fleet stops it at its end. */
   start(place: Place): Promise<Process>;
+  /** Starts an API, a task worker and a delivery worker; {@link Fleet.send} and others use the API. */
+  startAll(place?: Partial<Omit<Place, 'kind'>>): Promise<[api: Process, worker: Process, delivery: Process]>;
   /** The same without starting it. */
   prepare(place: Place): Promise<Process>;
   send(process: Process, method: string, path: string, asked?: Asked): Promise<Answered>;
   /** Submits a rehearsal; answers its id. */
-  submit(process: Process, members?: Record<string, unknown>): Promise<string>;
+  submit(process: Process, fields?: Record<string, unknown>): Promise<string>;
+  /** Pauses a run and waits until it is paused. */
+  pause(process: Process, id: string): Promise<void>;
+  continue(process: Process, id: string): Promise<void>;
+  /** Creates a webhook for new issues. Returns its id. */
+  createWebhook(process: Process, url: string, fields?: Record<string, unknown>): Promise<string>;
+  /** Publishes an event about a new issue. */
+  publish(process: Process, id: string): Promise<void>;
   /** Resolves when the run is in the state. */
   reaches(process: Process, id: string, state: string, withinMs?: number): Promise<void>;
+  /** The number of open workflows of a version, by the command line. */
+  openWorkflows(build: string): Promise<number>;
   /** The version that Temporal says a workflow belongs to; null: none. */
   versionOf(workflowId: string): Promise<string | null>;
   /**
@@ -58,25 +69,36 @@ export type Fleet = {
   close(): Promise<void>;
 };
 
-/** What a test may give instead of the run's own database and Temporal. */
-export type Ground = { databaseUrl: string; temporalAddress: string; installation: Installation };
+/** A database and a Temporal of the test, instead of those of the lane. */
+export type BackingServices = { databaseUrl: string; temporalAddress: string; installation: Installation };
 
-/** A fleet without processes. */
+/** Registers a hook that closes all fleets after each test. Returns a function that starts one. */
+export function useFleets(): typeof startFleet {
+  const fleets: Fleet[] = [];
+  afterEach(() => Promise.all(fleets.splice(0).map((fleet) => fleet.close())));
+  return async (...given) => {
+    const fleet = await startFleet(...given);
+    fleets.push(fleet);
+    return fleet;
+  };
+}
+
+/** Starts a fleet without processes. The caller closes it. */
 export async function startFleet(
   variables: Record<string, string> = {},
-  ground: Ground | null = null,
+  backing: BackingServices | null = null,
 ): Promise<Fleet> {
-  const fresh = ground === null ? await freshDatabase() : null;
-  const databaseUrl = ground?.databaseUrl ?? fresh?.url ?? '';
+  const fresh = backing === null ? await freshDatabase() : null;
+  const databaseUrl = backing?.databaseUrl ?? fresh?.url ?? '';
   const folder = mkdtempSync(join(tmpdir(), 'baton-fleet-'));
   const installation =
-    ground?.installation ??
+    backing?.installation ??
     (await setUpInstallation(databaseUrl, {
       workspaceName: 'Test',
       projectName: 'First',
       adminEmail: 'owner@example.com',
     }));
-  const temporalAddress = ground?.temporalAddress ?? services().temporalAddress;
+  const temporalAddress = backing?.temporalAddress ?? services().temporalAddress;
   const environment = {
     ...settingsOn(databaseUrl),
     TEMPORAL_ADDRESS: temporalAddress,
@@ -122,13 +144,36 @@ export async function startFleet(
       await made.start();
       return made;
     },
+    startAll: ({ build = null, ...place } = {}) =>
+      Promise.all([
+        fleet.start({ kind: 'api', build, ...place }),
+        fleet.start({ kind: 'worker', build, ...place }),
+        fleet.start({ kind: 'deliveryWorker', build, ...place }),
+      ]),
     send: (process, method, path, asked = {}) =>
       send(`${process.url}${path}`, method, { headers: { 'X-API-Key': installation.api_key }, ...asked }),
-    async submit(process, members = {}) {
-      const body = { title: 'A task', project_id: installation.project_id, ...members };
+    async submit(process, fields = {}) {
+      const body = { title: 'A task', project_id: installation.project_id, ...fields };
       const { status, json, text } = await fleet.send(process, 'POST', '/api/v1/tasks', { body });
       assert.equal(status, 201, text);
       return json.execution_id;
+    },
+    async pause(process, id) {
+      await fleet.send(process, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} });
+      await fleet.reaches(process, id, 'paused');
+    },
+    async continue(process, id) {
+      await fleet.send(process, 'POST', `/api/v1/tasks/${id}/continue`, { body: {} });
+    },
+    async createWebhook(process, url, fields = {}) {
+      const body = { name: 'Issues', url, events: [{ event: 'issue.created' }], ...fields };
+      const { status, json, text } = await fleet.send(process, 'POST', '/api/v1/webhooks', { body });
+      assert.equal(status, 201, text);
+      return json.id;
+    },
+    async publish(process, id) {
+      const body = { id, event: 'issue.created', data: { issue: { id, title: 'One' } } };
+      assert.equal((await fleet.send(process, 'POST', '/api/v1/events', { body })).status, 202);
     },
     async reaches(process, id, state, withinMs = 60_000) {
       const look = async () => {
@@ -136,6 +181,10 @@ export async function startFleet(
         return json?.state === state;
       };
       await eventually(`${id} is ${state}`, look, withinMs);
+    },
+    async openWorkflows(build) {
+      const { data } = await cli.json(['admin', 'versions']);
+      return data.find((one: { build: string }) => one.build === build).open;
     },
     async versionOf(workflowId) {
       const { raw } = await client.workflow.getHandle(workflowId).describe();

@@ -6,25 +6,18 @@ import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { answerPlace, createSealing } from '../../src/security/sealing.ts';
 import { createTokens, TokenError } from '../../src/security/tokens.ts';
 import { resealDatabase } from '../../cli/admin/reseal.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
-import { startFleet, type Fleet, type Process } from './fleet.ts';
+import { useFleets, type Fleet, type Process } from './fleet.ts';
 
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const PAUSED = { steps: 2, step_ms: 300 };
 
 describe('the rotation', function () {
   this.timeout(240_000);
+  const startFleet = useFleets();
+  const receiver = useCallbackReceiver('each test');
   let fleet: Fleet;
-  let receiver: Receiver;
-  beforeEach(async () => {
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(async () => {
-    await fleet.close();
-    await receiver.close();
-  });
 
   /** Stops and starts these, one after the other, with other variables. */
   async function restart(processes: readonly Process[], variables: Record<string, string>): Promise<void> {
@@ -43,29 +36,19 @@ describe('the rotation', function () {
       metadata: { rehearsal: PAUSED },
     };
     const { json } = await fleet.send(api, 'POST', '/api/v1/tasks', { body });
-    await fleet.send(api, 'POST', `/api/v1/tasks/${json.execution_id}/pause`, { body: {} });
-    await fleet.reaches(api, json.execution_id, 'paused');
+    await fleet.pause(api, json.execution_id);
     return { id: json.execution_id, secret: json.callback_secret };
   }
 
   it('of sealing keys leaves nothing behind that needs the old one', async () => {
     const [old, fresh] = [keyOf('old'), keyOf('fresh')];
     fleet = await startFleet({ BATON_SEALING_KEYS: old });
-    const api = await fleet.start({ kind: 'api', build: null });
-    const all = [
-      api,
-      await fleet.start({ kind: 'worker', build: null }),
-      await fleet.start({ kind: 'deliveryWorker', build: null }),
-    ];
+    const all = await fleet.startAll();
+    const [api] = all;
     const run = await startPausedRun(api);
-    const webhook = {
-      name: 'Issues',
-      url: receiver.url,
-      events: [{ event: 'issue.created' }],
-      secret: 'the first secret',
-    };
-    const { json: made } = await fleet.send(api, 'POST', '/api/v1/webhooks', { body: webhook });
-    const path = `/api/v1/webhooks/${made.id}/rotate-secret`;
+    const firstSecret = 'the first secret';
+    const webhookId = await fleet.createWebhook(api, receiver.url, { secret: firstSecret });
+    const path = `/api/v1/webhooks/${webhookId}/rotate-secret`;
     const { json: rotated } = await fleet.send(api, 'POST', path, { body: { overlap_hours: 24 } });
     const once = async () =>
       await fleet.send(api, 'POST', '/api/v1/tasks', {
@@ -103,14 +86,13 @@ describe('the rotation', function () {
 
     await restart(all, { BATON_SEALING_KEYS: fresh });
     assert.deepEqual((await once()).json, first.json, 'a kept answer opens');
-    await fleet.send(api, 'POST', `/api/v1/tasks/${run.id}/continue`, { body: {} });
+    await fleet.continue(api, run.id);
     const [callback] = await receiver.receives(1);
     assert.equal(callback?.headers['x-service-signature'], by(run.secret, callback?.body));
-    const event = { id: 'e1', event: 'issue.created', data: { issue: { id: 'i1', title: 'One' } } };
-    await fleet.send(api, 'POST', '/api/v1/events', { body: event });
+    await fleet.publish(api, 'e1');
     const [, delivery] = await receiver.receives(2);
     assert.equal(delivery?.headers['x-service-signature'], by(rotated.secret, delivery?.body));
-    assert.equal(delivery?.headers['x-service-signature-previous'], by(webhook.secret, delivery?.body));
+    assert.equal(delivery?.headers['x-service-signature-previous'], by(firstSecret, delivery?.body));
   });
 
   it('of sealing keys may be broken off, begun again, and done by two at once', async () => {
@@ -204,7 +186,7 @@ describe('the rotation', function () {
     const run = await startPausedRun(api);
     await restart([api, worker], { BATON_PAYLOAD_KEYS: `${old},${fresh}` });
     await restart([api, worker], { BATON_PAYLOAD_KEYS: fresh });
-    await fleet.send(api, 'POST', `/api/v1/tasks/${run.id}/continue`, { body: {} });
+    await fleet.continue(api, run.id);
     await eventually('its task fails for want of the key', async () => await hasFailedTask(run.id), 60_000);
     assert.equal((await fleet.client.workflow.getHandle(run.id).describe()).status.name, 'RUNNING');
 

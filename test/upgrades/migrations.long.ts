@@ -4,14 +4,15 @@ import { migrate } from '../../src/database/migrate.ts';
 import { MIGRATIONS } from '../../src/database/migrations/all.ts';
 import { cliWith } from '../cli/cli-process.ts';
 import { type FreshDatabase, services } from '../support/services.ts';
-import { startFleet } from './fleet.ts';
-import { emptyDatabase, planted } from './test-migrations.ts';
+import { useFleets } from './fleet.ts';
+import { emptyDatabase, addMigration } from './test-migrations.ts';
 
 /** How often every table is added to. */
 const ROUNDS = 5;
 
 describe('migrations and the processes of the service', function () {
   this.timeout(120_000);
+  const startFleet = useFleets();
   let database: FreshDatabase;
   let url: string;
   beforeEach(async () => {
@@ -45,70 +46,58 @@ describe('migrations and the processes of the service', function () {
       {},
       { databaseUrl: url, temporalAddress: services().temporalAddress, installation: nobody },
     );
-    try {
-      const sentence = new RegExp(`the database lacks ${MIGRATIONS.at(-1)?.name}: run`);
-      await Promise.all(
-        (['api', 'gateway', 'worker', 'deliveryWorker'] as const).map((kind) =>
-          assert.rejects(fleet.start({ kind, build: null }), sentence, kind),
-        ),
-      );
-    } finally {
-      await fleet.close();
-    }
+    const sentence = new RegExp(`the database lacks ${MIGRATIONS.at(-1)?.name}: run`);
+    await Promise.all(
+      (['api', 'gateway', 'worker', 'deliveryWorker'] as const).map((kind) =>
+        assert.rejects(fleet.start({ kind, build: null }), sentence, kind),
+      ),
+    );
   });
 
   it('that only add go by unnoticed under a service at work', async () => {
     const fleet = await startFleet();
-    try {
-      const [api] = await Promise.all([
-        fleet.start({ kind: 'api', build: null }),
-        fleet.start({ kind: 'worker', build: null }),
-        fleet.start({ kind: 'deliveryWorker', build: null }),
-      ]);
-      // By now each connection has its statements prepared.
-      const begun = await submitMany(30);
-      const { rows } = await withClient(fleet.databaseUrl, (client) =>
-        client.query<{ name: string }>(
-          `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
-           and relname <> 'migrations' order by 1`,
+    const [api] = await fleet.startAll();
+    // By now each connection has its statements prepared.
+    const begun = await submitMany(30);
+    const { rows } = await withClient(fleet.databaseUrl, (client) =>
+      client.query<{ name: string }>(
+        `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+         and relname <> 'migrations' order by 1`,
+      ),
+    );
+    const additions = Array.from({ length: ROUNDS }, (_, round) =>
+      rows.map(({ name: table }, index) =>
+        addMigration(
+          `M9${round}${String(index).padStart(2, '0')}More`,
+          `alter table ${table} add column added_${round} integer not null default 0`,
         ),
-      );
-      const additions = Array.from({ length: ROUNDS }, (_, round) =>
-        rows.map(({ name: table }, index) =>
-          planted(
-            `M9${round}${String(index).padStart(2, '0')}More`,
-            `alter table ${table} add column added_${round} integer not null default 0`,
-          ),
-        ),
-      );
-      assert.ok(rows.length >= 20, `${rows.length} tables`);
-      const migrating = async () => {
-        for (let round = 1; round <= ROUNDS; round += 1) {
-          await migrate(fleet.databaseUrl, [...MIGRATIONS, ...additions.slice(0, round).flat()]);
+      ),
+    );
+    assert.ok(rows.length >= 20, `${rows.length} tables`);
+    const migrating = async () => {
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        await migrate(fleet.databaseUrl, [...MIGRATIONS, ...additions.slice(0, round).flat()]);
+      }
+    };
+    const [meanwhile] = await Promise.all([submitMany(100), migrating()]);
+    const after = await submitMany(30);
+    for (const id of [...begun, ...meanwhile, ...after]) await fleet.reaches(api, id, 'completed');
+    for (const path of ['/api/v1/tasks', '/api/v1/webhooks', `/api/v1/tasks/${begun[0]}/events`]) {
+      assert.equal((await fleet.send(api, 'GET', path)).status, 200, path);
+    }
+    const again = await fleet.start({ kind: 'api', build: null });
+    await fleet.reaches(again, await fleet.submit(again), 'completed');
+
+    /** By several at once, so that their transactions meet. */
+    async function submitMany(count: number): Promise<string[]> {
+      const ids: string[] = [];
+      const submitOn = async () => {
+        while (ids.length < count) {
+          ids.push(await fleet.submit(api, { metadata: { rehearsal: { steps: 2, step_ms: 50 } } }));
         }
       };
-      const [meanwhile] = await Promise.all([submitMany(100), migrating()]);
-      const after = await submitMany(30);
-      for (const id of [...begun, ...meanwhile, ...after]) await fleet.reaches(api, id, 'completed');
-      for (const path of ['/api/v1/tasks', '/api/v1/webhooks', `/api/v1/tasks/${begun[0]}/events`]) {
-        assert.equal((await fleet.send(api, 'GET', path)).status, 200, path);
-      }
-      const again = await fleet.start({ kind: 'api', build: null });
-      await fleet.reaches(again, await fleet.submit(again), 'completed');
-
-      /** By several at once, so that their transactions meet. */
-      async function submitMany(count: number): Promise<string[]> {
-        const ids: string[] = [];
-        const submitOn = async () => {
-          while (ids.length < count) {
-            ids.push(await fleet.submit(api, { metadata: { rehearsal: { steps: 2, step_ms: 50 } } }));
-          }
-        };
-        await Promise.all(Array.from({ length: 6 }, submitOn));
-        return ids;
-      }
-    } finally {
-      await fleet.close();
+      await Promise.all(Array.from({ length: 6 }, submitOn));
+      return ids;
     }
   });
 });

@@ -8,7 +8,7 @@ import { checkSchema } from '../../src/database/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/services.ts';
 import { harmsOf, readCatalog } from './catalog.ts';
-import { emptyDatabase, planted } from './test-migrations.ts';
+import { emptyDatabase, addMigration } from './test-migrations.ts';
 
 /** What is not safe beside the version before, and why it is there nevertheless. */
 const ALLOWED: Record<string, { harms: string[]; because: string }> = {
@@ -43,7 +43,7 @@ describe('migrations', () => {
     ({ drop } = database);
     const catalog = () => withClient(database.url, readCatalog);
     const before = await catalog();
-    await migrate(database.url, [...MIGRATIONS, planted('M9999Planted', statement)]);
+    await migrate(database.url, [...MIGRATIONS, addMigration('M9999Planted', statement)]);
     return harmsOf(before, await catalog());
   }
 
@@ -123,12 +123,15 @@ describe('migrations', () => {
       await assert.rejects(checkSchema(database), new RegExp(`the database lacks ${lastTwo}: run`));
       await migrate(url);
       await checkSchema(database);
-      await migrate(url, [...MIGRATIONS, planted('M9998More', 'create table more (id uuid primary key)')]);
+      await migrate(url, [
+        ...MIGRATIONS,
+        addMigration('M9998More', 'create table more (id uuid primary key)'),
+      ]);
       await checkSchema(database);
       await migrate(url, [
         ...MIGRATIONS,
-        planted('M9998More', ''),
-        planted('M9999ContractLess', 'alter table webhooks drop column name'),
+        addMigration('M9998More', ''),
+        addMigration('M9999ContractLess', 'alter table webhooks drop column name'),
       ]);
       await assert.rejects(checkSchema(database), /too new for this version: M9999ContractLess removed/);
     } finally {
@@ -149,7 +152,7 @@ describe('migrations', () => {
       let isDone = false;
       const migrating = migrate(url, [
         ...MIGRATIONS,
-        planted('M9999More', 'alter table webhooks add column more text'),
+        addMigration('M9999More', 'alter table webhooks add column more text'),
       ]).then(() => (isDone = true));
       const isWaiting = () =>
         reader

@@ -4,13 +4,12 @@ import { pathToFileURL } from 'node:url';
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { startMailServer } from '../support/mail-server.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuntime } from '../support/runs.ts';
-import { services } from '../support/services.ts';
 import { freePort } from '../../dev/common/free-port.ts';
 import type * as bundles from '../../src/runtime/bundle.ts';
-import { startFleet, type Fleet, type Process } from './fleet.ts';
+import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
 
 /** A run that is still under way when the version has been switched and the old workers have been stopped. */
@@ -19,28 +18,16 @@ const UNDER_WAY = { steps: 4, step_ms: 3_000, progress_events: 2 };
 describe('an upgrade', function () {
   this.timeout(240_000);
   let next: NextVersion;
-  let fleet: Fleet;
-  let receiver: Receiver;
-
   before(() => (next = makeNextVersion()));
   after(() => next.remove());
-  beforeEach(async () => {
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(async () => {
-    await fleet.close();
-    await receiver.close();
-  });
+  const startFleet = useFleets();
+  const receiver = useCallbackReceiver('each test');
+  let fleet: Fleet;
 
   /** API, task worker and delivery worker of a version; `2` is the one that runs differ in. */
   async function startAll(build: '1' | '2'): Promise<{ api: Process; all: Process[] }> {
-    const place = { build, ...(build === '2' ? { folder: next.folder } : {}) };
-    const all = await Promise.all(
-      (['api', 'worker', 'deliveryWorker'] as const).map((kind) => fleet.start({ kind, ...place })),
-    );
-    const [api] = all;
-    assert.ok(api);
-    return { api, all };
+    const all = await fleet.startAll({ build, ...(build === '2' ? { folder: next.folder } : {}) });
+    return { api: all[0], all };
   }
 
   it('lets runs end on the version that began them, while new ones use the next', async () => {
@@ -79,7 +66,7 @@ describe('an upgrade', function () {
       submitUnderWay(second.api),
     ]);
     const [, paused] = begun;
-    await fleet.send(second.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    await fleet.continue(second.api, paused);
     for (const id of [...begun, ...after]) await fleet.reaches(first.api, id, 'completed');
 
     for (const id of begun) assert.deepEqual([await fleet.endedOn(id), await hasAddedStep(id)], ['1', false]);
@@ -112,7 +99,7 @@ describe('an upgrade', function () {
     const [paused, underWay] = [await submitPaused(first.api), await submitUnderWay(first.api)];
     await fleet.use('2');
     await Promise.all(first.all.map((one) => one.stop()));
-    await fleet.send(second.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    await fleet.continue(second.api, paused);
 
     // The runs of the next version take as long as these two would have needed.
     const others = await Promise.all(Array.from({ length: 3 }, () => submitUnderWay(second.api)));
@@ -121,18 +108,14 @@ describe('an upgrade', function () {
       const { status } = await fleet.client.workflow.getHandle(id).describe();
       assert.equal(status.name, 'RUNNING');
     }
-    const waiting = async () => {
-      const { data } = await fleet.cli.json(['admin', 'versions']);
-      return data.find(({ build }: { build: string }) => build === '1').open;
-    };
-    assert.equal(await waiting(), 2);
+    assert.equal(await fleet.openWorkflows('1'), 2);
 
     await fleet.start({ kind: 'worker', build: '1' });
     for (const id of [underWay, paused]) {
       await fleet.reaches(second.api, id, 'completed');
       assert.equal(await fleet.endedOn(id), '1');
     }
-    await eventually('Temporal counts none of the old version', async () => (await waiting()) === 0);
+    assert.equal(await fleet.openWorkflows('1'), 0);
   });
 
   it('takes mails and retries of deliveries along, so that nobody keeps old workers for them', async () => {
@@ -141,10 +124,8 @@ describe('an upgrade', function () {
     const first = await startAll('1');
     await fleet.use('1');
     receiver.answering(500);
-    const webhook = { name: 'Issues', url: receiver.url, events: [{ event: 'issue.created' }] };
-    const { json: made } = await fleet.send(first.api, 'POST', '/api/v1/webhooks', { body: webhook });
-    const event = { id: 'retried', event: 'issue.created', data: { issue: { id: 'i1', title: 'One' } } };
-    assert.equal((await fleet.send(first.api, 'POST', '/api/v1/events', { body: event })).status, 202);
+    const webhookId = await fleet.createWebhook(first.api, receiver.url);
+    await fleet.publish(first.api, 'retried');
     await receiver.receives(1);
     const escalated = await fleet.submit(first.api, {
       metadata: { rehearsal: { steps: 1, escalate: { step: 1, reason: 'A person must decide.' } } },
@@ -164,7 +145,7 @@ describe('an upgrade', function () {
       assert.equal(await fleet.versionOf(notice), '2');
       const retries = await workflowOf('webhookDelivery');
       assert.equal(retries && (await fleet.versionOf(retries)), '2');
-      const { json } = await fleet.send(second.api, 'GET', `/api/v1/webhooks/${made.id}/deliveries`);
+      const { json } = await fleet.send(second.api, 'GET', `/api/v1/webhooks/${webhookId}/deliveries`);
       assert.equal(json.data[0].status, 'succeeded');
     } finally {
       await mails.close();
@@ -181,7 +162,7 @@ describe('an upgrade', function () {
     await fleet.use('1');
     await plain.stop();
     await api.stop();
-    await fleet.send(first.api, 'POST', `/api/v1/tasks/${paused}/continue`, { body: {} });
+    await fleet.continue(first.api, paused);
     await fleet.reaches(first.api, paused, 'completed');
     assert.equal(await fleet.endedOn(paused), '1');
   });
@@ -209,8 +190,7 @@ describe('an upgrade', function () {
   async function submitPaused(api: Process): Promise<string> {
     const id = await fleet.submit(api, { metadata: { rehearsal: UNDER_WAY } });
     await fleet.reaches(api, id, 'executing');
-    await fleet.send(api, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} });
-    await fleet.reaches(api, id, 'paused');
+    await fleet.pause(api, id);
     return id;
   }
 

@@ -2,52 +2,47 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { withClient } from '../../dev/services/postgres.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { announcedSeed, createRandom } from '../support/random.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { startViewer, type Viewer } from '../support/viewer.ts';
 import { startFleet, type Fleet, type Place, type Process } from './fleet.ts';
 import { makeNextVersion, type NextVersion } from './next-version.ts';
 
-const EVERY_MS = 400;
+const INTERVAL_MS = 400;
 const KINDS = ['api', 'gateway', 'worker', 'deliveryWorker'] as const;
 
 describe('a rolling restart into the next version, under load', function () {
   this.timeout(500_000);
   let next: NextVersion;
   let fleet: Fleet;
-  let callbacks: Receiver;
-  let deliveries: Receiver;
   /** What goes on until it is told to stop, whatever becomes of the test. */
-  const goingOn: (() => Promise<unknown>)[] = [];
+  const cleanups: (() => Promise<unknown>)[] = [];
 
   before(async () => {
     next = makeNextVersion();
     fleet = await startFleet();
-    callbacks = await startReceiver({ tls: services().tls, name: 'localhost' });
-    deliveries = await startReceiver({ tls: services().tls, name: 'localhost' });
   });
   after(async () => {
-    for (const stop of goingOn) await stop().catch(() => {});
+    for (const stop of cleanups) await stop().catch(() => {});
     await fleet.close();
-    await Promise.all([callbacks.close(), deliveries.close()]);
     next.remove();
   });
+  const callbacks = useCallbackReceiver();
+  const deliveries = useCallbackReceiver();
 
   it('loses no run, no callback, no event, and no view of one', async () => {
     const old = await startTwoOfEach({ build: '1' });
     await fleet.use('1');
-    const webhook = { name: 'All', url: deliveries.url, events: [{ event: 'issue.created' }] };
-    await fleet.send(old.api[0], 'POST', '/api/v1/webhooks', { body: webhook });
+    await fleet.createWebhook(old.api[0], deliveries.url);
 
     const apis = [...old.api];
     const load = startLoad(apis);
-    goingOn.push(() => load.stop());
+    cleanups.push(() => load.stop());
     await eventually('the load is under way', () => load.runs.size >= 5 && load.events.size >= 5, 60_000);
     const gateways = old.gateway.map(({ url }) => url);
     const viewers = await startViewers(old.api[0], gateways);
-    goingOn.push(...viewers.map((viewer) => () => viewer.close()));
+    cleanups.push(...viewers.map((viewer) => () => viewer.close()));
 
     // New processes first, each in place of an old one; then the next version is chosen.
     await Promise.all(
@@ -65,11 +60,8 @@ describe('a rolling restart into the next version, under load', function () {
     const before = load.runs.size;
     await eventually('more is taken in', () => load.runs.size >= before + 10, 60_000);
     await load.stop();
-    const open = async () => {
-      const { data } = await fleet.cli.json(['admin', 'versions']);
-      return data.find(({ build }: { build: string }) => build === '1').open as number;
-    };
-    await eventually('nothing of version 1 is left', async () => (await open()) === 0, 120_000);
+    const isDrained = async () => (await fleet.openWorkflows('1')) === 0;
+    await eventually('version 1 has no open workflows', isDrained, 120_000);
     for (const one of [...old.worker, ...old.deliveryWorker]) await one.stop();
 
     const api = apis.at(-1);
@@ -119,16 +111,16 @@ describe('a rolling restart into the next version, under load', function () {
     const events = new Set<string>();
     let repeats = 0;
     let isStopped = false;
-    const underWay: Promise<void>[] = [];
+    const pending: Promise<void>[] = [];
 
-    async function untilTaken(number: number, path: string, body: object, status: number) {
+    async function sendUntilAccepted(number: number, path: string, body: object, status: number) {
       for (let tried = 0; ; tried += 1) {
         const api = apis[(number + tried) % apis.length] as Process;
         const headers = { 'X-API-Key': fleet.installation.api_key, 'Idempotency-Key': `n${number}` };
         const answered = await fleet.send(api, 'POST', path, { body, headers }).catch(() => null);
         if (answered?.status === status) return answered.json;
-        const mayComeAgain = answered === null || [409, 503].includes(answered.status);
-        assert.ok(mayComeAgain && tried < 100, `${path} answered ${answered?.status}: ${answered?.text}`);
+        const isRetryable = answered === null || [409, 503].includes(answered.status);
+        assert.ok(isRetryable && tried < 100, `${path} answered ${answered?.status}: ${answered?.text}`);
         repeats += 1;
         await wait(100);
       }
@@ -143,19 +135,19 @@ describe('a rolling restart into the next version, under load', function () {
           callback_url: callbacks.url,
           metadata: { rehearsal },
         };
-        runs.add((await untilTaken(number, '/api/v1/tasks', body, 201)).execution_id);
+        runs.add((await sendUntilAccepted(number, '/api/v1/tasks', body, 201)).execution_id);
       } else {
         const id = `event-${number}`;
         const data = { issue: { id, title: id } };
-        await untilTaken(number, '/api/v1/events', { id, event: 'issue.created', data }, 202);
+        await sendUntilAccepted(number, '/api/v1/events', { id, event: 'issue.created', data }, 202);
         events.add(id);
       }
     }
 
-    const going = (async () => {
+    const sending = (async () => {
       for (let number = 0; !isStopped; number += 1) {
-        underWay.push(sendOne(number));
-        await wait(EVERY_MS);
+        pending.push(sendOne(number));
+        await wait(INTERVAL_MS);
       }
     })();
     return {
@@ -164,8 +156,8 @@ describe('a rolling restart into the next version, under load', function () {
       repeats: () => repeats,
       async stop() {
         isStopped = true;
-        await going;
-        await Promise.all(underWay);
+        await sending;
+        await Promise.all(pending);
       },
     };
   }
@@ -178,8 +170,15 @@ describe('a rolling restart into the next version, under load', function () {
     const executionId = await fleet.submit(api, { metadata: { rehearsal } });
     const viewers = [NODE_CLIENTS.at(0), NODE_CLIENTS.at(-1)].map((client) => {
       assert.ok(client);
-      const breaks = { most: 0, likely: 0 };
-      return startViewer({ client, urls, token: json.token, executionId, random: random.fork(), breaks });
+      const disconnects = { max: 0, probability: 0 };
+      return startViewer({
+        client,
+        urls,
+        token: json.token,
+        executionId,
+        random: random.fork(),
+        disconnects,
+      });
     });
     await Promise.all(viewers.map((viewer) => viewer.reaches(5)));
     return viewers;

@@ -4,13 +4,13 @@ import { withClient } from '../../dev/services/postgres.ts';
 import { type FreshDatabase, services } from '../support/services.ts';
 
 /** Returns a migration of a test, which makes one statement. */
-export function planted(name: string, statement: string) {
-  const Planted = class extends Migration {
+export function addMigration(name: string, statement: string) {
+  const Added = class extends Migration {
     override up(): void {
       this.addSql(statement);
     }
   };
-  return { name, class: Planted };
+  return { name, class: Added };
 }
 
 /** Creates a database without any migration. */
