@@ -8,6 +8,7 @@ import { inCheckout } from '../dev/common/paths.ts';
 import { withClient } from '../dev/services/postgres.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { setUpInstallation, type Installation } from '../src/runtime/installation.ts';
+import { ENTRY_POINTS } from '../test/support/entry-points.ts';
 import { createPart, postgresIn, temporalIn, type Part } from '../test/support/parts.ts';
 import { FOLDER_PREFIX, prepareDisk, removeLeftoverFolders, type Disk } from './disk.ts';
 import { OWN_PARTS, type LinkName, type OwnPart, type PartName } from './plan-faults.ts';
@@ -31,13 +32,6 @@ export type ProxiedService = {
   /** The folder with the log of every part. */
   logs: string;
   close(): Promise<void>;
-};
-
-const ENTRY_POINTS: Readonly<Record<string, string>> = {
-  api: 'src/api/server.ts',
-  gateway: 'src/gateway/server.ts',
-  'task-worker': 'workers/task-worker.ts',
-  'delivery-worker': 'workers/delivery-worker.ts',
 };
 
 /** PostgreSQL keeps its write-ahead log small and records the times of commits. */
@@ -125,7 +119,7 @@ async function startParts(
       DATABASE_URL: database.href,
       TEMPORAL_ADDRESS: `127.0.0.1:${temporalLink.port}`,
     };
-    const root = inCheckout(ENTRY_POINTS[name.replace(/-\d$/, '')] ?? '');
+    const root = inCheckout(ENTRY_POINTS[name.replace(/-\d$/, '') as keyof typeof ENTRY_POINTS]);
     return [name, createPart(() => startNodeService({ name, root, logFile: logOf(name), environment }))];
   };
   const ownParts = Object.fromEntries(await Promise.all(OWN_PARTS.map(createOwnPart))) as Record<

@@ -4,12 +4,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TaskState } from '@a2a-js/sdk';
-import { Client, Connection } from '@temporalio/client';
 import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
-import { saidIn, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import {
+  modelSettings,
+  saidIn,
+  startModelServer,
+  turnOf,
+  type ModelServer,
+} from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, withTemporal, type Service } from '../support/service.ts';
 
 const SUPPORT = join(import.meta.dirname, '../support');
 
@@ -33,19 +38,15 @@ describe('a kill -9 of the worker', function () {
   let scout: A2aAgent;
   let service: Service;
   let folder: string;
-  const given: string[] = [];
 
   before(async () => {
     model = await startModelServer(() => ({ text: 'Done.' }));
     scout = await startA2aAgent({ streaming: true });
     folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
     writeFileSync(join(folder, 'agents.yml'), catalogue(scout.url));
-    give('AGENTS_FILE', join(folder, 'agents.yml'));
-    give('OPENAI_COMPATIBLE_BASE_URL', model.url);
-    service = await startService();
+    service = await startService({ AGENTS_FILE: join(folder, 'agents.yml'), ...modelSettings(model) });
   });
   after(async () => {
-    for (const name of given) delete process.env[name];
     await service?.close();
     await Promise.all([model?.close(), scout?.close()]);
     rmSync(folder, { recursive: true, force: true });
@@ -107,10 +108,6 @@ describe('a kill -9 of the worker', function () {
     assert.deepEqual(scout.cancelled, []);
   });
 
-  function give(name: string, value: string): void {
-    process.env[name] = value;
-    given.push(name);
-  }
   async function submitted(task_type: string, title = 'A task'): Promise<string> {
     const { status, json, text } = await service.submit({ task_type, title });
     assert.equal(status, 201, text);
@@ -141,15 +138,9 @@ describe('a kill -9 of the worker', function () {
     );
   }
   async function heartbeatOf(id: string): Promise<string> {
-    const connection = await Connection.connect({ address: service.temporalAddress });
-    try {
-      const client = new Client({ connection, namespace: service.namespace });
-      const { raw } = await client.workflow.getHandle(id).describe();
-      const [details] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
-      return Buffer.from(details?.data ?? []).toString();
-    } finally {
-      await connection.close();
-    }
+    const { raw } = await withTemporal(service, ({ workflow }) => workflow.getHandle(id).describe());
+    const [details] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+    return Buffer.from(details?.data ?? []).toString();
   }
 });
 

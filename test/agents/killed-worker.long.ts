@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isTerminal } from '../../src/domain/tasks/task-states.ts';
-import { startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import { modelSettings, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, type Service } from '../support/service.ts';
 import { teamText } from './model-world.ts';
@@ -16,19 +16,14 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
   let server: ModelServer;
   let service: Service;
   let folder: string;
-  const given: string[] = [];
   before(async () => {
     server = await startModelServer(() => ({ text: 'Done.' }));
     folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
     const agentsFile = join(folder, 'agents.yml');
     writeFileSync(agentsFile, teamText());
-    give('AGENTS_FILE', agentsFile);
-    give('DEFAULT_MODEL', 'openai-compatible/test');
-    give('OPENAI_COMPATIBLE_BASE_URL', server.url);
-    service = await startService();
+    service = await startService({ AGENTS_FILE: agentsFile, ...modelSettings(server) });
   });
   after(async () => {
-    for (const name of given) delete process.env[name];
     await service?.close();
     await server?.close();
     rmSync(folder, { recursive: true, force: true });
@@ -77,9 +72,4 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
       Array.from({ length: CALLS - 1 }, (_, index) => `call ${index + 1}`),
     );
   });
-
-  function give(name: string, value: string): void {
-    process.env[name] = value;
-    given.push(name);
-  }
 });

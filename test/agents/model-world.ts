@@ -1,12 +1,14 @@
 import { callsOf } from './recorded-calls.ts';
 import {
   saidIn,
+  modelSettings,
   startModelServer,
   type AskedModel,
   type ModelServer,
   type Script,
 } from '../support/model-server.ts';
-import { heldBetweenHooks, startRuns, type Runs, type Submission } from '../support/runs.ts';
+import { useFixture } from '../support/fixture.ts';
+import { startRuns, type Runs, type Submission } from '../support/runs.ts';
 import { sharedInLane } from '../support/shared.ts';
 
 /** Runs whose agents have models, at a server of the test's own. */
@@ -60,7 +62,7 @@ const sharedModels = sharedInLane(
  * their own.
  */
 export function useModels(options?: ModelOptions): ModelWorld {
-  return heldBetweenHooks(async () =>
+  return useFixture(async () =>
     options ? await startModels(options) : { ...(await sharedModels()), close: async () => {} },
   );
 }
@@ -78,9 +80,7 @@ async function startModels({ agents, environment }: ModelOptions): Promise<Model
   const runs = await startRuns({
     agents: agents ?? teamText({ more: PRICES }),
     environment: {
-      DEFAULT_MODEL: 'openai-compatible/test',
-      OPENAI_COMPATIBLE_BASE_URL: server.url,
-      OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+      ...modelSettings(server),
       OPENAI_BASE_URL: server.url,
       ANTHROPIC_BASE_URL: server.url,
       ...environment,

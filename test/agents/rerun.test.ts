@@ -7,7 +7,13 @@ import { adoptPlan } from '../../src/agents/plan.ts';
 import type { StoredPlan } from '../../src/domain/tasks/rerun.ts';
 import type { Step } from '../../src/domain/tasks/task-run.ts';
 import { startWorld, type World } from '../support/world.ts';
-import { saidIn, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import {
+  saidIn,
+  modelSettings,
+  startModelServer,
+  turnOf,
+  type ModelServer,
+} from '../support/model-server.ts';
 import { teamText } from './model-world.ts';
 
 describe('running a task of models again', function () {
@@ -34,9 +40,7 @@ describe('running a task of models again', function () {
     world = await startWorld({
       environment: {
         AGENTS_FILE: agents,
-        DEFAULT_MODEL: 'openai-compatible/test',
-        OPENAI_COMPATIBLE_BASE_URL: server.url,
-        OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+        ...modelSettings(server),
       },
     });
   });

@@ -3,8 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { queryBuilderOf } from '../../src/database/database.ts';
-import { saidIn, startModelServer, turnOf, type ModelServer, type Reply } from '../support/model-server.ts';
+import { statements } from '../../src/database/database.ts';
+import {
+  saidIn,
+  modelSettings,
+  startModelServer,
+  turnOf,
+  type ModelServer,
+  type Reply,
+} from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, type Runs } from '../support/runs.ts';
 
@@ -47,9 +54,7 @@ describe('agents with tools', function () {
     runs = await startRuns({
       agents: catalogue(folder),
       environment: {
-        DEFAULT_MODEL: 'openai-compatible/test',
-        OPENAI_COMPATIBLE_BASE_URL: server.url,
-        OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+        ...modelSettings(server),
       },
     });
   });

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { keyWith } from './keys.ts';
 import { useWorld } from '../support/world.ts';
 
 describe('an event that came in', () => {
   const world = useWorld();
-  let receiver: Receiver;
+  const receiver = useReceiver();
   let key: string;
   before(async () => {
-    receiver = await startReceiver();
     key = await keyWith(world, ['events:write', 'webhooks:write']);
     const events = EVENT_KINDS.map((event) => ({ event, filters: [] }));
     const body = { name: 'All', url: receiver.url, events, active: true };
     assert.equal((await world.send('POST', '/api/v1/webhooks', { key, body })).status, 201);
   });
-  after(() => receiver.close());
 
   it('arrives with the text of its data to the byte, of every kind, in the order of the request', async () => {
     const datas = EVENT_KINDS.map((kind, index) => {

@@ -6,6 +6,7 @@ import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { setUpInstallation } from '../../src/runtime/installation.ts';
+import { newRunRow } from '../support/run-row.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 describe('seeded rows', function () {
@@ -31,20 +32,9 @@ describe('seeded rows', function () {
   });
 
   async function endedRun(workspace_id: string, project_id: string): Promise<void> {
-    const id = randomUUIDv7();
-    await insertRun(database, {
-      id,
-      workspace_id,
-      project_id,
-      created_by: 'key:x',
-      title: 'T',
-      description: null,
-      task_type: 'feature',
-      metadata: { a: 1 },
-      callback_url: 'https://x',
-      callback_secret: 'sealed',
-      created_at: new Date(),
-    });
+    const run = newRunRow({ workspace_id, project_id }, { metadata: { a: 1 }, callback_url: 'https://x' });
+    const { id } = run;
+    await insertRun(database, run);
     await client.query(`update task_runs set state = 'completed', completed_at = now() where id = $1`, [id]);
     await client.query(
       `insert into task_events (execution_id, seq, key, type, at, data) values ($1, 1, 'k', 't', now(), '{}')`,

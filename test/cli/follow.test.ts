@@ -3,7 +3,8 @@ import { followRun } from '../../cli/follow.ts';
 import { CliError } from '../../cli/exit-codes.ts';
 import { createApi } from '../../cli/http.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
-import { type Answering, type Receiver, startReceiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { type Answering } from '../support/receiver.ts';
 
 const event = (seq: number): FeedEvent => ({
   seq,
@@ -15,11 +16,7 @@ const event = (seq: number): FeedEvent => ({
 const text = (seq: number) => `id: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`;
 
 describe('following the events of a run where there is no channel', () => {
-  let server: Receiver;
-  beforeEach(async () => {
-    server = await startReceiver();
-  });
-  afterEach(() => server.close());
+  const server = useReceiver('each test');
 
   /** Answers event requests one after another as told, and details as of a run that has ended with `lastSeq`. */
   const serving = (lastSeq: number, ...answers: Answering[]) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { OutgoingEvent } from '../../clients/typescript/src/index.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
 import { useClient } from './installed-client.ts';
@@ -11,14 +11,7 @@ const SECRET = randomBytes(32).toString('hex');
 describe('events and webhooks by the client package', function () {
   const world = useWorld();
   const { client, baton, connect } = useClient(world);
-  let receiver: Receiver;
-
-  before(async () => {
-    receiver = await startReceiver();
-  });
-  after(async () => {
-    await receiver?.close();
-  });
+  const receiver = useReceiver();
 
   const joined = (count: number): OutgoingEvent[] =>
     Array.from({ length: count }, (_, number) => ({

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import type { Baton, FeedEvent, WayName } from '../../clients/typescript/src/index.ts';
 import { quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { tokenForger } from '../gateway/forged-tokens.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
-import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { useOwnWorld } from '../support/world.ts';
 import { useClient } from './installed-client.ts';
 import { startRelay } from './relay.ts';
@@ -63,7 +62,7 @@ describe('following a task with the client package', function () {
   });
 
   it('waits for the callback, which comes behind the end', async () => {
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     try {
       let refusals = 1;
       receiver.answering(() => (refusals-- > 0 ? 500 : 204));

@@ -5,10 +5,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ModuleKind, ScriptTarget, transpile } from 'typescript';
+import { useReceiver, startCallbackReceiver } from '../support/callback-receiver.ts';
 import { useWorld } from '../support/world.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { installedClient, type InstalledClient } from './installed-client.ts';
 import { typeCheck } from './type-check.ts';
 
@@ -20,7 +19,7 @@ describe("the client package's readme", function () {
   let blocks: Record<string, string>;
   const world = useWorld();
   const children = new Set<ChildProcess>();
-  let receiver: Receiver;
+  const receiver = useReceiver();
 
   before(async () => {
     client = await installedClient();
@@ -33,12 +32,10 @@ describe("the client package's readme", function () {
       writeFileSync(join(client.project, 'readme', name), text);
       writeFileSync(join(client.project, 'readme', name.replace(/ts$/, 'js')), asJavaScript(text));
     }
-    receiver = await startReceiver();
   });
   afterEach(() => {
     for (const child of children) child.kill('SIGKILL');
   });
-  after(() => receiver?.close());
 
   /** Runs a block to its end, by this Node or another one. */
   async function printed(file: string, node = process.execPath): Promise<string> {
@@ -93,7 +90,7 @@ describe("the client package's readme", function () {
     const { createBaton } = await client.load();
     const baton = createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key });
     // The callback goes to a receiver with a certificate, which keeps it for the program.
-    const secure = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const secure = await startCallbackReceiver();
     const { execution_id: id, callback_secret: secret } = await baton.tasks.submit({
       title: 'With a callback',
       project_id: world.installation.project_id,

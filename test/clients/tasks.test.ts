@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { startReceiver } from '../support/receiver.ts';
-import { services } from '../support/services.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { useWorld } from '../support/world.ts';
 import { plansOf, problemOf, useClient } from './installed-client.ts';
 
@@ -11,7 +10,7 @@ describe('tasks by the client package', function () {
   const problem = problemOf(client);
 
   it('are submitted, end, and their signed callback is believed', async () => {
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     try {
       const submitted = await baton.tasks.submit(plan({ callback_url: receiver.url }));
       const task = await baton.tasks.waitFor(submitted.execution_id, { until: 'settled' });

@@ -11,20 +11,16 @@ import {
 import type { Database } from '../../src/database/database.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
-import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
+import { useInstallation } from '../support/installation.ts';
 
 const URL = 'https://receiver.example.com/';
 
 /** Two processes may take the same callback for theirs: one that was frozen for a while, and who went on without it. */
 describe('the log of a callback', () => {
-  let fresh: FreshInstallation;
+  const fresh = useInstallation();
   let database: Database;
   let id: string;
-  before(async () => {
-    fresh = await freshInstallation();
-    ({ database } = fresh);
-  });
-  after(() => fresh.close());
+  before(() => ({ database } = fresh));
   beforeEach(async () => {
     id = await storeEndedRun(fresh, URL);
   });

@@ -7,18 +7,14 @@ import { initialView, progressOf, type Step } from '../../src/domain/tasks/task-
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
-import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
+import { useInstallation } from '../support/installation.ts';
 
 describe('the stored picture of a run', () => {
-  let fresh: FreshInstallation;
+  const fresh = useInstallation({ poolSize: 2 });
   let database: Database;
   let installation: Installation;
 
-  before(async () => {
-    fresh = await freshInstallation({ poolSize: 2 });
-    ({ database, installation } = fresh);
-  });
-  after(() => fresh.close());
+  before(() => ({ database, installation } = fresh));
 
   const step = (name: string, status: StepStatus): Step => ({
     id: `id-of-${name}`,

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import { CONCURRENT_ATTEMPTS as AT_ONCE, FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
-import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { ATTEMPTS_AT_ONCE as AT_ONCE, FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
 const WORKERS = 3;
 
 describe('a webhook whose attempts fail', function () {
-  let world: Deliveries;
-  let receiver: Receiver;
-  before(async () => {
-    world = await startDeliveries({ workers: WORKERS });
-  });
-  after(() => world?.close());
-  beforeEach(async () => {
-    receiver = await startReceiver({ tls: services().tls });
-  });
-  afterEach(() => receiver.close());
+  const world = useDeliveries({ workers: WORKERS });
+  const receiver = useReceiver('each test', () => ({ tls: services().tls }));
 
   it('ten times in a row is disabled once, by whatever number of workers; nothing starts afterwards', async () => {
     receiver.answering(500);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { startProxy } from '../outbound/raw-server.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 
 describe('deliveries on their way out', function () {
   let world: Deliveries;
@@ -49,7 +49,7 @@ describe('deliveries on their way out', function () {
     world = await startDeliveries({
       environment: { OUTBOUND_PROXY: proxy.url.replace('//', '//user:password@') },
     });
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     open.push(receiver);
     const webhookId = await world.webhook({ url: `${receiver.url}/hook` });
     await world.publish([{}]);

@@ -4,23 +4,16 @@ import type { ServerResponse } from 'node:http';
 import { verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
-import { CONCURRENT_ATTEMPTS } from '../../src/domain/common/limits.ts';
-import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { ATTEMPTS_AT_ONCE } from '../../src/domain/common/limits.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
 describe('first attempts', function () {
-  let world: Deliveries;
-  let receiver: Receiver;
-  before(async () => {
-    world = await startDeliveries();
-  });
-  after(() => world?.close());
-  beforeEach(async () => {
-    receiver = await startReceiver({ tls: services().tls });
-  });
-  afterEach(() => receiver.close());
+  const world = useDeliveries();
+  const receiver = useReceiver('each test', () => ({ tls: services().tls }));
 
   const settled = (webhookId: string, count: number) =>
     eventually(`${count} settled deliveries`, async () => {

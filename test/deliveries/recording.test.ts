@@ -2,22 +2,14 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { recordWithRetries } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/database.ts';
-import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
 import { successOf } from '../support/results.ts';
 import { eventually } from '../support/eventually.ts';
 
 describe('the result of an attempt', function () {
-  let world: Deliveries;
-  let receiver: Receiver;
-  before(async () => {
-    world = await startDeliveries();
-    receiver = await startReceiver();
-  });
-  after(async () => {
-    await receiver.close();
-    await world.close();
-  });
+  const receiver = useReceiver();
+  const world = useDeliveries();
 
   for (const moment of ['before', 'after'] as const) {
     it(`is recorded once when the connection breaks ${moment} the commit`, async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { useRuntime } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
@@ -13,7 +14,7 @@ const WAITS_S = [60, 300, 1_800, 7_200, 43_200];
 describe('the schedule of a delivery', function () {
   let environment: TestWorkflowEnvironment;
   let world: Deliveries;
-  let receiver: Receiver;
+  const receiver = useReceiver('each test', () => ({ tls: services().tls }));
   before(async () => {
     useRuntime(pino({ level: 'silent' }));
     const path = await services().testServerPath();
@@ -33,10 +34,6 @@ describe('the schedule of a delivery', function () {
     await world?.close();
     await environment?.teardown();
   });
-  beforeEach(async () => {
-    receiver = await startReceiver({ tls: services().tls });
-  });
-  afterEach(() => receiver.close());
 
   /** Publishes one event and lets time run until nothing is left to do. */
   async function deliver(webhookId: string, betweenAttempts: () => Promise<unknown> = async () => {}) {

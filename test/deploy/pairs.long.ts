@@ -4,10 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { withClient } from '../../dev/services/postgres.ts';
 import { isTerminal, type TaskState } from '../../src/domain/tasks/task-states.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { startPairs, type Pairs } from './pairs.ts';
 
 const EVERY_MS = 200;
@@ -16,16 +15,14 @@ const plainClient = NODE_CLIENTS.find(({ name }) => name === 'ws');
 describe('two of every process over one database and one Temporal', function () {
   this.timeout(300_000);
   let pairs: Pairs;
-  let receiver: Receiver;
+  const receiver = useCallbackReceiver();
 
   before(async () => {
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
     pairs = await startPairs();
   });
 
   after(async () => {
     await pairs?.close();
-    await receiver?.close();
   });
 
   const task = (members: Record<string, unknown> = {}) => ({

@@ -6,18 +6,14 @@ import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { inWords } from '../../dev/common/processes.ts';
 import type { Child } from '../../dev/launcher/supervisor.ts';
-import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
+import { type Installation } from '../../src/runtime/installation.ts';
+import { setUpTestInstallation } from '../support/installation.ts';
+import { ENTRY_POINTS } from '../support/entry-points.ts';
 import { freshDatabase } from '../support/services.ts';
 import { settingsOn } from '../support/settings.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
-const ROOTS = {
-  api: 'src/api/server.ts',
-  gateway: 'src/gateway/server.ts',
-  'task-worker': 'workers/task-worker.ts',
-  'delivery-worker': 'workers/delivery-worker.ts',
-} as const;
-export type Kind = keyof typeof ROOTS;
+export type Kind = keyof typeof ENTRY_POINTS;
 
 /** One of the processes. */
 export type Member = {
@@ -51,17 +47,13 @@ export type Pairs = {
   close(): Promise<void>;
 };
 
-const KINDS = Object.keys(ROOTS) as Kind[];
+const KINDS = Object.keys(ENTRY_POINTS) as Kind[];
 
 /** Starts all eight side by side. */
 export async function startPairs(environment: Record<string, string> = {}): Promise<Pairs> {
   const database = await freshDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'baton-pairs-'));
-  const installation = await setUpInstallation(database.url, {
-    workspaceName: 'Pairs',
-    projectName: 'First',
-    adminEmail: 'owner@example.com',
-  });
+  const installation = await setUpTestInstallation(database.url);
   const common = {
     ...process.env,
     ...settingsOn(database.url),
@@ -122,7 +114,8 @@ async function startMember(plan: {
   const { kind, port, logFile, balancer } = plan;
   const metricsPort = await freePort();
   const environment = { ...plan.environment, PORT: String(port), METRICS_PORT: String(metricsPort) };
-  const start = () => startNodeService({ name: kind, root: inCheckout(ROOTS[kind]), logFile, environment });
+  const start = () =>
+    startNodeService({ name: kind, root: inCheckout(ENTRY_POINTS[kind]), logFile, environment });
   let running: Child = await start();
   return {
     kind,

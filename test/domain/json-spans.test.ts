@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { entrySpans, fieldSpan, type Span } from '../../src/domain/common/json-spans.ts';
+import { entrySpans, memberSpan, type Span } from '../../src/domain/common/json-spans.ts';
+import { seededNumbers } from '../support/random.ts';
 
 const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));
 
@@ -36,7 +37,7 @@ describe('a value found in a JSON text', () => {
   });
 
   it('is what JSON.parse finds, in a thousand random texts', () => {
-    const random = createRandom(20_260_304);
+    const random = seededNumbers(20_260_304);
     for (let round = 0; round < 1_000; round += 1) {
       const text = randomObject(random, 0);
       const value = JSON.parse(text) as Record<string, unknown>;
@@ -66,17 +67,6 @@ type Random = (below: number) => number;
 // No name begins with a backslash: JSON.parse of V8 14 may take an escaped name for one that does.
 const NAMES = ['data', 'events', 'id', '', 'x"y', 'b\\', 'é'];
 const SPACES = ['', '', '', ' ', '\n\t ', '\r\n'];
-
-/** Mulberry32: the same numbers in every run. */
-function createRandom(seed: number): Random {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 function pick<T>(random: Random, from: readonly T[]): T {
   return from[random(from.length)] as T;

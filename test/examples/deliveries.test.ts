@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
-import { EXAMPLES, type RunningExample, startExample } from './receiver-process.ts';
+import { EXAMPLES, useExample } from './receiver-process.ts';
 
 const SECRET = 'a-secret-between-us';
 const DATA =
@@ -36,22 +36,11 @@ describe('deliveries to the example receivers', function () {
 
   for (const example of EXAMPLES) {
     describe(`in ${example.language}`, () => {
-      let receiver: RunningExample;
+      const receiver = useExample(example, SECRET);
       let id: string;
-
-      before(async function () {
-        this.timeout(180_000); // a first build
-        const missing = example.missing();
-        if (missing !== null) {
-          console.log(`    skipped: ${missing}`);
-          this.skip();
-        }
-        receiver = await startExample(example, SECRET);
-        id = await webhook(receiver.url, SECRET);
-      });
+      before(async () => (id = await webhook(receiver.url, SECRET)));
       after(async () => {
         if (id !== undefined) await world.send('DELETE', `/api/v1/webhooks/${id}`);
-        await receiver?.close();
       });
 
       it('are taken', async () => {

@@ -60,6 +60,22 @@ export type RunningExample = {
   close(): Promise<void>;
 };
 
+/** Registers hooks that start an example for a `describe`, or skip the `describe` if it cannot be started here. */
+export function useExample(example: Example, secret: string): RunningExample {
+  const running = {} as RunningExample;
+  before(async function () {
+    this.timeout(180_000); // a first build
+    const missing = example.missing();
+    if (missing !== null) {
+      console.log(`    skipped: ${missing}`);
+      this.skip();
+    }
+    Object.assign(running, await startExample(example, secret));
+  });
+  after(() => running.close?.());
+  return running;
+}
+
 /** Starts an example on a free port with this secret. @throws when it ends before it says where it listens */
 export async function startExample(example: Example, secret: string): Promise<RunningExample> {
   const built = mkdtempSync(join(tmpdir(), 'baton-example-'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { signature } from '../../src/outbound/sign.ts';
 import { eventually } from '../support/eventually.ts';
-import { EXAMPLES, type RunningExample, startExample } from './receiver-process.ts';
+import { EXAMPLES, startExample, useExample } from './receiver-process.ts';
 
 // Looks like hex and isn't ASCII: neither must tempt a receiver to decode it.
 const SECRET = 'c0ffee-grün-€';
@@ -11,19 +11,8 @@ const BODY = Buffer.from(
 
 for (const example of EXAMPLES) {
   describe(`the example receiver in ${example.language}`, () => {
-    let receiver: RunningExample;
+    const receiver = useExample(example, SECRET);
     let deliveries = 0;
-
-    before(async function () {
-      this.timeout(180_000); // a first build
-      const missing = example.missing();
-      if (missing !== null) {
-        console.log(`    skipped: ${missing}`);
-        this.skip();
-      }
-      receiver = await startExample(example, SECRET);
-    });
-    after(() => receiver?.close());
 
     const nextDelivery = () => `delivery-${++deliveries}`;
     const send = (headers: Record<string, string>, body = BODY, delivery = nextDelivery()) =>

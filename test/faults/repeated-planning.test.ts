@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { createRunRecords } from '../../src/activities/run-records.ts';
 import { loadCatalogue } from '../../src/agents/catalogue.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { useOwnRuns } from '../support/runs.ts';
 
 describe('planning that is repeated, since its worker died before Temporal knew of it', () => {
-  let runs: Runs;
-  before(async () => {
-    runs = await startRuns();
-  });
-  after(() => runs.close());
+  const runs = useOwnRuns();
 
   it('comes to the same steps with the same ids', async () => {
     const { database, configuration } = runs;

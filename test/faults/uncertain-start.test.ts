@@ -6,14 +6,10 @@ import { findRun, listRuns } from '../../src/database/tasks/task-runs.ts';
 import { createSealing } from '../../src/security/sealing.ts';
 import { EngineUncertain, type RunToStart } from '../../src/temporal/task-control.ts';
 import { eventually } from '../support/eventually.ts';
-import { startRuns, type Runs } from '../support/runs.ts';
+import { useOwnRuns } from '../support/runs.ts';
 
 describe('a submission whose start is not answered in time', () => {
-  let runs: Runs;
-  before(async () => {
-    runs = await startRuns();
-  });
-  after(() => runs.close());
+  const runs = useOwnRuns();
 
   /** Submits to an API whose engine never answers a start; `meanwhile` happens before it asks what came of it. */
   async function submit(meanwhile: (run: RunToStart) => Promise<void>) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal } from '../../src/domain/tasks/task-states.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { startWorld, type World } from '../support/world.ts';
 import { browserClients } from '../support/channel-browser.ts';
 import { NODE_CLIENTS } from '../support/channel-clients.ts';
@@ -9,9 +10,8 @@ import { startPythonClient } from '../support/channel-python.ts';
 import type { ChannelClient } from '../support/following.ts';
 import { SHARED_RINGS, startGateways } from '../support/gateways.ts';
 import { announcedSeed, createRandom, type Random } from '../support/random.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { startViewer, type Viewer } from '../support/viewer.ts';
 
 const RUNS = 50;
@@ -39,7 +39,7 @@ describe('every kind of client gets every event of a run once and in order', fun
     closing.push(close, python.close, browser.close);
     urls = gateways.map((gateway) => gateway.url);
     clients = [...NODE_CLIENTS, ...browser.clients, python];
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    receiver = await startCallbackReceiver();
     closing.push(receiver.close);
     token = (await world.send('POST', '/api/v1/tokens')).json.token;
   });

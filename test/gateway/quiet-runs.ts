@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import { listEventsAfter, recordChange } from '../../src/database/tasks/feed.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import { newRunRow } from '../support/run-row.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
 
 /**
@@ -10,21 +11,9 @@ import type { Installation } from '../../src/runtime/installation.ts';
  * hour from now, because the reconciler ends or starts older runs without a workflow.
  */
 export async function quietRun(database: Database, installation: Installation): Promise<string> {
-  const id = randomUUIDv7();
-  await insertRun(database, {
-    id,
-    workspace_id: installation.workspace_id,
-    project_id: installation.project_id,
-    created_by: 'key:test',
-    title: 'A quiet run',
-    description: null,
-    task_type: 'feature',
-    metadata: {},
-    callback_url: null,
-    callback_secret: 'sealed',
-    created_at: new Date(Date.now() + 3_600_000),
-  });
-  return id;
+  const run = newRunRow(installation, { created_at: new Date(Date.now() + 3_600_000) });
+  await insertRun(database, run);
+  return run.id;
 }
 
 /** Writes so many events of about so many bytes each, `together` in one transaction. */

@@ -3,6 +3,7 @@ import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { CHANNEL_PENDING_BYTES } from '../../src/domain/common/limits.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
 import { RunRoom, type Viewer } from '../../src/gateway/run-room.ts';
+import { seededNumbers } from '../support/random.ts';
 
 const RUN = '01890000-0000-7000-8000-000000000000';
 
@@ -30,21 +31,10 @@ function client() {
   return { ...state, state, connection };
 }
 
-/** The same numbers for the same seed (mulberry32). */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 describe('the viewers of a run', () => {
   it('get every event once and in order, whatever is read, however often and in which order', () => {
     for (let seed = 1; seed <= 300; seed += 1) {
-      const random = randomFrom(seed);
+      const random = seededNumbers(seed);
       const all = feed(200);
       const stalled: Viewer[] = [];
       const room = new RunRoom((viewer) => stalled.push(viewer));

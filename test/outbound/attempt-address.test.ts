@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import type { Lookup } from '../../src/outbound/resolve.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { createTestAuthority } from '../support/certificates.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { startProxy, startRawServer } from './raw-server.ts';
 import { post, senders } from './sending.ts';
 
 describe('where an outgoing attempt goes', () => {
   const { sender, cleanUp } = senders();
-  let receiver: Receiver;
-
-  beforeEach(async () => {
-    receiver = await startReceiver({ name: 'receiver.test' });
-  });
-  afterEach(async () => {
-    await cleanUp();
-    await receiver.close();
-  });
+  const receiver = useReceiver('each test', () => ({ name: 'receiver.test' }));
+  afterEach(cleanUp);
 
   it('is an address of the name, the name staying in Host', async () => {
     const record = await post(sender({ lookup: async () => ['127.0.0.1'] }), receiver.url);

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { type RawServer, saying, startRawServer } from './raw-server.ts';
 import { post, senders } from './sending.ts';
 
 describe('an outgoing attempt', () => {
   const { sender, cleanUp } = senders();
-  let receiver: Receiver;
+  const receiver = useReceiver('each test');
   let raw: RawServer | undefined;
 
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
   afterEach(async () => {
     await cleanUp();
-    await receiver.close();
     await raw?.close();
     raw = undefined;
   });

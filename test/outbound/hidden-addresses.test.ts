@@ -4,8 +4,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { createAddressGuard, judgeUrlHost } from '../../src/outbound/address-guard.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { createTestAuthority } from '../support/certificates.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { post, senders } from './sending.ts';
 
 /** Spellings of a host that come to this machine, or to one that is nobody's business. */
@@ -56,11 +57,7 @@ const UNREADABLE = ['127.0.0.1.1', '256.0.0.1', '[::1', '[fe80::1%25eth0]', '0x7
 describe('an address in disguise', () => {
   const { sender, cleanUp } = senders();
   const strict = createAddressGuard([]);
-  let receiver: Receiver;
-  before(async () => {
-    receiver = await startReceiver();
-  });
-  after(() => receiver.close());
+  const receiver = useReceiver();
   afterEach(cleanUp);
 
   for (const [what, host] of SPELLINGS) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { AUDIT_ACTIONS, type AuditAction } from '../../src/domain/people/audit-actions.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { PASSWORD, type Sent, type World, useWorld } from '../support/world.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Every operation that is no reading: under which names the audit log tells of it, or why it does not. */
@@ -64,13 +65,11 @@ type Entry = {
 
 describe('the trail of who changed what', () => {
   const world = useWorld();
-  let receiver: Receiver;
+  const receiver = useReceiver();
   let owner: Sent;
   before(async () => {
-    receiver = await startReceiver();
     owner = world.as(await world.signIn());
   });
-  after(() => receiver?.close());
 
   it('knows every operation that is no reading', async () => {
     const { json } = await world.send('GET', '/api/v1/openapi.json');

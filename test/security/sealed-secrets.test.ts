@@ -5,16 +5,15 @@ import type { Database } from '../../src/database/database.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
 import { checkSealedSecrets } from '../../src/runtime/sealed-secrets.ts';
-import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
+import { useInstallation } from '../support/installation.ts';
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const sealingOf = (ring: string) => createSealing(parseKeyRing(ring));
 
 describe('the secrets in the database, at the start of a process', function () {
-  let fresh: FreshInstallation;
+  const fresh = useInstallation({ poolSize: 2 });
   let database: Database;
   before(async () => {
-    fresh = await freshInstallation({ poolSize: 2 });
     ({ database } = fresh);
     const { workspace_id } = fresh.installation;
     await checkSealedSecrets(database, sealingOf(`none:${key(9)}`));
@@ -28,7 +27,6 @@ describe('the secrets in the database, at the start of a process', function () {
       );
     }
   });
-  after(() => fresh.close());
 
   it('open with all keys that sealed them, in any order', async () => {
     await checkSealedSecrets(database, sealingOf(`third:${key(3)},second:${key(2)},first:${key(1)}`));

@@ -1,7 +1,6 @@
+import { useFixture, type Scope } from './fixture.ts';
 import { startReceiver, type Receiver, type ReceiverOptions } from './receiver.ts';
 import { services } from './services.ts';
-
-type Each = 'describe' | 'each test';
 
 /** Starts a receiver of callbacks, with a certificate that the service trusts. */
 export function startCallbackReceiver(): Promise<Receiver> {
@@ -9,15 +8,11 @@ export function startCallbackReceiver(): Promise<Receiver> {
 }
 
 /** Registers hooks that give a `describe`, or each test of it, a receiver of callbacks. */
-export function useCallbackReceiver(each: Each = 'describe'): Receiver {
-  return useReceiver(each, () => ({ tls: services().tls, name: 'localhost' }));
+export function useCallbackReceiver(scope?: Scope): Receiver {
+  return useFixture(startCallbackReceiver, scope);
 }
 
 /** Registers hooks that give a `describe`, or each test of it, a receiver. */
-export function useReceiver(each: Each = 'describe', options: () => ReceiverOptions = () => ({})): Receiver {
-  const held = {} as Receiver;
-  const [first, last] = each === 'describe' ? [before, after] : [beforeEach, afterEach];
-  first(async () => void Object.assign(held, await startReceiver(options())));
-  last(async () => await held.close?.());
-  return held;
+export function useReceiver(scope?: Scope, options: () => ReceiverOptions = () => ({})): Receiver {
+  return useFixture(() => startReceiver(options()), scope);
 }

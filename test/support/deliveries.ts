@@ -12,6 +12,7 @@ import { createDeliveryControl, type DeliveryControl } from '../../src/temporal/
 import type { Running } from '../../src/runtime/process.ts';
 import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { connectTemporal, type Engine } from '../../src/runtime/temporal.ts';
+import { useFixture } from './fixture.ts';
 import { freshInstallation } from './installation.ts';
 import { useRuntime } from './runs.ts';
 import { services } from './services.ts';
@@ -35,14 +36,19 @@ export type EventPlan = { id?: string; event?: EventKind; data?: string; timesta
 /** Deliveries on real services, without the HTTP API: a database of its own, workers in this process, the engine. */
 export type Deliveries = Awaited<ReturnType<typeof startDeliveries>>;
 
+/** Registers hooks that start deliveries for a `describe` and close them. */
+export function useDeliveries(options?: DeliveriesOptions): Deliveries {
+  return useFixture(() => startDeliveries(options));
+}
+
+type DeliveriesOptions = {
+  engine?: Engine & { time: () => Promise<number> };
+  workers?: number;
+  environment?: Record<string, string>;
+};
+
 /** `engine`: another one than the run's own, for example one that skips time. */
-export async function startDeliveries(
-  options: {
-    engine?: Engine & { time: () => Promise<number> };
-    workers?: number;
-    environment?: Record<string, string>;
-  } = {},
-) {
+export async function startDeliveries(options: DeliveriesOptions = {}) {
   const { url, database, installation, close } = await freshInstallation();
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });

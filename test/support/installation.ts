@@ -1,6 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
+import { useFixture } from './fixture.ts';
 import { freshDatabase } from './services.ts';
 
 /** A database of a test's own in which the first workspace, its project and its admin have been set up. */
@@ -10,6 +11,20 @@ export type FreshInstallation = {
   installation: Installation;
   close(): Promise<void>;
 };
+
+/** Registers hooks that give a `describe` a database with an installation. */
+export function useInstallation(options?: Parameters<typeof freshInstallation>[0]): FreshInstallation {
+  return useFixture(() => freshInstallation(options));
+}
+
+/** Sets up the first workspace "Test" with the project "First" and the admin owner@example.com. */
+export function setUpTestInstallation(databaseUrl: string): Promise<Installation> {
+  return setUpInstallation(databaseUrl, {
+    workspaceName: 'Test',
+    projectName: 'First',
+    adminEmail: 'owner@example.com',
+  });
+}
 
 /** Sets up an installation in a fresh database and connects to it, with `poolSize` connections at most. */
 export async function freshInstallation({

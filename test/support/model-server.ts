@@ -43,6 +43,15 @@ export type ModelServer = {
   close(): Promise<void>;
 };
 
+/** Returns the settings of a service that uses this server for all agents without a model. */
+export function modelSettings({ url }: ModelServer, key = 'sk-test-secret-key') {
+  return {
+    DEFAULT_MODEL: 'openai-compatible/test',
+    OPENAI_COMPATIBLE_BASE_URL: url,
+    OPENAI_COMPATIBLE_API_KEY: key,
+  };
+}
+
 export type Script = (asked: AskedModel) => Reply | Promise<Reply>;
 
 /** Which answer of a conversation this is: 1 for the first. */

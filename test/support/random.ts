@@ -17,6 +17,17 @@ export function announcedSeed(): number {
   return seed;
 }
 
+/** Returns a function that gives random numbers from 0 to below `below`, the same for the same seed (mulberry32). */
+export function seededNumbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
 /** Marsaglia's xorshift with 32 bits; good enough to mix things up. */
 export function createRandom(seed: number): Random {
   let state = (seed ^ 0x9e3779b9) >>> 0 || 1;

@@ -18,7 +18,9 @@ import { callbackSecretPlace, createSealing } from '../../src/security/sealing.t
 import { createTaskControl, type TaskControl } from '../../src/temporal/task-control.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { connectTemporal, installRuntime } from '../../src/runtime/temporal.ts';
+import { newRunRow } from './run-row.ts';
 import { eventually } from './eventually.ts';
+import { useFixture } from './fixture.ts';
 import { freshInstallation } from './installation.ts';
 import { services } from './services.ts';
 import { settingsOn } from './settings.ts';
@@ -87,7 +89,7 @@ const sharedRunService = sharedInLane(
 
 /** Registers hooks that give the tests of a `describe` a workspace of their own with the lane's worker. */
 export function useRuns(): Runs {
-  return heldBetweenHooks(async () => {
+  return useFixture(async () => {
     const service = await sharedRunService();
     const installation = await createWorkspace(service.database.em.fork(), {
       workspaceName: 'Test',
@@ -100,15 +102,7 @@ export function useRuns(): Runs {
 
 /** Registers hooks that start a database and a worker for the tests of a `describe`, and close them. */
 export function useOwnRuns(options: RunsOptions | (() => RunsOptions) = {}): Runs {
-  return heldBetweenHooks(() => startRuns(typeof options === 'function' ? options() : options));
-}
-
-/** Registers hooks that open something for the tests of a `describe` and close it; it is usable from then on. */
-export function heldBetweenHooks<T extends { close(): Promise<void> }>(open: () => Promise<T>): T {
-  const held = {} as T;
-  before(async () => void Object.assign(held, await open()));
-  after(async () => await held.close?.());
-  return held;
+  return useFixture(() => startRuns(typeof options === 'function' ? options() : options));
 }
 
 /** Starts a database and a worker; the caller closes them. */
@@ -182,19 +176,15 @@ function runsIn(service: RunService, installation: Installation, close: () => Pr
       secret = 'secret',
     }: Submission = {}) {
       const id = randomUUIDv7();
-      await insertRun(database, {
+      const run = newRunRow(installation, {
         id,
-        workspace_id: installation.workspace_id,
-        project_id: installation.project_id,
-        created_by: 'key:test',
         title,
-        description: null,
         task_type: taskType,
         metadata: rehearsal ? { rehearsal } : {},
         callback_url: callbackUrl ?? null,
         callback_secret: sealing.seal(secret, callbackSecretPlace(id)),
-        created_at: new Date(),
       });
+      await insertRun(database, run);
       return id;
     },
     async submit(submission = {}) {

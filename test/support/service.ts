@@ -6,8 +6,9 @@ import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../../dev/common/free-port.ts';
 import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
-import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
+import { type Installation } from '../../src/runtime/installation.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { setUpTestInstallation } from './installation.ts';
 import { createPart, postgresIn, temporalIn, type Part } from './parts.ts';
 import { services } from './services.ts';
 
@@ -75,11 +76,7 @@ export async function startService(variables: Record<string, string> = {}): Prom
   const databaseUrl = postgres.running().url();
   const { address: temporalAddress, namespace } = temporal.running();
   await migrate(databaseUrl);
-  const installation = await setUpInstallation(databaseUrl, {
-    workspaceName: 'Test',
-    projectName: 'First',
-    adminEmail: 'owner@example.com',
-  });
+  const installation = await setUpTestInstallation(databaseUrl);
   const [port, gatewayPort, secondGatewayPort] = [await freePort(), await freePort(), await freePort()];
   const environment = {
     ...process.env,

@@ -8,11 +8,11 @@ import { inCheckout } from '../../dev/common/paths.ts';
 import { pythonTool } from '../../dev/services/python-tools.ts';
 import { METRICS } from '../../src/telemetry/metrics.ts';
 import { teamText } from '../agents/model-world.ts';
-import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import { modelSettings, startModelServer, type ModelServer } from '../support/model-server.ts';
 import { openPlain } from '../support/plain-channel.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import {
   PROCESSES,
   samplesOf,
@@ -171,14 +171,13 @@ describe('what is written about the figures', function () {
   async function everything(): Promise<Sample[]> {
     const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
     const models = await startModelServer(() => ({ text: 'Done.', tokens: [7, 3] }));
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     const agents = join(folder, 'agents.yml');
     const price = 'prices:\n  openai-compatible/test: { input: 1, output: 2 }\n';
     writeFileSync(agents, teamText({ more: price }));
     const service = await startObserved({
       AGENTS_FILE: agents,
-      DEFAULT_MODEL: 'openai-compatible/test',
-      OPENAI_COMPATIBLE_BASE_URL: models.url,
+      ...modelSettings(models),
     });
     try {
       return await workAndScrape(service, receiver, models);

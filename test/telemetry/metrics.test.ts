@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { PROCESSES, scrape, startObserved, valueOf, WEBHOOK, type ObservedService } from './observed.ts';
 
 describe('the figures of the processes', function () {
   this.timeout(180_000);
   let service: ObservedService;
-  let receiver: Receiver;
+  const receiver = useCallbackReceiver();
 
   before(async () => {
     service = await startObserved();
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
     await work();
   });
   after(async () => {
     await service?.close();
-    await receiver?.close();
   });
 
   /** A task with a callback, and an event that one webhook takes and another one refuses. */

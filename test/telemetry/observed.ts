@@ -4,18 +4,14 @@ import { join } from 'node:path';
 import { freePort } from '../../dev/common/free-port.ts';
 import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
-import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
+import { type Installation } from '../../src/runtime/installation.ts';
+import { setUpTestInstallation } from '../support/installation.ts';
+import { ENTRY_POINTS } from '../support/entry-points.ts';
 import { freshDatabase } from '../support/services.ts';
 import { settingsOn } from '../support/settings.ts';
 
-const ROOTS = {
-  api: 'src/api/server.ts',
-  gateway: 'src/gateway/server.ts',
-  'task-worker': 'workers/task-worker.ts',
-  'delivery-worker': 'workers/delivery-worker.ts',
-} as const;
-export type ProcessName = keyof typeof ROOTS;
-export const PROCESSES = Object.keys(ROOTS) as ProcessName[];
+export type ProcessName = keyof typeof ENTRY_POINTS;
+export const PROCESSES = Object.keys(ENTRY_POINTS) as ProcessName[];
 
 /** What a webhook is made of, apart from its name, address and secret. */
 export const WEBHOOK = {
@@ -48,11 +44,7 @@ export async function startObserved(
 ): Promise<ObservedService> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-observed-'));
   const database = await freshDatabase();
-  const installation = await setUpInstallation(database.url, {
-    workspaceName: 'Test',
-    projectName: 'First',
-    adminEmail: 'owner@example.com',
-  });
+  const installation = await setUpTestInstallation(database.url);
   const shared = {
     ...process.env,
     ...settingsOn(database.url),
@@ -67,7 +59,7 @@ export async function startObserved(
     const own = { PORT, METRICS_PORT: String(ports.get(name)) };
     const started = await startNodeService({
       name,
-      root: inCheckout(ROOTS[name]),
+      root: inCheckout(ENTRY_POINTS[name]),
       logFile: logFile(name),
       environment: { ...shared, ...own, ...environment },
     });

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { teamText } from '../agents/model-world.ts';
-import { startModelServer, type ModelServer } from '../support/model-server.ts';
-import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import { modelSettings, startModelServer, type ModelServer } from '../support/model-server.ts';
+import { type ReceivedRequest, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { services } from '../support/services.ts';
 import { useWorld } from '../support/world.ts';
 import { startCollector, type CollectedSpan, type Collector } from './collector.ts';
 import { startObserved, WEBHOOK, type ObservedService } from './observed.ts';
@@ -40,16 +40,14 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       collector = await startCollector();
       models = await startModelServer(() => ({ text: `Done: ${TOLD}` }));
       writeFileSync(join(folder, 'agents.yml'), teamText());
-      receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+      receiver = await startCallbackReceiver();
       service = await startObserved(
         {
           OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
           OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-token',
           OTEL_BSP_SCHEDULE_DELAY: '100',
           AGENTS_FILE: join(folder, 'agents.yml'),
-          DEFAULT_MODEL: 'openai-compatible/test',
-          OPENAI_COMPATIBLE_BASE_URL: models.url,
-          OPENAI_COMPATIBLE_API_KEY: MODEL_KEY,
+          ...modelSettings(models, MODEL_KEY),
           ...(payloads === 'encrypted'
             ? {
                 BATON_PAYLOAD_KEYS: `p:${randomBytes(32).toString('base64')}`,
@@ -295,7 +293,7 @@ describe('without traces', function () {
   const world = useWorld();
 
   it('nothing is added to what goes out, whatever the caller sends', async () => {
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     try {
       const body = { ...WEBHOOK, name: 'Untraced', url: `${receiver.url}/hook` };
       const made = await world.send('POST', '/api/v1/webhooks', { body });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { withClient, type RunningPostgres } from '../../dev/services/postgres.ts';
 import { startTemporal, type RunningTemporal } from '../../dev/services/temporal.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { setUpInstallation } from '../../src/runtime/installation.ts';
+import { setUpTestInstallation } from '../support/installation.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
@@ -35,11 +35,7 @@ describe('a backup', function () {
     ]);
     const databaseUrl = archived.server.url();
     await migrate(databaseUrl);
-    const installation = await setUpInstallation(databaseUrl, {
-      workspaceName: 'Test',
-      projectName: 'First',
-      adminEmail: 'owner@example.com',
-    });
+    const installation = await setUpTestInstallation(databaseUrl);
     fleet = await startFleet({}, { databaseUrl, temporalAddress: temporal.address, installation });
     const all = await fleet.startAll();
     processes = all;

@@ -6,8 +6,9 @@ import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../../dev/common/free-port.ts';
 import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { checkout } from '../../dev/common/paths.ts';
-import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
+import { type Installation } from '../../src/runtime/installation.ts';
 import { cliWith, type Cli } from '../cli/cli-process.ts';
+import { setUpTestInstallation } from '../support/installation.ts';
 import { createPart, type Part } from '../support/parts.ts';
 import { eventually } from '../support/eventually.ts';
 import { send, type Answered, type Asked } from '../support/service.ts';
@@ -91,13 +92,7 @@ export async function startFleet(
   const fresh = backing === null ? await freshDatabase() : null;
   const databaseUrl = backing?.databaseUrl ?? fresh?.url ?? '';
   const folder = mkdtempSync(join(tmpdir(), 'baton-fleet-'));
-  const installation =
-    backing?.installation ??
-    (await setUpInstallation(databaseUrl, {
-      workspaceName: 'Test',
-      projectName: 'First',
-      adminEmail: 'owner@example.com',
-    }));
+  const installation = backing?.installation ?? (await setUpTestInstallation(databaseUrl));
   const temporalAddress = backing?.temporalAddress ?? services().temporalAddress;
   const environment = {
     ...settingsOn(databaseUrl),

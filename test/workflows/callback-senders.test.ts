@@ -15,9 +15,9 @@ import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createSender, type Sender } from '../../src/outbound/attempt.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { settingsOn } from '../support/settings.ts';
 
@@ -28,7 +28,7 @@ const TIMER_MS = 5;
 describe('the two that send a callback', function () {
   let fresh: FreshInstallation;
   let database: Database;
-  let receiver: Receiver;
+  const receiver = useReceiver('each test');
   let sender: Sender;
   let id: string;
   before(async () => {
@@ -42,10 +42,8 @@ describe('the two that send a callback', function () {
     await fresh.close();
   });
   beforeEach(async () => {
-    receiver = await startReceiver();
     id = await storeEndedRun(fresh, receiver.url);
   });
-  afterEach(() => receiver.close());
 
   const attempt = (by: Sender = sender) =>
     createCallbackAttempt({

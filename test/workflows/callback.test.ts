@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { verify } from '@octokit/webhooks-methods';
+import { useCallbackReceiver, startCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 import { selfSigned } from '../support/certificates.ts';
@@ -12,7 +13,7 @@ const TIMER_MS = 5;
 
 describe('the callback of a run', function () {
   const runs = useRuns();
-  let receiver: Receiver;
+  const receiver = useCallbackReceiver('each test');
   const BAD: [string, string, (bad: Receiver) => unknown][] = [
     ['answers 500', 'status', (bad) => bad.answering(500)],
     ['closes early', 'connection_closed', (bad) => bad.closingEarly()],
@@ -34,11 +35,6 @@ describe('the callback of a run', function () {
     }
   });
   after(() => Promise.all(receivers.map((bad) => bad.close())));
-
-  beforeEach(async () => {
-    receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
-  });
-  afterEach(() => receiver.close());
 
   const submit = (rehearsal = {}) =>
     runs.submit({
@@ -167,7 +163,7 @@ describe('the callback of a run', function () {
   });
 
   it('to one who takes it at once is not held up by many that hang', async () => {
-    const hanging = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const hanging = await startCallbackReceiver();
     try {
       hanging.hanging();
       const many = Array.from({ length: 60 }, () =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
-import { startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
+import { modelSettings, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
 import { startRuns, useOwnRuns, type Runs } from '../support/runs.ts';
 import { teamText } from '../agents/model-world.ts';
 
@@ -107,9 +107,7 @@ describe('payloads that are encrypted', function () {
         agents: teamText(),
         environment: {
           BATON_PAYLOAD_KEYS: keyOf('k1', 1),
-          DEFAULT_MODEL: 'openai-compatible/test',
-          OPENAI_COMPATIBLE_BASE_URL: server.url,
-          OPENAI_COMPATIBLE_API_KEY: 'sk-test-secret-key',
+          ...modelSettings(server),
         },
       });
     });

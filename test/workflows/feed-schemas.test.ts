@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { FEED_SCHEMAS, feedEvent } from '../../src/domain/tasks/feed-schemas.ts';
 import { giveUpCallback } from '../../src/database/tasks/callbacks.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 import { services } from '../support/services.ts';
@@ -28,7 +28,7 @@ describe('the description of the feed', function () {
   });
 
   it('holds for every type of event that runs write', async () => {
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     receiver.answering(500);
     try {
       const recovering = await runs.submit({

@@ -1,4 +1,10 @@
-import { startModelServer, turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
+import {
+  modelSettings,
+  startModelServer,
+  turnOf,
+  type AskedModel,
+  type Reply,
+} from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, type Runs } from '../support/runs.ts';
 import { teamText } from '../agents/model-world.ts';
@@ -102,8 +108,7 @@ async function playAll(
   const runs = await startRuns({
     agents,
     environment: {
-      DEFAULT_MODEL: 'openai-compatible/test',
-      OPENAI_COMPATIBLE_BASE_URL: server.url,
+      ...modelSettings(server),
       AGENT_HISTORY_EVENTS: '50',
     },
   });

@@ -5,8 +5,8 @@ import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createEngine } from '../../src/reconciler/engine.ts';
 import { sweep } from '../../src/reconciler/reconcile.ts';
 import { useModels } from '../agents/model-world.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
 import { useRuns } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
@@ -219,7 +219,7 @@ describe('pausing a run', function () {
     });
 
     it('a time-out of the engine fails the run, and the callback is sent', async () => {
-      const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+      const receiver = await startCallbackReceiver();
       try {
         const id = await world.runs.store({ rehearsal: ENDLESS, callbackUrl: receiver.url });
         const { created_at } = await world.runs.row(id);

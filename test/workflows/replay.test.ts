@@ -11,10 +11,9 @@ import { findPlan } from '../../src/database/tasks/reruns.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { createRerunPlan } from '../../src/domain/tasks/rerun.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
-import { startReceiver } from '../support/receiver.ts';
-import { services } from '../support/services.ts';
 import { playModels } from './model-plays.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
@@ -118,7 +117,7 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
   completed: (runs) => runs.submit({}),
   'completed-slowly': (runs) => runs.submit({ rehearsal: { steps: 2, step_ms: 300, progress_events: 3 } }),
   async 'called-back'(runs) {
-    const receiver = await startReceiver({ tls: services().tls, name: 'localhost' });
+    const receiver = await startCallbackReceiver();
     try {
       const id = await runs.submit({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
       await receiver.receives(1);
