@@ -34,9 +34,9 @@ export function judgeAudit(
     via.flatMap((entry) => (typeof entry === 'object' ? [{ name, ...entry, id: idOf(entry) }] : [])),
   );
   const serious = found.filter(({ severity = '', id }) => SERIOUS.has(severity) && !covered.has(id));
-  const told = serious.map(({ name, severity, title, url }) => `${name}: ${severity}, ${title} (${url})`);
+  const findings = serious.map(({ name, severity, title, url }) => `${name}: ${severity}, ${title} (${url})`);
   const summary = `${found.length} known weaknesses in what ships, ${serious.length} of them serious and not covered.`;
-  return { passed: serious.length === 0, sentences: [...told, summary] };
+  return { passed: serious.length === 0, sentences: [...findings, summary] };
 }
 
 function idOf({ url = '' }: Advisory): string {

@@ -36,8 +36,8 @@ export function judgeLicences(packages: readonly Package[]): {
 } {
   const counts = new Map<string, number>();
   const faults: string[] = [];
-  for (const { name, version, licence: told, ships } of packages) {
-    const licence = READ[`${name}@${version}`] ?? told;
+  for (const { name, version, licence: declared, ships } of packages) {
+    const licence = READ[`${name}@${version}`] ?? declared;
     const allowed = ships ? FREE : FREE.union(FOR_TOOLS);
     if (!allows(licence, allowed)) {
       const which = licence === '' ? 'no licence' : `the licence ${licence}`;

@@ -112,7 +112,7 @@ export function commandLine(pid: number): string | null {
 
 /**
  * Ends a process that an earlier launcher left behind, but only when its command line holds `mark`: a process
- * id is soon given to somebody else. Answers whether there was one. @throws when it withstands SIGKILL for 5 s
+ * id is soon reused. Returns whether there was one. @throws if it survives SIGKILL for 5 s
  */
 export async function endLeftover(
   pid: number,

@@ -5,7 +5,7 @@ import { inCheckout } from '../common/paths.ts';
 export type Part =
   /** A fenced block: its language, its text, and the notes in the comments right above it. */
   | { kind: 'block'; line: number; language: string; text: string; notes: string[] }
-  /** A comment that stands for itself: a note to whoever runs the page. */
+  /** A separate comment: a note to the program that runs the page. */
   | { kind: 'note'; line: number; text: string }
   | { kind: 'heading'; line: number; anchor: string }
   | { kind: 'link'; line: number; target: string };

@@ -5,7 +5,7 @@ import { markdownTable, pageHead } from './write.ts';
 
 type EventType = { event: EventKind; description: string; sample: Record<string, unknown> };
 
-/** Every kind of event with a sample, from what `GET /api/v1/event-types` answers. */
+/** Renders every kind of event with a sample, from the response of `GET /api/v1/event-types`. */
 export async function eventKindsPage(): Promise<string> {
   const listing = eventTypeRoutes().find(({ path }) => path === '/api/v1/event-types');
   if (listing === undefined) throw new Error('the kinds of events have no listing');

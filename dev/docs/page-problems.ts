@@ -2,7 +2,7 @@ import { FIELD_PROBLEMS, PROBLEMS } from '../../src/domain/common/problem-codes.
 import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { markdownTable, pageHead } from './write.ts';
 
-/** Every stable code of refusals: of requests, of members of a body, of the live channel. */
+/** Renders every problem code: of requests, of fields of a body, and of the live channel. */
 export function problemsPage(): string {
   const problems = Object.entries(PROBLEMS).map(([code, { status, title }]) => [
     String(status),

@@ -14,12 +14,12 @@ import { openTerminal, type Beside, type Outcome, type Terminal } from './termin
 export type Reading = { checkout: string; baseUrl: string; programs: Record<string, string>; quick: boolean };
 
 /** What else there may be to it. */
-export type Wishes = {
+export type PageOptions = {
   /** Variables beside those of a bare machine. */
   environment?: NodeJS.ProcessEnv;
   /** `npm start` is done as well, in a terminal of its own, instead of taken for done. */
   starting?: boolean;
-  /** Told of each step that was done, how long it took in milliseconds, and what was printed last. */
+  /** Called after each step with its duration in milliseconds and the last output. */
   onDone?: (step: Step, ms: number, output: string) => void;
 };
 
@@ -45,19 +45,23 @@ const INSTALLS = /\bnpm (?:install|i|ci|uninstall|update)\b/;
 const REFUSED = 22;
 
 /** Does what a page says, from its top to its bottom, with a home of its own, and stops at the first that goes wrong. */
-export async function followPage(page: Page, reading: Reading, wishes: Wishes = {}): Promise<PageReport> {
+export async function followPage(
+  page: Page,
+  reading: Reading,
+  options: PageOptions = {},
+): Promise<PageReport> {
   const home = mkdtempSync(join(tmpdir(), 'baton-page-'));
-  const environment = { ...environmentIn(home, reading), ...wishes.environment };
+  const environment = { ...environmentIn(home, reading), ...options.environment };
   const terminal = openTerminal({ scratch: home, cwd: reading.checkout, environment });
   const put = await portsFor(reading);
-  const follower: Follower = { terminal, other: null, last: '', put, starting: wishes.starting ?? false };
+  const follower: Follower = { terminal, other: null, last: '', put, starting: options.starting ?? false };
   let ran = 0;
   try {
     for (const step of stepsOf(page)) {
       const began = performance.now();
       const failure = await take(step, follower);
       if (failure !== null) return { ran, failure: `${page.path}:${step.line}: ${failure}` };
-      wishes.onDone?.(step, performance.now() - began, follower.last);
+      options.onDone?.(step, performance.now() - began, follower.last);
       if (step.kind === 'run' || step.kind === 'other') ran += 1;
     }
     return { ran, failure: null };

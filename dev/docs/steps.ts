@@ -1,6 +1,6 @@
 import type { Page } from './markdown.ts';
 
-/** What whoever follows a page does, in its order. `line` is where the block or the note begins. */
+/** The steps of a page, in order. `line`: where the block or the note begins. */
 export type Step =
   /** Commands in the reader's terminal. `again`: repeated until it prints what it should, as some things take a moment. */
   | {
@@ -95,7 +95,7 @@ function commands(where: string, line: number, text: string, notes: string[]): S
   const found: Record<string, string> = {};
   for (const note of notes) {
     const form = Object.entries(FORMS).find(([, pattern]) => pattern.test(note));
-    if (form === undefined) throw new Error(`${where}: "${note}" says nothing to whoever runs the page`);
+    if (form === undefined) throw new Error(`${where}: "${note}" is not a known note`);
     found[form[0]] = form[1].exec(note)?.[1] ?? '';
   }
   const { skipped, other, exit, status, prints, soon } = found;

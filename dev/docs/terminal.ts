@@ -34,7 +34,7 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
   });
   const typed = shell.stdin as NodeJS.WritableStream;
   typed.on('error', () => {}); // of a shell that a command has ended
-  const told = createInterface({ input: shell.stdio[3] as NodeJS.ReadableStream });
+  const results = createInterface({ input: shell.stdio[3] as NodeJS.ReadableStream });
   const ended = once(shell, 'exit');
   const others: Beside[] = [];
   let blocks = 0;
@@ -51,7 +51,7 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
   /** What the shell says on its side channel next; null where it ended, or said nothing in time. */
   const answer = async (limitMs: number): Promise<string | null> => {
     const quiet = AbortSignal.timeout(limitMs);
-    const line = once(told, 'line', { signal: quiet }).then(
+    const line = once(results, 'line', { signal: quiet }).then(
       ([text]) => String(text),
       () => null,
     );

@@ -9,12 +9,12 @@ const DEFAULT_PORT = 3000;
  */
 export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Address> {
   const host = environment['HOST'] || '127.0.0.1';
-  const wished = environment['PORT'] || String(DEFAULT_PORT);
-  if (!/^\d{1,5}$/.test(wished) || Number(wished) > 65_535) {
-    throw new Error(`PORT must be a whole number from 0 to 65535, not ${wished}.`);
+  const requested = environment['PORT'] || String(DEFAULT_PORT);
+  if (!/^\d{1,5}$/.test(requested) || Number(requested) > 65_535) {
+    throw new Error(`PORT must be a whole number from 0 to 65535, not ${requested}.`);
   }
-  const port = Number(wished) === 0 ? await freePort(0, host) : Number(wished);
-  // `localhost` may mean either address, and whoever holds the other one would get half of our callers.
+  const port = Number(requested) === 0 ? await freePort(0, host) : Number(requested);
+  // `localhost` may mean either address. A process on the other one would get half of the requests.
   const hosts = host === '127.0.0.1' ? [host, '::1'] : [host];
   for (const one of hosts) {
     if (await isFree(port, one)) continue;

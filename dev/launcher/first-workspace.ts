@@ -14,7 +14,7 @@ const installationSchema = z.object({
   admin_email: z.string(),
   admin_password: z.string(),
 });
-const wishSchema = installationSchema.pick({ api_key: true, admin_email: true, admin_password: true });
+const pendingSchema = installationSchema.pick({ api_key: true, admin_email: true, admin_password: true });
 
 const ADMIN_EMAIL = 'admin@baton.local';
 
@@ -35,9 +35,9 @@ export function installationFile(folder: string, outsideUrl: string | null): str
 }
 
 /**
- * Makes the first workspace in a migrated database, or answers what is known of it. Key and password are kept before
- * they are used, so that a crash in between loses neither.
- * @returns null for a database whose workspace was made elsewhere: its credentials can't be known here
+ * Creates the first workspace in a migrated database, or returns the stored one. Key and password are stored before they
+ * are used, so that a crash in between loses neither.
+ * @returns null if the workspace was created elsewhere, so that its credentials are unknown
  */
 export async function ensureFirstWorkspace(
   databaseUrl: string,
@@ -47,34 +47,37 @@ export async function ensureFirstWorkspace(
   if (known !== null && (await hasWorkspace(databaseUrl, known.workspace_id))) {
     return { installation: known, isNew: false };
   }
-  const wishFile = `${file}.wish`;
-  const earlier = readPrivate(wishFile, (content) => wishSchema.parse(content));
-  const wish = earlier ?? {
+  const pendingFile = `${file}.wish`;
+  const earlier = readPrivate(pendingFile, (content) => pendingSchema.parse(content));
+  const pending = earlier ?? {
     api_key: newApiKey().key,
     admin_email: ADMIN_EMAIL,
     admin_password: newPassword(),
   };
-  writePrivate(wishFile, wish);
-  const installation = await install(databaseUrl, wish);
+  writePrivate(pendingFile, pending);
+  const installation = await install(databaseUrl, pending);
   if (installation !== null) writePrivate(file, installation);
-  rmSync(wishFile, { force: true });
+  rmSync(pendingFile, { force: true });
   return installation === null ? null : { installation, isNew: true };
 }
 
-async function install(databaseUrl: string, wish: z.infer<typeof wishSchema>): Promise<Installation | null> {
+async function install(
+  databaseUrl: string,
+  pending: z.infer<typeof pendingSchema>,
+): Promise<Installation | null> {
   try {
     return await setUpInstallation(databaseUrl, {
       workspaceName: 'My workspace',
       projectName: 'First project',
-      adminEmail: wish.admin_email,
+      adminEmail: pending.admin_email,
       adminName: 'Admin',
-      adminPassword: wish.admin_password,
-      apiKey: wish.api_key,
+      adminPassword: pending.admin_password,
+      apiKey: pending.api_key,
     });
   } catch (error) {
     if (!(error instanceof AlreadyInstalled)) throw error;
     // An earlier start may have committed and been killed before it could write down what it had made.
-    return await installationOf(databaseUrl, wish);
+    return await installationOf(databaseUrl, pending);
   }
 }
 
@@ -86,12 +89,15 @@ function hasWorkspace(databaseUrl: string, id: string): Promise<boolean> {
 }
 
 /** The installation that a key belongs to, or null where the database doesn't know the key. */
-function installationOf(databaseUrl: string, wish: z.infer<typeof wishSchema>): Promise<Installation | null> {
+function installationOf(
+  databaseUrl: string,
+  pending: z.infer<typeof pendingSchema>,
+): Promise<Installation | null> {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ workspace_id: string; project_id: string }>(
       'select workspace_id, project_id from api_keys where key_hash = $1',
-      [hashOfSecret(wish.api_key)],
+      [hashOfSecret(pending.api_key)],
     );
-    return rows[0] === undefined ? null : { ...rows[0], ...wish };
+    return rows[0] === undefined ? null : { ...rows[0], ...pending };
   });
 }

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { commandLine } from '../common/processes.ts';
 
 /**
- * Sees to it that one launcher at a time works with this checkout's `.local/`. Answers how to let go.
+ * Ensures that one launcher at a time uses this checkout's `.local/`. Returns a function that releases the lock.
  * @throws a sentence naming the other launcher
  */
 export function takeLock(file: string, mark: string): () => void {

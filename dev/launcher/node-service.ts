@@ -5,14 +5,14 @@ import type { Child } from './supervisor.ts';
 /** Calls into the workflow sandbox go without a watchdog, see the file. */
 const NODE_OPTIONS = ['--import', inCheckout('src', 'runtime', 'sandbox-preload.ts')];
 /**
- * Temporal's core has dozens of threads, and glibc gives each a heap of its own unless told otherwise: that is 100 MB
+ * Temporal's core has dozens of threads, and glibc gives each a separate heap by default: that is 100 MB
  * and more for each process.
  */
 const MEMORY = { MALLOC_ARENA_MAX: '2' };
 const READY_LIMIT_MS = 90_000;
 
 /**
- * Starts one of our own processes from its TypeScript root and answers once it has said that it is ready.
+ * Starts one of our processes from its TypeScript entry point. Resolves when it is ready.
  * @throws a sentence with the end of its log when it ends before, or says nothing for 90 s
  */
 export async function startNodeService(plan: {

@@ -1,36 +1,36 @@
-/** The wish to stop, from Ctrl-C or another process. */
+/** A request to stop, from Ctrl-C or another process. */
 export type Shutdown = {
-  /** Resolves with the signal when somebody wants the launcher to stop. */
-  wished: Promise<NodeJS.Signals>;
-  /** @throws StopWished between two steps of a start that is no longer wanted */
+  /** Resolves with the signal that requests the stop. */
+  requested: Promise<NodeJS.Signals>;
+  /** @throws StopRequested between two steps of a start after a request to stop */
   check(): void;
 };
 
-export class StopWished extends Error {
-  override name = 'StopWished';
+export class StopRequested extends Error {
+  override name = 'StopRequested';
 }
 
-/** Ctrl-C reaches the launcher from the terminal, from npm and from the first step: within this time it is one. */
+/** Ctrl-C reaches the launcher from the terminal, from npm and from the first step. Within this time it counts once. */
 const SAME_PRESS_MS = 1_000;
 
-/** Listens for signals. A second Ctrl-C, when the first is still being worked on, ends everything at once. */
+/** Listens for signals. A second Ctrl-C during the shutdown calls `atOnce`. */
 export function listenForShutdown(atOnce: () => void): Shutdown {
-  const wish = Promise.withResolvers<NodeJS.Signals>();
+  const request = Promise.withResolvers<NodeJS.Signals>();
   let first: number | null = null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (first === null) {
         first = Date.now();
-        wish.resolve(signal);
+        request.resolve(signal);
       } else if (signal === 'SIGINT' && Date.now() - first > SAME_PRESS_MS) {
         atOnce();
       }
     });
   }
   return {
-    wished: wish.promise,
+    requested: request.promise,
     check() {
-      if (first !== null) throw new StopWished('stopped before everything was up');
+      if (first !== null) throw new StopRequested('stopped before everything was up');
     },
   };
 }

@@ -14,7 +14,7 @@ import { writePrivate } from '../common/private-file.ts';
 import { progressOn } from '../common/progress.ts';
 import { ensureSecrets } from './secrets.ts';
 import { serviceEnvironment } from './service-environment.ts';
-import { listenForShutdown, StopWished } from './shutdown.ts';
+import { listenForShutdown, StopRequested } from './shutdown.ts';
 import { ensureLocalTls } from './tls.ts';
 import { takeTour } from './tour.ts';
 import { ensureScreens } from './web.ts';
@@ -30,10 +30,10 @@ async function main(words: string[]): Promise<number> {
   const stops: Launch['stops'] = [];
   try {
     await start(stops, shutdown, !words.includes('--no-tour'));
-    await shutdown.wished;
+    await shutdown.requested;
     return 0;
   } catch (error) {
-    if (error instanceof StopWished) return 130;
+    if (error instanceof StopRequested) return 130;
     throw error;
   } finally {
     if (stops.length > 2) console.log('\n  Stopping …');
@@ -70,7 +70,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
     const say = (line: string) => console.log(`  ${line}`);
     const tour = takeTour({ baseUrl: address.baseUrl, apiKey, projectId, tls, say });
     const failed = (error: Error) => say(`The tour failed: ${error.message}`);
-    await Promise.race([tour.catch(failed), shutdown.wished]);
+    await Promise.race([tour.catch(failed), shutdown.requested]);
     say('\n  Ctrl-C stops everything. npm start continues with the same data.');
   }
 }
@@ -107,5 +107,5 @@ try {
   );
   process.exitCode = 1;
 }
-// Nothing keeps a stopped launcher alive: what it held is gone or was told to go.
+// Nothing keeps a stopped launcher alive: its resources are closed or closing.
 process.exit();

@@ -8,7 +8,7 @@ export type Charge<T extends Child> = {
   logFile: string;
   /** Starts it; called again, with what ran before, whenever it has ended by itself. */
   start(previous: T | null): Promise<T>;
-  /** Told of each start, the first one included. */
+  /** Called after each start, including the first one. */
   onStarted(child: T): void;
 };
 

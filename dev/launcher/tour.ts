@@ -67,7 +67,7 @@ export async function takeTour(plan: TourPlan): Promise<void> {
   }
 }
 
-/** Tells of the steps over the live channel, until the run has ended. */
+/** Prints the steps from the live channel until the run has ended. */
 async function followSteps(plan: TourPlan, id: string): Promise<void> {
   const api = createApi(plan.baseUrl, { kind: 'key', key: plan.apiKey });
   const options = { after: 0, patienceMs: LIMIT_MS, onLost: () => {} };

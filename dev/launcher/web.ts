@@ -17,7 +17,7 @@ const SOURCES = [
 const NOT_SOURCES = /^web\/(dist|\.generated|\.building-)/;
 
 /**
- * Builds the screens where they are missing or older than what they are made from. Answers whether it built.
+ * Builds the screens if they are missing or older than their sources. Returns whether it built.
  * @throws what the bundler says of a file that it does not understand
  */
 export async function ensureScreens(): Promise<boolean> {

@@ -11,33 +11,34 @@ export type PostgresPlace = {
   binaries: string;
   /** Holds the cluster's data in `data`. */
   home: string;
-  /** Set when `home` had to be chosen outside the wished one: a sentence for the person at the terminal. */
+  /** Set if `home` is not the preferred folder: a sentence for the terminal. */
   notice: string | null;
 };
 
 /**
- * A home for a cluster at `wished`. Where the database's user can't get there (root's checkout under a private
- * home), it is a folder in `shelter`, remembered in `<wished>.place`.
+ * A home for a cluster at `preferred`. Where the database's user can't get there (root's checkout under a private
+ * home), it is a folder in `shelter`, remembered in `<preferred>.place`.
  * @throws with what to do when nothing is within reach
  */
-export function placeFor(wished: string, shelter = '/var/lib'): PostgresPlace {
+export function placeFor(preferred: string, shelter = '/var/lib'): PostgresPlace {
   const user = postgresUser();
-  const near = ownFolder(wished, user);
+  const near = ownFolder(preferred, user);
   if (canEnter(user, near)) {
     return { user, home: near, binaries: reachableBinaries(user, near), notice: null };
   }
-  const memory = `${wished}.place`;
+  const memory = `${preferred}.place`;
   const remembered = existsSync(memory) ? readFileSync(memory, 'utf8').trim() : null;
   // Random, so that a new checkout at an old path never meets another one's data.
-  const chosen = remembered ?? join(shelter, `baton-${basename(wished)}-${randomBytes(4).toString('hex')}`);
+  const chosen =
+    remembered ?? join(shelter, `baton-${basename(preferred)}-${randomBytes(4).toString('hex')}`);
   try {
     const home = ownFolder(chosen, user);
     if (!canEnter(user, home)) throw new Error(`${home} is not accessible either`);
     writeFileSync(memory, `${chosen}\n`);
-    return { user, home, binaries: reachableBinaries(user, home), notice: elsewhere(wished, chosen) };
+    return { user, home, binaries: reachableBinaries(user, home), notice: elsewhere(preferred, chosen) };
   } catch (error) {
     throw new Error(
-      `The user that runs PostgreSQL cannot access ${dirname(wished)} because a parent folder is private, and ` +
+      `The user that runs PostgreSQL cannot access ${dirname(preferred)} because a parent folder is private, and ` +
         `${chosen} cannot be used instead (${(error as Error).message}). Move the checkout, make the parent ` +
         'folders accessible (chmod o+x), start as a user other than root, or set DATABASE_URL.',
       { cause: error },
@@ -45,8 +46,8 @@ export function placeFor(wished: string, shelter = '/var/lib'): PostgresPlace {
   }
 }
 
-function elsewhere(wished: string, chosen: string): string {
-  return `The user that runs PostgreSQL cannot access ${dirname(wished)}; its data is in ${chosen}`;
+function elsewhere(preferred: string, chosen: string): string {
+  return `The user that runs PostgreSQL cannot access ${dirname(preferred)}; its data is in ${chosen}`;
 }
 
 /** A folder that belongs to the database's user, made when missing; those above stay as they are. */

@@ -42,7 +42,7 @@ const DATABASE = 'baton';
 const PORT_LIMIT_MS = 10_000;
 
 /**
- * Starts the embedded PostgreSQL over a data folder and answers once it takes connections, with the database
+ * Starts the embedded PostgreSQL over a data folder. Resolves when it accepts connections, with the database
  * `baton` made. Started again on the same folder after any kind of end it goes on with what is there; a server
  * that an earlier launcher left on it is ended first.
  * @throws a sentence with the log's last lines when it doesn't come up
@@ -143,7 +143,7 @@ async function endOrphan(data: string, say?: (sentence: string) => void): Promis
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
   if (await endLeftover(pid, data, 'SIGINT'))
     say?.(`stopped PostgreSQL (process ${pid}), left over from an earlier start`);
-  // Whoever has that process id now is not this cluster's server, but the same user's would block the start.
+  // The process with that id is not this cluster's server. But a process of the same user would block the start.
   rmSync(file, { force: true });
 }
 

@@ -23,7 +23,7 @@ export type PythonEnvironment = {
   requirements: string;
   /** What can be imported once it is whole. */
   probe: string;
-  /** Told what takes a while. */
+  /** Reports slow steps. */
   say?: (sentence: string) => void;
 };
 

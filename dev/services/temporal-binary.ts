@@ -8,8 +8,8 @@ import type { TemporalProgram } from './temporal-programs.ts';
 
 /** Where programs are kept between starts and checkouts: `~/.cache/baton`, or `.local/cache`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const wished = join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'baton');
-  for (const folder of [wished, local('cache')]) {
+  const preferred = join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'baton');
+  for (const folder of [preferred, local('cache')]) {
     try {
       mkdirSync(folder, { recursive: true });
       accessSync(folder, constants.W_OK);
@@ -18,7 +18,7 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
       continue;
     }
   }
-  throw new Error(`cannot write to ${wished} or ${local('cache')}`);
+  throw new Error(`cannot write to ${preferred} or ${local('cache')}`);
 }
 
 /** Whether an executable runs here at all (it may be cut short, or be for another platform). */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { TemporalProgram } from './temporal-programs.ts';
 
 /*
- * Ways to get a program of Temporal's. Each leaves the executable in `folder` and answers its path, or throws one
+ * Ways to get a program of Temporal. Each writes the executable to `folder` and returns its path, or throws one
  * short sentence.
  */
 

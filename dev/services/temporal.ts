@@ -6,7 +6,7 @@ import { findTemporalProgram } from './temporal-binary.ts';
 import { temporalCli } from './temporal-programs.ts';
 import { devServerArguments, readTemporalPlan, type TemporalPlan } from './temporal-plan.ts';
 
-export type TemporalWish = {
+export type TemporalOptions = {
   logFile: string;
   /** SQLite file that keeps everything; absent: nothing outlives the process. */
   dbFile?: string;
@@ -36,24 +36,25 @@ export type RunningTemporal = {
 const PORT_LIMIT_MS = 10_000;
 
 /**
- * Starts the Temporal dev server of `temporal-dev.yml` and answers once its namespace and search attributes are
+ * Starts the Temporal dev server of `temporal-dev.yml`. Resolves when its namespace and search attributes are
  * there. Started again on the same file, after any kind of end, it goes on with what is there.
  * @throws a sentence with the log's last lines when it doesn't come up
  */
-export async function startTemporal(wish: TemporalWish): Promise<RunningTemporal> {
+export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
   const plan = readTemporalPlan();
   const binary =
-    wish.binary ?? (await findTemporalProgram(temporalCli(plan.version), wish.say ? { say: wish.say } : {}));
+    options.binary ??
+    (await findTemporalProgram(temporalCli(plan.version), options.say ? { say: options.say } : {}));
   for (let tries = 1; ; tries++) {
-    for (const one of wish.samePorts ? [wish.port, wish.uiPort] : []) {
+    for (const one of options.samePorts ? [options.port, options.uiPort] : []) {
       if (one !== undefined) await untilFree(one, PORT_LIMIT_MS);
     }
-    const port = await freePort(wish.port || plan.ports.frontend);
-    const uiPort = await freePort(wish.uiPort || plan.ports.web_ui);
+    const port = await freePort(options.port || plan.ports.frontend);
+    const uiPort = await freePort(options.uiPort || plan.ports.web_ui);
     const running = await startProcess({
       command: binary,
-      args: devServerArguments(plan, { port, uiPort, dbFile: wish.dbFile }),
-      logFile: wish.logFile,
+      args: devServerArguments(plan, { port, uiPort, dbFile: options.dbFile }),
+      logFile: options.logFile,
       endsBy: 'SIGINT',
     });
     const address = `127.0.0.1:${port}`;
@@ -64,7 +65,7 @@ export async function startTemporal(wish: TemporalWish): Promise<RunningTemporal
       return { address, namespace: plan.namespace, uiUrl, port, uiPort, pid, ended, stop, kill };
     }
     await running.kill();
-    const log = tailOf(wish.logFile);
+    const log = tailOf(options.logFile);
     // Somebody else may have taken a port in the moment between.
     if (tries < 3 && /address already in use|can't set frontend port/i.test(log)) continue;
     const full = /no space left|disk is full/i.test(log);
@@ -73,7 +74,7 @@ export async function startTemporal(wish: TemporalWish): Promise<RunningTemporal
   }
 }
 
-/** Null once the service answers with its namespace and all search attributes, else why it doesn't. */
+/** Returns null if the service has its namespace and all search attributes, otherwise the reason. */
 async function untilReady(
   running: RunningProcess,
   address: string,

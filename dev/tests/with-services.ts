@@ -5,7 +5,7 @@ import { startTestServices } from './services.ts';
 
 /**
  * Runs a program under this Node with PostgreSQL and Temporal around it, then takes them down, also after Ctrl-C.
- * Answers the exit code: the program's, or 130 when it was interrupted.
+ * Returns the exit code: that of the program, or 130 after an interruption.
  */
 export async function runWithServices(
   words: string[],

@@ -17,7 +17,7 @@ export function describedApi(tags?: readonly string[]) {
   );
 }
 
-/** TypeScript for an OpenAPI 3.1 document: what its schemas, parameters and answers look like. */
+/** Returns TypeScript types for the schemas, parameters and responses of an OpenAPI 3.1 document. */
 export async function typesOf(document: unknown): Promise<string> {
   return astToString(await openapiTS(JSON.stringify(document), { defaultNonNullable: false }));
 }

@@ -43,16 +43,16 @@ export async function packClient(folder: string): Promise<string> {
     delete published['scripts'];
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
     copyFileSync(join(SOURCE, 'README.md'), join(stage, 'README.md'));
-    const told = run('npm', ['pack', '--json', '--pack-destination', folder], stage);
-    return join(folder, fileNameIn(JSON.parse(told)));
+    const output = run('npm', ['pack', '--json', '--pack-destination', folder], stage);
+    return join(folder, fileNameIn(JSON.parse(output)));
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
 /** npm names what it packed in a list, or by the package's name. */
-function fileNameIn(told: unknown): string {
-  const [packed] = Object.values(told as Record<string, { filename: string }>);
+function fileNameIn(output: unknown): string {
+  const [packed] = Object.values(output as Record<string, { filename: string }>);
   if (packed === undefined) throw new Error('npm packed nothing');
   return packed.filename;
 }

@@ -31,7 +31,7 @@ function payloadDocument() {
   };
 }
 
-/** The body of a task result callback (docs/callbacks.md). More members may come, so it is a loose one. */
+/** The body of a task result callback (docs/callbacks.md). It may get further fields. */
 const callback = z.looseObject({
   execution_id: z.string(),
   status: z.enum(CALLBACK_STATES),

@@ -1,7 +1,7 @@
 import { describedApi, typesOf, writeMade } from './api-types.ts';
 import { inCheckout } from '../common/paths.ts';
 
-/** Where the types of the API's requests and answers are, made anew from the routes, never kept in git. */
+/** The file with the types of the API's requests and responses. It is generated from the routes and is not in git. */
 export const TYPES_FILE = inCheckout('web', '.generated', 'api.d.ts');
 
 /** Writes the types of the API for the screens, made from the same schemas that check requests. */

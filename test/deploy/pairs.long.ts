@@ -25,10 +25,10 @@ describe('two of every process over one database and one Temporal', function () 
     await pairs?.close();
   });
 
-  const task = (members: Record<string, unknown> = {}) => ({
+  const task = (fields: Record<string, unknown> = {}) => ({
     title: 'A task',
     project_id: pairs.installation.project_id,
-    ...members,
+    ...fields,
   });
 
   async function webhook(url: string): Promise<string> {
@@ -109,10 +109,10 @@ describe('two of every process over one database and one Temporal', function () 
     let sent = 0;
     const figures = async () => [
       ...(await Promise.all(
-        pairs.of('delivery-worker').map((one) => one.figure('baton_delivery_attempts_total')),
+        pairs.of('delivery-worker').map((one) => one.metric('baton_delivery_attempts_total')),
       )),
       ...(await Promise.all(
-        pairs.of('task-worker').map((one) => one.figure('baton_callback_attempts_total')),
+        pairs.of('task-worker').map((one) => one.metric('baton_callback_attempts_total')),
       )),
     ];
     await eventually(

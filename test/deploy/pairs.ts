@@ -16,12 +16,12 @@ import { startBalancer, type Balancer } from './balancer.ts';
 export type Kind = keyof typeof ENTRY_POINTS;
 
 /** One of the processes. */
-export type Member = {
+export type PairProcess = {
   kind: Kind;
   url: string;
   pid(): number;
   /** Sum of a figure of `/metrics` over its labels; 0 where it is not there. */
-  figure(name: string): Promise<number>;
+  metric(name: string): Promise<number>;
   /** Ends it as an operator's rolling restart does, and starts it anew. @throws unless it ended in order */
   restart(): Promise<void>;
 };
@@ -34,7 +34,7 @@ export type Answered = { status: number; headers: Headers; json: any };
 export type Pairs = {
   installation: Installation;
   databaseUrl: string;
-  of(kind: Kind): readonly [Member, Member];
+  of(kind: Kind): readonly [PairProcess, PairProcess];
   /** The address of both APIs, and that of both gateways. */
   api: Balancer;
   gateways: Balancer;
@@ -64,18 +64,18 @@ export async function startPairs(environment: Record<string, string> = {}): Prom
   for (const kind of KINDS) ports[kind] = [await freePort(), await freePort()];
   const balancers = { api: await startBalancer(ports.api), gateway: await startBalancer(ports.gateway) };
   const plans = KINDS.flatMap((kind) => ports[kind].map((port, index) => ({ kind, port, index })));
-  const members = await Promise.all(
+  const processes = await Promise.all(
     plans.map(({ kind, port, index }) => {
       const logFile = join(folder, `${kind}-${index + 1}.log`);
       const balancer = kind === 'api' || kind === 'gateway' ? balancers[kind] : null;
-      return startMember({ kind, port, logFile, environment: common, balancer });
+      return startProcess({ kind, port, logFile, environment: common, balancer });
     }),
   );
   return {
     installation,
     databaseUrl: database.url,
     of(kind) {
-      const [first, second] = members.filter((member) => member.kind === kind);
+      const [first, second] = processes.filter((member) => member.kind === kind);
       if (!first || !second) throw new Error(`no two of ${kind}`);
       return [first, second];
     },
@@ -96,7 +96,7 @@ export async function startPairs(environment: Record<string, string> = {}): Prom
       };
     },
     async close() {
-      await Promise.all(members.map((member) => member.stop()));
+      await Promise.all(processes.map((member) => member.stop()));
       await Promise.all(Object.values(balancers).map((balancer) => balancer.close()));
       await database.drop();
       rmSync(folder, { recursive: true, force: true });
@@ -104,13 +104,13 @@ export async function startPairs(environment: Record<string, string> = {}): Prom
   };
 }
 
-async function startMember(plan: {
+async function startProcess(plan: {
   kind: Kind;
   port: number;
   logFile: string;
   environment: NodeJS.ProcessEnv;
   balancer: Balancer | null;
-}): Promise<Member & { stop(): Promise<void> }> {
+}): Promise<PairProcess & { stop(): Promise<void> }> {
   const { kind, port, logFile, balancer } = plan;
   const metricsPort = await freePort();
   const environment = { ...plan.environment, PORT: String(port), METRICS_PORT: String(metricsPort) };
@@ -121,7 +121,7 @@ async function startMember(plan: {
     kind,
     url: `http://127.0.0.1:${port}`,
     pid: () => running.pid,
-    async figure(name) {
+    async metric(name) {
       const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
       const lines = text
         .split('\n')

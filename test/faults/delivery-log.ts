@@ -3,10 +3,10 @@ import type { ReceivedRequest } from '../support/receiver.ts';
 import type { PublishResult } from './publishers.ts';
 import type { Endpoint, Logged } from './service-webhooks.ts';
 
-/** What one receiver got of one event. */
+/** The requests of one event at one receiver. */
 type Pair = { webhookId: string; eventId: string; requests: ReceivedRequest[] };
 
-/** What arrived, by webhook and event. */
+/** Returns the requests at the receivers, by webhook and event. */
 export function pairsOf(endpoints: readonly Endpoint[]): Map<string, Pair> {
   const pairs = new Map<string, Pair>();
   for (const { id: webhookId, receiver } of endpoints) {
@@ -21,7 +21,7 @@ export function pairsOf(endpoints: readonly Endpoint[]): Map<string, Pair> {
   return pairs;
 }
 
-/** The pairs of taken events of which nothing has arrived. */
+/** Returns the pairs of webhook and accepted event without a request. */
 export function missingPairs(endpoints: readonly Endpoint[], { accepted }: PublishResult): string[] {
   const pairs = pairsOf(endpoints);
   return endpoints.flatMap(({ id }) =>
@@ -30,8 +30,8 @@ export function missingPairs(endpoints: readonly Endpoint[], { accepted }: Publi
 }
 
 /**
- * Holds what arrived against the log: nothing arrived that is not in it, nothing is in it that did not arrive, and
- * whatever came twice came as the same delivery with the same bytes.
+ * Asserts that the log matches the requests: every request is in the log, every logged success has a request, and
+ * duplicates have the same delivery and the same bytes.
  */
 export function assertLogMatches(endpoints: readonly Endpoint[], log: readonly Logged[]): void {
   const pairs = pairsOf(endpoints);
@@ -62,7 +62,7 @@ export function assertLogMatches(endpoints: readonly Endpoint[], log: readonly L
   }
 }
 
-/** How many requests were repeats of one that had arrived already. */
+/** Counts the pairs, and the requests that repeat an earlier one. */
 export function countDuplicates(endpoints: readonly Endpoint[]): { pairs: number; duplicates: number } {
   const pairs = [...pairsOf(endpoints).values()];
   const requests = pairs.reduce((sum, pair) => sum + pair.requests.length, 0);

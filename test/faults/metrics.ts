@@ -1,4 +1,4 @@
-/** Prints what was measured under the test that measured it. */
+/** Prints metrics below the test. */
 export function printMetrics(metrics: Record<string, string | number>): void {
   for (const [name, value] of Object.entries(metrics)) console.log(`        ${name}: ${value}`);
 }

@@ -1,7 +1,7 @@
 import type { Rehearsal } from '../../src/domain/tasks/rehearsal.ts';
 import type { TaskState } from '../../src/domain/tasks/task-states.ts';
 
-/** How one task is played, and what must have become of it whatever happens to the service meanwhile. */
+/** The rehearsal of a task, and its expected end, whatever happens to the service. */
 export type Script = {
   rehearsal: Rehearsal;
   state: TaskState;
@@ -15,7 +15,7 @@ const skipped = ['skipped', 0] as const;
 
 type Kind = Omit<Script, 'rehearsal'> & { play: Rehearsal };
 
-/** One completes, one recovers in its second step, one can't go on in the last but one, one asks for a human there. */
+/** One completes, one recovers in its second step, one fails in the last but one, one escalates there. */
 function kindsOf(steps: number): readonly Kind[] {
   const all = (count: number) => Array.from({ length: count }, () => done());
   const broken = [...all(steps - 2), failed, skipped];
@@ -54,7 +54,7 @@ export function briefScripts(count: number): Script[] {
   return scriptsOf(count, 3, () => ({}));
 }
 
-/** A short task, for submissions on the way. */
+/** A short task. */
 export const SHORT: Script = {
   rehearsal: { steps: 1, step_ms: 300, progress_events: 2 },
   state: 'completed',

@@ -2,31 +2,31 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Service } from '../support/service.ts';
 
-/** What became of the events that were published. */
+/** The outcomes of published events. */
 export type PublishResult = {
-  /** Answered 202, so they are sure to arrive. */
+  /** Events with the response 202. They must arrive. */
   accepted: ReadonlySet<string>;
-  /** Refused or cut off, and not sent again: they may arrive or not. */
+  /** Refused or interrupted, and not sent again. They may arrive or not. */
   givenUp: ReadonlySet<string>;
-  /** How many requests had no answer, and how many were refused with 503. */
+  /** How many requests had no response, and how many were refused with 503. */
   cut: number;
   refused: number;
 };
 
-/** Publishers that are at work. */
+/** Publishers in progress. */
 export type Publishing = { acceptedCount(): number; done: Promise<PublishResult> };
 
 const PUBLISHERS = 30;
-/** Most events come alone, as they do when they happen; some come in lists. */
+/** Events in each request: most have one, as with events in real time. */
 const SIZES = [1, 1, 1, 10];
 const RETRY_INTERVAL_MS = 100;
-/** Of the requests that fail, every so manieth is not sent again. */
+/** One of this number of failed requests is not sent again. */
 const GIVE_UP_INTERVAL = 4;
 
 /**
  * Publishes `count` events whose ids begin with `prefix`, from several publishers at once. A request that is refused
- * with 503 or cut off is sent again under the same ids, but for some that are given up.
- * @throws where anything else is answered
+ * with 503 or interrupted is sent again under the same ids, except some that are given up.
+ * @throws on any other response
  */
 export function publish(service: Service, prefix: string, count: number): Publishing {
   const accepted = new Set<string>();
@@ -61,7 +61,7 @@ export function publish(service: Service, prefix: string, count: number): Publis
         isAccepted = await send(ids);
       }
       for (const id of ids) (isAccepted ? accepted : givenUp).add(id);
-      // Who has given up does not go on at once, or one outage would take all that is left.
+      // A publisher that gives up waits, or one outage would use up all remaining events.
       if (!isAccepted) await wait(RETRY_INTERVAL_MS);
     }
   }

@@ -7,7 +7,7 @@ import { eventually, WAIT_TIMEOUT_MS } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import type { Script } from './mixed-tasks.ts';
 
-/** A task that was taken in with 201. */
+/** A task that was accepted with 201. An empty secret is unknown. */
 export type SubmittedTask = { id: string; secret: string; script: Script };
 
 /** A run as lists show it. */
@@ -28,7 +28,7 @@ type FeedEvent = {
 
 const POLL_INTERVAL_MS = 150;
 
-/** Submits one task for each script, all at once, with callbacks to the receiver. @throws unless all are taken */
+/** Submits one task for each script, all at once, with callbacks to the receiver. @throws unless all are accepted */
 export async function submitAll(
   service: Service,
   receiver: Receiver,
@@ -57,7 +57,7 @@ export async function submitOne(
   return task;
 }
 
-/** Every run there is, newest first; with `wanted`, only as many pages as hold all of these. */
+/** Returns all runs, newest first. With `wanted`, it reads only the pages up to the last of these. */
 export async function allRuns(service: Service, wanted?: ReadonlySet<string>): Promise<ListedRun[]> {
   const runs: ListedRun[] = [];
   for (let cursor = ''; ; ) {
@@ -70,7 +70,7 @@ export async function allRuns(service: Service, wanted?: ReadonlySet<string>): P
   }
 }
 
-/** Resolves with all these runs once `holds` is true of each; an outage on the way is waited out. */
+/** Resolves with all these runs once `holds` is true for each. Waits for the end of an outage. */
 export async function untilEach(
   service: Service,
   ids: readonly string[],
@@ -81,7 +81,7 @@ export async function untilEach(
   const wanted = new Set(ids);
   let last: ListedRun[] = [];
   const poll = async () => {
-    // Whoever looks without a rest takes the time of those that work.
+    // Polling without a pause would slow down the service.
     await wait(POLL_INTERVAL_MS);
     last = (await allRuns(service, wanted).catch(() => last)).filter((run) => wanted.has(run.execution_id));
     return last.length === wanted.size && last.every(holds) && last;
@@ -92,7 +92,7 @@ export async function untilEach(
   });
 }
 
-/** Resolves with the runs that are under way once each of these has completed a step. @throws when all have ended */
+/** Resolves with the runs in progress once each of these has completed a step. @throws if all have ended */
 export async function untilInProgress(
   service: Service,
   taken: readonly SubmittedTask[],
@@ -130,7 +130,7 @@ export async function eventsOf(service: Service, id: string): Promise<FeedEvent[
   return json.data;
 }
 
-/** Milliseconds from `since` until the slowest of these runs told of something new, by the times in the feed. */
+/** Returns the milliseconds from `since` until the slowest of these runs had a new event, by the times in the feed. */
 export async function longestPause(service: Service, ids: readonly string[], since: number): Promise<number> {
   const pauses = await Promise.all(
     ids.map(async (id) => {
@@ -157,44 +157,44 @@ export async function assertAllDelivered(
   await Promise.all(Array.from({ length: 8 }, checkNext));
 }
 
-/** @throws unless the run ended as its script says, and its feed tells each thing once, without gap or repeat */
+/** Asserts that the run ended as in its script, and that its feed has each event once, without gaps. */
 async function assertRanOnce(service: Service, { id, script }: SubmittedTask): Promise<void> {
   const { json: detail } = await service.send('GET', `/api/v1/tasks/${id}`);
   const events = await eventsOf(service, id);
-  const told = `${id}: ${JSON.stringify(events)}`;
-  assert.equal(detail.state, script.state, told);
+  const message = `${id}: ${JSON.stringify(events)}`;
+  assert.equal(detail.state, script.state, message);
   const steps = detail.steps as { id: string; status: string; attempt: number }[];
   assert.deepEqual(
     steps.map(({ status, attempt }) => [status, attempt]),
     script.steps,
-    told,
+    message,
   );
   assert.deepEqual(
     events.map(({ seq }) => seq),
     events.map((_, index) => index + 1),
-    told,
+    message,
   );
-  assert.equal(detail.last_seq, events.length, told);
+  assert.equal(detail.last_seq, events.length, message);
 
   const of = (type: string) => events.filter((event) => event.type === type);
   const completed = steps.filter(({ status }) => status === 'completed').map((step) => step.id);
   const toldCompleted = of('step.completed').map(({ data }) => data.step?.id ?? '');
-  assert.deepEqual(toldCompleted.toSorted(), completed.toSorted(), told);
+  assert.deepEqual(toldCompleted.toSorted(), completed.toSorted(), message);
   const begun = of('step.started').map(({ data }) => `${data.step?.id} ${data.step?.attempt}`);
   const attempts = steps.flatMap((step) =>
     Array.from({ length: step.attempt }, (_, index) => `${step.id} ${index + 1}`),
   );
-  assert.deepEqual(begun.toSorted(), attempts.toSorted(), told);
+  assert.deepEqual(begun.toSorted(), attempts.toSorted(), message);
   assert.deepEqual(
     of('run.ended').map(({ data }) => data.state),
     [script.state],
-    told,
+    message,
   );
   const states = of('state.changed').map(({ data }) => data.to);
-  assert.deepEqual(states, ['planning', 'executing', script.state], told);
+  assert.deepEqual(states, ['planning', 'executing', script.state], message);
 }
 
-/** @throws unless the receiver got the signed result of the run, in at most three attempts that are all on record */
+/** Asserts that the receiver got the signed result of the run, in at most three recorded attempts. */
 export async function assertDelivered(
   service: Service,
   receiver: Receiver,

@@ -9,10 +9,10 @@ import { runningService } from './shared-service.ts';
 /** Longer than the service needs after a restart, on a slow machine. */
 const RECORDED_WITHIN_MS = 120_000;
 
-/** A webhook and who gets what is sent to it. */
+/** A webhook and its receiver. */
 export type Endpoint = { id: string; receiver: Receiver };
 
-/** A delivery as the log has it. */
+/** A delivery in the log. */
 export type Logged = {
   id: string;
   webhook_id: string;
@@ -22,7 +22,7 @@ export type Logged = {
   attempts_count: number;
   generation: number;
   next_attempt_at: string | null;
-  /** Null where the event is not there. */
+  /** Null if the event is not stored. */
   body: string | null;
   attempts: { number: number; trigger: string; response_status: number | null }[];
 };
@@ -78,7 +78,7 @@ export function useEndpoints(
   return { service, endpoints };
 }
 
-/** The whole log of these webhooks, from the tables themselves. */
+/** Reads the whole log of these webhooks from the tables. */
 export async function logOf(service: Service, endpoints: readonly Endpoint[]): Promise<Logged[]> {
   const { rows } = await withClient(service.databaseUrl, (client) =>
     client.query<Logged>(
@@ -97,7 +97,7 @@ export async function logOf(service: Service, endpoints: readonly Endpoint[]): P
   return rows;
 }
 
-/** Ids of the groups in which events came whose ids begin with `prefix`. */
+/** Returns the ids of the groups of events whose ids begin with `prefix`. */
 export async function groupsOf(service: Service, prefix: string): Promise<string[]> {
   const { rows } = await withClient(service.databaseUrl, (client) =>
     client.query<{ group_id: string }>('select distinct group_id from events where starts_with(id, $1)', [
@@ -107,7 +107,7 @@ export async function groupsOf(service: Service, prefix: string): Promise<string
   return rows.map(({ group_id: id }) => id);
 }
 
-/** How much of what came with these events is still to be done: their groups, and deliveries never attempted. */
+/** Counts the open work of these events: their groups, and deliveries without an attempt. */
 export async function openWork(
   service: Service,
   prefix: string,
@@ -124,7 +124,7 @@ export async function openWork(
   return rows[0] ?? { groups: -1, pending: -1 };
 }
 
-/** Resolves when nothing of what came with these events is still to be done, and `holds`, if given, is true as well. */
+/** Resolves when these events have no open work and `holds`, if given, is true. */
 export async function untilRecorded(
   service: Service,
   prefix: string,

@@ -4,7 +4,7 @@ import type { Service } from '../support/service.ts';
 import { SHORT } from './mixed-tasks.ts';
 import type { SubmittedTask } from './service-runs.ts';
 
-/** What became of one submission: `cut` has no answer at all. */
+/** The outcome of one submission. `cut`: no response. */
 export type SubmitOutcome = { mark: string } & (
   | { outcome: 'taken'; task: SubmittedTask }
   | { outcome: 'refused'; status: number; retryAfter: string | null }
@@ -13,7 +13,7 @@ export type SubmitOutcome = { mark: string } & (
 
 const INTERVAL_MS = 150;
 
-/** Goes on submitting short tasks, whatever becomes of them, until it is told to stop. */
+/** Submits short tasks, even after failures, until `stop` is called. */
 export function submitSteadily(
   service: Service,
   receiver: Receiver,

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * How long tests wait for what must happen, in milliseconds: longer than a slow machine under load needs, shorter than
- * mocha's own limit, so that a failure says what did not happen.
+ * How long tests wait for a condition, in milliseconds: longer than a slow machine under load needs, and shorter than
+ * mocha's timeout, so that a failure names the condition.
  */
 export const WAIT_TIMEOUT_MS = 45_000;
 
-/** Waits until `probe` gives something other than null or false and returns it. @throws with `what` after `withinMs` */
+/** Waits until `probe` returns something other than null or false and returns it. @throws with `what` after `withinMs` */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | false> | T | null | false,

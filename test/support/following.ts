@@ -3,7 +3,7 @@ import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { WAIT_TIMEOUT_MS } from './eventually.ts';
 
-/** What a run's room answered to `join`. */
+/** The response of a run's room to `join`. */
 export type Joined = { snapshot: Record<string, unknown>; last_seq: number };
 
 export type FollowOptions = { after?: number; onEvent?: (event: FeedEvent) => void };
@@ -11,24 +11,24 @@ export type FollowOptions = { after?: number; onEvent?: (event: FeedEvent) => vo
 /** One connection in one run's room. */
 export type Following = {
   joined: Joined;
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   events: readonly FeedEvent[];
-  /** Settles when the connection is over, with the code that the channel gave, if it gave any. */
+  /** Resolves when the connection has ended, with the channel's code, or null. */
   ended: Promise<string | null>;
   disconnect(): Promise<void>;
 };
 
-/** One way to speak to the channel. */
+/** A kind of client of the channel. */
 export type ChannelClient = {
   name: string;
   /**
    * Connects to the gateway at `url` (http://…) and joins the run's room.
-   * @throws Refused, or an Error where the gateway is not there
+   * @throws Refused, or an Error if the gateway is unavailable
    */
   follow(url: string, token: string, executionId: string, options?: FollowOptions): Promise<Following>;
 };
 
-/** The channel said no; `code` is its word for why, or empty where the client can't see it. */
+/** The channel refused the connection or the join. `code` is empty if the client cannot see it. */
 export class Refused extends Error {
   override name = 'Refused';
   readonly code: string;
@@ -38,23 +38,23 @@ export class Refused extends Error {
   }
 }
 
-/** What a client's connection tells of, each as soon as it is heard. */
+/** Receives what happens on a client's connection, and builds its {@link Following}. */
 export type FollowingBuilder = {
   event(event: FeedEvent): void;
   joined(answer: Joined): void;
   refused(code: string): void;
   failed(why: string): void;
   ended(code: string | null): void;
-  /** Waits for the answer to `join`; where there is none, or no good one, the connection is ended. */
+  /** Waits for the response to `join`. Disconnects if there is none, or if it is an error. */
   follow(name: string, disconnect: () => void | Promise<void>): Promise<Following>;
 };
 
-/** `isStrict`: an event that is told of ahead of the answer to `join` is a fault of the channel. */
+/** `isStrict`: an event before the response to `join` is an error. */
 export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = true): FollowingBuilder {
   const events: FeedEvent[] = [];
   const answer = Promise.withResolvers<Joined>();
   const ended = Promise.withResolvers<string | null>();
-  // It may fail before anybody waits for it.
+  // It may reject before it is awaited.
   answer.promise.catch(() => {});
   return {
     event(event) {
@@ -84,7 +84,7 @@ export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = tru
   };
 }
 
-/** Rejects when `work` takes too long, so that no test hangs on a silent gateway. */
+/** Rejects after `limitMs`, so that no test hangs on a silent gateway. */
 export async function inTime<T>(what: string, work: Promise<T>, limitMs = WAIT_TIMEOUT_MS): Promise<T> {
   const limit = new AbortController();
   const late = wait(limitMs, null, { signal: limit.signal }).then(() => {
@@ -94,7 +94,7 @@ export async function inTime<T>(what: string, work: Promise<T>, limitMs = WAIT_T
   return await Promise.race([work, late]).finally(() => limit.abort());
 }
 
-/** What a client says to join a run's room. */
+/** Returns the message that joins a run's room. */
 export function joinMessage(
   executionId: string,
   after: number | undefined,
@@ -103,7 +103,7 @@ export function joinMessage(
   return after === undefined ? { room } : { room, after };
 }
 
-/** The address of a plain WebSocket at the gateway. */
+/** Returns the address of a plain WebSocket at the gateway. */
 export function plainAddress(url: string, token: string): string {
   return `${url.replace(/^http/, 'ws')}${CHANNEL_PATH}?token=${encodeURIComponent(token)}`;
 }

@@ -5,24 +5,24 @@ import { startTemporal, type RunningTemporal } from '../../dev/services/temporal
 
 type Running = { pid: number; ended: Promise<unknown>; stop(): Promise<unknown> };
 
-/** One process of the service: it can be killed outright and started again where it was. */
+/** A process of the service, which can be killed and started again. */
 export type Part = {
   pid(): number;
-  /** SIGKILL to it and its children; resolves when the process is gone. */
+  /** Sends SIGKILL to it and its children. Resolves when the process has exited. */
   kill(): Promise<void>;
-  /** SIGSTOP to it and its children: they hold still, with all that they have open. */
+  /** Sends SIGSTOP to it and its children. Their connections and files stay open. */
   freeze(): void;
-  /** SIGCONT to all that was frozen. */
+  /** Sends SIGCONT to all frozen processes. */
   thaw(): void;
-  /** Starts it on the same port and data; resolves when it is ready. */
+  /** Starts it on the same port and data. Resolves when it is ready. */
   start(): Promise<void>;
-  /** In good order; one that does not run is fine. */
+  /** Stops it in order, if it is running. */
   stop(): Promise<void>;
-  /** False once it has ended, by whatever cause. */
+  /** False once it has exited. */
   isRunning(): boolean;
 };
 
-/** A part that `launch` starts; it is told of what ran before. */
+/** Creates a part that `launch` starts. Its argument is the previous process. */
 export function createPart<T extends Running>(
   launch: (previous: T | null) => Promise<T>,
 ): Part & { running(): T } {
@@ -53,7 +53,7 @@ export function createPart<T extends Running>(
     },
     freeze() {
       const { pid } = running();
-      // The parent first: it makes no further children then.
+      // The parent first, so that it starts no further children.
       signal(pid, 'SIGSTOP');
       frozen = [pid, ...childrenOf(pid)];
       for (const one of frozen) signal(one, 'SIGSTOP');
@@ -68,7 +68,7 @@ export function createPart<T extends Running>(
   };
 }
 
-/** PostgreSQL's connections are processes beside the server's, which would end what they are at. */
+/** Returns the child processes. PostgreSQL's connections are children, which would finish their work. */
 export function childrenOf(pid: number): number[] {
   const listed = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
   return listed.stdout

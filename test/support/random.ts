@@ -1,4 +1,4 @@
-/** Chance that is the same for the same seed. */
+/** Random numbers that are the same for the same seed. */
 export type Random = {
   /** From 0 to below 1. */
   next(): number;
@@ -6,14 +6,14 @@ export type Random = {
   whole(min: number, max: number): number;
   /** One of these. */
   of<T>(choices: readonly T[]): T;
-  /** Another one, which goes its own way, whatever happens here. */
+  /** Returns an independent generator. */
   fork(): Random;
 };
 
-/** A seed of `BATON_SEED`, or a new one; it is printed, so that a run can be had again. */
+/** Returns the seed in `BATON_SEED`, or a new one. Prints it, so that a run can be repeated. */
 export function announcedSeed(): number {
   const seed = Number(process.env['BATON_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-  console.log(`    seed ${seed} (BATON_SEED=${seed} plays it again)`);
+  console.log(`    seed ${seed} (BATON_SEED=${seed} repeats it)`);
   return seed;
 }
 

@@ -14,7 +14,7 @@ import { services } from './services.ts';
 
 export type { Part } from './parts.ts';
 
-/** What was answered; `json` is the parsed body, loosely typed on purpose. */
+/** A response. `json` is the parsed body, loosely typed on purpose. */
 export type Answered = {
   status: number;
   headers: Headers;
@@ -23,10 +23,10 @@ export type Answered = {
   json: any;
 };
 
-/** What makes a request; without `headers` it is sent with the installation's API key. */
+/** The options of a request. Without `headers` it has the installation's API key. */
 export type Asked = { body?: unknown; headers?: Record<string, string> };
 
-/** The whole service as an operator runs it: every part a process of its own, with own data and log files. */
+/** The whole service as in production: every part is a separate process with its own data and log files. */
 export type Service = {
   url: string;
   installation: Installation;
@@ -54,7 +54,7 @@ export type Service = {
   /** @throws where no answer came within 20 s */
   send(method: string, path: string, asked?: Asked): Promise<Answered>;
   submit(fields: Record<string, unknown>, headers?: Record<string, string>): Promise<Answered>;
-  /** Starts what a test has left dead; the second worker is none of the whole. */
+  /** Starts the parts that a test has killed, and stops the second worker. */
   restore(): Promise<void>;
   close(): Promise<void>;
 };
@@ -164,7 +164,7 @@ export async function withTemporal<T>(
   }
 }
 
-/** Asks, with a body as JSON, and reads the whole answer; `json` is null where it is none. Gives up after 20 s. */
+/** Sends a request with a JSON body and reads the response. `json` is null if it is not JSON. Times out after 20 s. */
 export async function send(url: string, method: string, { body, headers }: Asked): Promise<Answered> {
   const response = await fetch(url, {
     method,

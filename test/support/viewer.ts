@@ -4,27 +4,27 @@ import type { ChannelClient, Following } from './following.ts';
 import type { Random } from './random.ts';
 import { eventually, WAIT_TIMEOUT_MS } from './eventually.ts';
 
-/** Somebody who looks at a run, and comes back whenever the connection breaks, by whatever cause. */
+/** A viewer of a run, which reconnects whenever the connection breaks. */
 export type Viewer = {
   client: string;
   executionId: string;
-  /** What was taken so far, over all connections. */
+  /** The events so far, over all connections. */
   events: readonly FeedEvent[];
-  /** Connections that came about. */
+  /** The number of connections so far. */
   connections(): number;
-  /** Resolves when the event of that number is there; @throws when it is not in time */
+  /** Resolves when the event with this `seq` has arrived. @throws after `withinMs` */
   reaches(seq: number, withinMs?: number): Promise<void>;
   close(): Promise<void>;
 };
 
 export type ViewerPlan = {
   client: ChannelClient;
-  /** Gateways, of which one is chosen for each connection; the first connection takes the first where told so. */
+  /** Gateways, of which one is chosen for each connection. With `startsAtFirstUrl` the first one comes first. */
   urls: readonly string[];
   token: string;
   executionId: string;
   random: Random;
-  /** How often, at most, the viewer itself breaks off, and after each event how likely. */
+  /** How often the viewer itself disconnects at most, and with which probability after each event. */
   disconnects: { max: number; probability: number };
   startsAtFirstUrl?: boolean;
 };
@@ -32,7 +32,7 @@ export type ViewerPlan = {
 const RETRY_INTERVAL_MS = 50;
 const MAX_PAUSE_MS = 300;
 
-/** Looks at a run from its first event on. What comes on a connection that was given up does not count. */
+/** Watches a run from its first event on. Events on a connection that the viewer has given up do not count. */
 export function startViewer(plan: ViewerPlan): Viewer {
   const { client, urls, token, executionId, random, disconnects } = plan;
   const events: FeedEvent[] = [];
@@ -59,7 +59,7 @@ export function startViewer(plan: ViewerPlan): Viewer {
     });
     connections += 1;
     current = following;
-    // Whoever was told to stop while this connection came about has nobody left who would end it.
+    // After a `close` during this connection's start, nothing else would end it.
     if (!isClosed) await Promise.race([broken.promise, following.ended]);
     isGivenUp = true;
     await following.disconnect().catch(() => {});
@@ -88,7 +88,7 @@ export function startViewer(plan: ViewerPlan): Viewer {
       const there = () => (events.at(-1)?.seq ?? 0) >= seq;
       await eventually(`${client.name} has event ${seq} of ${executionId}`, there, withinMs).catch(
         (error: Error) => {
-          const trouble = lastError === null ? '' : `; the last trouble: ${(lastError as Error).message}`;
+          const trouble = lastError === null ? '' : `; the last error: ${(lastError as Error).message}`;
           throw new Error(`${error.message}, but ${events.at(-1)?.seq ?? 'none'}${trouble}`, {
             cause: error,
           });

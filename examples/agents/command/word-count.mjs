@@ -1,4 +1,4 @@
-// An agent that is a program: it is given one JSON object on a line of standard input, and answers with lines.
+// An agent that is a program. It gets one JSON object on a line of standard input and responds with lines.
 import { createInterface } from 'node:readline';
 
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);

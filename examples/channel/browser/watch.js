@@ -106,9 +106,9 @@ function end(run, sentence, isOver = true) {
 }
 
 /** Changes what is known of a step, and draws its row. */
-function set(run, id, members) {
+function set(run, id, fields) {
   const step = run.steps.get(id) ?? { row: part('steps').insertRow() };
-  run.steps.set(id, Object.assign(step, members));
+  run.steps.set(id, Object.assign(step, fields));
   const bar = Object.assign(document.createElement('progress'), { max: 100, value: step.percent ?? 0 });
   step.row.replaceChildren();
   // As text, never as HTML: agents may write anything.

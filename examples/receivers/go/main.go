@@ -2,7 +2,7 @@
 //
 //	WEBHOOK_SECRET=... PORT=8080 go run .        (Go 1.22 or newer)
 //
-// HOST (127.0.0.1) is where it listens. It answers 204 to what is genuine, 401 to what is not.
+// HOST (127.0.0.1) is where it listens. It responds with 204 to genuine deliveries and with 401 to others.
 package main
 
 import (

@@ -3,7 +3,7 @@
  *
  *   WEBHOOK_SECRET=… PORT=8080 node receiver.ts        (Node 23.6 or newer runs TypeScript as it is)
  *
- * HOST (127.0.0.1) is where it listens. It answers 204 to what is genuine, 401 to what is not.
+ * HOST (127.0.0.1) is where it listens. It responds with 204 to genuine deliveries and with 401 to others.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
