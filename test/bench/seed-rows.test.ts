@@ -32,7 +32,10 @@ describe('seeded rows', function () {
   });
 
   async function endedRun(workspace_id: string, project_id: string): Promise<void> {
-    const run = newRunRow({ workspace_id, project_id }, { metadata: { a: 1 }, callback_url: 'https://x' });
+    const run = newRunRow(
+      { workspace_id, project_id },
+      { title: 'T', metadata: { a: 1 }, callback_url: 'https://x' },
+    );
     const { id } = run;
     await insertRun(database, run);
     await client.query(`update task_runs set state = 'completed', completed_at = now() where id = $1`, [id]);
