@@ -1,4 +1,4 @@
-import { ATTEMPTS_AT_ONCE } from '../src/domain/common/limits.ts';
+import { CONCURRENT_ATTEMPTS } from '../src/domain/common/limits.ts';
 import { reportCount, expectNone, expectSome, type InvariantResult } from './invariants.ts';
 import type { RequestRecord, ScenarioRecords, DeliveryRow, InjectedFault, WebhookRecord } from './records.ts';
 import { groupBy, isSuccess, checkRequests } from './checks-tasks.ts';
@@ -86,7 +86,7 @@ function checkAttempts({ webhooks, deliveries, faults }: ScenarioRecords): Invar
       name: 'deliveries: duplicates not in the log',
       count: duplicates,
       expected: 'at most',
-      limit: crashes * (ATTEMPTS_AT_ONCE * webhooks.length + MAX_UNWRITTEN_RESULTS),
+      limit: crashes * (CONCURRENT_ATTEMPTS * webhooks.length + MAX_UNWRITTEN_RESULTS),
       examples: [],
       note: `${share.toFixed(2)} % of all requests; ${crashes} interruptions`,
     },

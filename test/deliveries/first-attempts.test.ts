@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
-import { ATTEMPTS_AT_ONCE } from '../../src/domain/common/limits.ts';
+import { CONCURRENT_ATTEMPTS } from '../../src/domain/common/limits.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';

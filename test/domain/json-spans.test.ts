@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { entrySpans, memberSpan, type Span } from '../../src/domain/common/json-spans.ts';
+import { entrySpans, fieldSpan, type Span } from '../../src/domain/common/json-spans.ts';
 import { seededNumbers } from '../support/random.ts';
 
 const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));

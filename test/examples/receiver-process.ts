@@ -89,10 +89,14 @@ export async function startExample(example: Example, secret: string): Promise<Ru
   const ended = once(child, 'close');
   const lines = () => printed.split('\n').slice(0, -1);
   const prints = (pattern: RegExp): Promise<string> =>
-    eventually(`it prints ${pattern}`, () => {
+    eventually(`it prints ${pattern}`, async () => {
       const { exitCode } = child;
       const line = lines().find((one) => pattern.test(one));
-      if (line === undefined && exitCode !== null) throw new Error(`ended with ${exitCode}: ${complained}`);
+      if (line === undefined && exitCode !== null) {
+        // Its last words may arrive after its end.
+        await ended;
+        throw new Error(`ended with ${exitCode}: ${complained}`);
+      }
       return line ?? null;
     });
   const close = async () => {
