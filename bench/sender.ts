@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
-import { createSender } from '../src/outbound/attempt.ts';
+import { createOutboundClient } from '../src/outbound/attempt.ts';
 import { signature } from '../src/outbound/sign.ts';
 import { services } from '../test/support/services.ts';
 import { runConcurrently } from './support/measure.ts';
@@ -33,7 +33,7 @@ type Cost = { perSecond: number; cpu: number };
 const { ca } = services().tls;
 const child = fork(join(import.meta.dirname, 'support/quick-receiver.ts'));
 const [ports] = (await once(child, 'message')) as [{ http: number; https: number }];
-const sender = createSender({ guard: createAddressGuard(['127.0.0.0/8', '::1/128']), ca });
+const sender = createOutboundClient({ guard: createAddressGuard(['127.0.0.0/8', '::1/128']), ca });
 
 const headers = () => ({
   'content-type': 'application/json',

@@ -8,7 +8,7 @@ import {
   MAX_RELAYED_MESSAGE_LENGTH,
 } from '../src/domain/common/limits.ts';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
-import { createSender } from '../src/outbound/attempt.ts';
+import { createOutboundClient } from '../src/outbound/attempt.ts';
 import type { AttemptRecord } from '../src/outbound/attempt-record.ts';
 import { CHECKOUT } from './settings.ts';
 
@@ -37,7 +37,7 @@ export function createForwarder(
   signal: AbortSignal,
   onPosted: (request: RelayRequest, forwarded: Forwarded) => void,
 ): Forwarder {
-  const sender = createSender({
+  const sender = createOutboundClient({
     // Where it goes is said by whoever started the command, and reached from their machine.
     guard: createAddressGuard(['0.0.0.0/0', '::/0']),
     ...(existsSync(LOCAL_CA) ? { ca: readFileSync(LOCAL_CA, 'utf8') } : {}),

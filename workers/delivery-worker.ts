@@ -6,7 +6,7 @@ import { openEngine, openFoundation, openSealing } from '../src/runtime/foundati
 import { openMaintenance, scheduleRetention } from '../src/runtime/maintenance.ts';
 import { readinessOfWorkers } from '../src/runtime/observation.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
-import { UNOBSERVED, type Telemetry } from '../src/runtime/telemetry.ts';
+import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
 import { installRuntime, type Engine } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';
 import { createTaskControl } from '../src/temporal/task-control.ts';
@@ -23,7 +23,7 @@ export async function startDeliveryWorker(
   configuration: Configuration,
   log: Logger,
   given?: Engine & { time: EngineTime },
-  telemetry: Telemetry = UNOBSERVED,
+  telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<Required<Running>> {
   await using opening = new AsyncDisposableStack();
   const foundation = await openFoundation(opening, { configuration, log, telemetry });
@@ -45,7 +45,7 @@ export async function startDeliveryWorker(
   // Only for the question whether the engine answers.
   const { taskQueue } = configuration;
   const { ready } = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
-  foundation.observation.judgeBy(() =>
+  foundation.observation.setReadiness(() =>
     readinessOfWorkers(foundation.database, ready, { deliveries: worker }),
   );
   const scheduled = scheduleRetention(client, foundation);

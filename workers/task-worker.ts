@@ -9,7 +9,7 @@ import { readinessOfWorkers } from '../src/runtime/observation.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
 import { openReconciler } from '../src/runtime/reconciler.ts';
 import { startRunWorker } from '../src/runtime/runs.ts';
-import { UNOBSERVED, type Telemetry } from '../src/runtime/telemetry.ts';
+import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
 import { installRuntime } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';
 
@@ -23,7 +23,7 @@ const CALLBACK_SLOTS = 50;
 export async function startTaskWorker(
   configuration: Configuration,
   log: Logger,
-  telemetry: Telemetry = UNOBSERVED,
+  telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<Required<Running>> {
   await using opening = new AsyncDisposableStack();
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
@@ -40,7 +40,7 @@ export async function startTaskWorker(
     maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
   });
   const { ready } = await openReconciler(opening, foundation, engine);
-  observation.judgeBy(() =>
+  observation.setReadiness(() =>
     readinessOfWorkers(database, ready, {
       runs,
       'the work of agents': agents,

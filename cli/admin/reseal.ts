@@ -10,12 +10,12 @@ import {
 } from '../../src/database/common/sealed-values.ts';
 import type { KeyRing } from '../../src/security/key-ring.ts';
 import {
-  answerPlace,
-  callbackSecretPlace,
+  storedResponseContext,
+  callbackSecretContext,
   createSealing,
   keyIdOf,
   SealError,
-  webhookSecretPlace,
+  webhookSecretContext,
 } from '../../src/security/sealing.ts';
 
 /** What became of a column's texts that were not sealed with the first key. */
@@ -34,10 +34,10 @@ const LOOKS = 3;
 
 /** Where a text of each column belongs; a rotated secret moves to `previous_secret` as it is. */
 const PLACE_OF: Record<SealedColumn, (text: SealedText) => string> = {
-  'webhooks.secret': ({ id }) => webhookSecretPlace(id),
-  'webhooks.previous_secret': ({ id }) => webhookSecretPlace(id),
-  'task_runs.callback_secret': ({ id }) => callbackSecretPlace(id),
-  'idempotency_keys.answer': ({ id, key }) => answerPlace({ scope: id, key }),
+  'webhooks.secret': ({ id }) => webhookSecretContext(id),
+  'webhooks.previous_secret': ({ id }) => webhookSecretContext(id),
+  'task_runs.callback_secret': ({ id }) => callbackSecretContext(id),
+  'idempotency_keys.answer': ({ id, key }) => storedResponseContext({ scope: id, key }),
 };
 
 /**

@@ -10,7 +10,7 @@ import type { FeedEntry } from '../domain/tasks/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/common/limits.ts';
 import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/common/retry-schedules.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/attempt-record.ts';
-import type { Sender } from '../outbound/attempt.ts';
+import type { OutboundClient } from '../outbound/attempt.ts';
 import type { Traces } from '../outbound/traces.ts';
 import { signature } from '../outbound/sign.ts';
 import { retryOnDeadlock, retryOnOutage } from './retry-on-outage.ts';
@@ -18,7 +18,7 @@ import { retryOnDeadlock, retryOnOutage } from './retry-on-outage.ts';
 /** Dependencies of callback attempts. */
 export type CallbackDependencies = {
   database: Database;
-  sender: Sender;
+  sender: OutboundClient;
   /** Opens the sealed callback secret of a run. */
   openSecret(sealed: string, executionId: string): string;
   newId: () => string;

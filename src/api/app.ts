@@ -10,7 +10,7 @@ import { eventRoutes } from './events/routes.ts';
 import { healthRoutes } from './health/routes.ts';
 import { accessLog } from './http/access-log.ts';
 import { createAuthentication } from './http/authentication.ts';
-import { errorAnswers } from './http/error-answers.ts';
+import { errorResponses } from './http/error-responses.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
 import { requestId } from './http/request-state.ts';
@@ -35,7 +35,7 @@ import { tokenRoutes } from './account/tokens.ts';
 import { createScreens } from './web/screens.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
-/** The HTTP API over its dependencies; listening is the root's business. */
+/** Creates the HTTP API. The entry point listens. */
 export function createApp(deps: Dependencies): Koa {
   const { clock, rateLimit } = deps;
   const onError = (error: unknown) => deps.log.warn({ err: error }, 'recording credential use failed');
@@ -54,20 +54,20 @@ export function createApp(deps: Dependencies): Koa {
       ),
     },
     stopping: deps.stopping,
-    onAnswer: deps.onAnswer,
+    onResponse: deps.onResponse,
   });
   const app = new Koa();
   app.use(requestId);
   app.use(accessLog(deps.log, deps.onRequest));
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
-  app.use(errorAnswers(deps.log));
+  app.use(errorResponses(deps.log));
   app.use(createCodecServer(deps));
   app.use(createDocsPages(deps, routes));
   app.use(createScreens({ folder: deps.screensFolder, baseUrl: deps.baseUrl }));
   app.use(router.routes);
   app.use(router.fallback);
   app.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader that leaves a stream is no error.
+    // A client that disconnects during a stream is not an error.
     if (
       error.code !== 'ERR_STREAM_PREMATURE_CLOSE' &&
       error.code !== 'ECONNRESET' &&
@@ -79,7 +79,7 @@ export function createApp(deps: Dependencies): Koa {
   return app;
 }
 
-/** Every route of the API, in the order of the document. */
+/** Returns all routes of the API, in the order of the OpenAPI document. */
 export function allRoutes(deps: Dependencies): Route[] {
   return [
     ...taskRoutes(deps),

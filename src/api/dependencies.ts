@@ -11,60 +11,63 @@ import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { TaskControl } from '../temporal/task-control.ts';
-import type { Gatherer } from './events/gatherer.ts';
-import type { Answered } from './http/access-log.ts';
-import type { Answer, Route } from './http/route.ts';
+import type { Batcher } from './events/batcher.ts';
+import type { CompletedRequest } from './http/access-log.ts';
+import type { RouteResponse, Route } from './http/route.ts';
 import type { TraceRequest } from './http/trace-requests.ts';
 import type { OpenIdSignIn } from './account/openid/sign-in.ts';
 import type { PasswordAttempts } from './account/session/password-attempts.ts';
 
-/** Everything the API works with; made at a root. */
+/** The dependencies of the API, created by an entry point. */
 export type Dependencies = {
   database: Database;
-  /** Who works on tasks. */
+  /** The agents that work on tasks. */
   catalogue: Catalogue;
   control: TaskControl;
   deliveryControl: DeliveryControl;
   notifications: Notifications;
   knownKeys: KeyCache;
   sealing: Sealing;
-  /** Judges the addresses that webhooks may be sent to. */
+  /** Decides which addresses webhooks may be sent to. */
   guard: AddressGuard;
-  /** The most webhooks of a workspace. */
+  /** Maximum number of webhooks of a workspace. */
   webhooksPerWorkspace: number;
   tokens: Tokens;
-  /** Of the live channel; null where this process does not carry it. */
-  channelNumbers: () => ChannelMetrics | null;
+  /** Returns the statistics of the live channel; null if this process does not serve it. */
+  channelStatistics: () => ChannelMetrics | null;
   log: Logger;
   clock: () => Date;
-  /** The public address without a slash at its end. */
+  /** The public URL, without a trailing slash. */
   baseUrl: string;
-  /** Where the built screens lie. */
+  /** The folder of the built screens. */
   screensFolder: string;
-  /** The Temporal Web UI, without a slash at its end, and the namespace of the runs; null where nobody has told. */
+  /** The Temporal Web UI, without a trailing slash, and the namespace of the runs; null if not configured. */
   temporalUi: { url: string; namespace: string } | null;
   rateLimit: { perSecond: number; burst: number };
-  /** Of events, which have a limit of their own. */
+  /** The separate limit for events. */
   eventsRateLimit: { perSecond: number; burst: number };
-  /** Sign-ins of one address. */
+  /** Maximum sign-ins of one address in a minute. */
   signInsPerMinute: number;
   passwordAttempts: PasswordAttempts;
-  /** Null where no OpenID provider is configured. */
+  /** Null if no OpenID provider is configured. */
   openId: OpenIdSignIn | null;
-  /** Of Temporal's payloads; null where they are not encrypted. Without a token only people may have them opened. */
+  /**
+   * The codec of Temporal's payloads; null if they are not encrypted. Without a token only signed-in admins can use
+   * it.
+   */
   codec: { payloads: PayloadCodec; token: string | null } | null;
-  /** Null where no mail server is configured. */
+  /** Null if no mail server is configured. */
   mailer: Mailer | null;
-  gatherer: Gatherer;
-  /** Where callbacks and deliveries come from, ranges of one address each. */
+  batcher: Batcher;
+  /** Source addresses of callbacks and deliveries, as ranges of one address each. */
   sourceAddresses: readonly string[];
-  /** Aborted when the service stops. */
+  /** Aborted when the service shuts down. */
   stopping: AbortSignal;
-  onAnswer?: (route: Route, answer: Answer) => void;
-  /** Works on each request within a trace; absent where none are kept. */
+  onResponse?: (route: Route, answer: RouteResponse) => void;
+  /** Handles each request in a trace; undefined if tracing is off. */
   traceRequest?: TraceRequest | undefined;
-  /** Told of every request whose answer is out. */
-  onRequest?: ((answered: Answered) => void) | undefined;
-  /** Told of events that were taken in. */
+  /** Called after each completed request. */
+  onRequest?: ((answered: CompletedRequest) => void) | undefined;
+  /** Called after events were accepted. */
   onEvents?: ((taken: { sent: number; duplicate: number }) => void) | undefined;
 };

@@ -9,7 +9,7 @@ import { startRunWorker } from '../runtime/runs.ts';
 import { openWorkers } from '../runtime/workers.ts';
 import { runProcess, type Running } from '../runtime/process.ts';
 import { mailerOf } from '../runtime/outgoing.ts';
-import { UNOBSERVED, type Telemetry } from '../runtime/telemetry.ts';
+import { NO_TELEMETRY, type Telemetry } from '../runtime/telemetry.ts';
 import { installRuntime, knowsSearchAttributes } from '../runtime/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
 import { readConfiguration, type Configuration } from '../runtime/configuration.ts';
@@ -19,46 +19,46 @@ import { createKeyCache } from '../database/people/key-cache.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
-import { answerHeaders } from '../security/answer-headers.ts';
+import { responseHeaders } from '../security/response-headers.ts';
 import { createTokens } from '../security/tokens.ts';
-import { measureRequests } from '../telemetry/measures.ts';
-import { tellOfChannel } from '../telemetry/readings.ts';
+import { createRequestMetrics } from '../telemetry/event-metrics.ts';
+import { collectChannelMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createChannel } from '../gateway/channel.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
-import { createGatherer } from './events/gatherer.ts';
+import { createBatcher } from './events/batcher.ts';
 import { createGroupStore } from './events/group-store.ts';
 import { listen, urlOf } from '../runtime/http-server.ts';
 import { incomingTraces } from './http/trace-requests.ts';
 import { createOpenIdSignIn } from './account/openid/sign-in.ts';
 import { createPasswordAttempts } from './account/session/password-attempts.ts';
 
-/** A running API process. `url` is where it listens; `stopped` settles if its worker stops by itself. */
+/** A running API process. `url` is its listen address; `stopped` settles if its worker stops by itself. */
 export type ApiProcess = Required<Running> & { server: Server; url: string };
 
-type BootstrapOptions = Pick<Dependencies, 'onAnswer'> & { telemetry?: Telemetry };
+type BootstrapOptions = Pick<Dependencies, 'onResponse'> & { telemetry?: Telemetry };
 
 const DATABASE_POOL = 20;
-/** Where the build puts the screens. */
+/** Output folder of the screens. */
 const SCREENS_FOLDER = fileURLToPath(new URL('../../web/dist', import.meta.url));
-/** How often idempotency keys that are too old are deleted. */
+/** How often expired idempotency keys are deleted, in milliseconds. */
 const HOUSEKEEPING_MS = 3_600_000;
 
 /**
- * Starts the API with everything it uses: database, Temporal, and the worker that every API process has for eager
- * starts. Until it is ready, requests get 503.
- * @throws a sentence if the port is taken, or the driver's error if PostgreSQL or Temporal is out of reach
+ * Starts the API with its dependencies: the database, Temporal, and the worker that each API process has for eager
+ * starts. Requests get 503 until it is ready.
+ * @throws Error with a sentence if the port is taken, or the driver's error if PostgreSQL or Temporal is unreachable
  */
 export async function bootstrap(
   configuration: Configuration,
   log: Logger,
-  { telemetry = UNOBSERVED, ...extras }: BootstrapOptions = {},
+  { telemetry = NO_TELEMETRY, ...extras }: BootstrapOptions = {},
 ): Promise<ApiProcess> {
   await using opening = new AsyncDisposableStack();
   const { host, databaseUrl, taskQueue, eagerStart } = configuration;
-  const listening = await listen(host, configuration.port, answerHeaders(configuration.baseUrl));
+  const listening = await listen(host, configuration.port, responseHeaders(configuration.baseUrl));
   opening.defer(listening.close);
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
@@ -82,11 +82,11 @@ export async function bootstrap(
   const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const deliveryControl = createDeliveryControl({ client, taskQueue });
-  const gatherer = createGatherer(
+  const batcher = createBatcher(
     createGroupStore({ database, control: deliveryControl, engineReady: control.ready, clock, log }),
     telemetry.tracing?.within,
   );
-  opening.defer(() => gatherer.close());
+  opening.defer(() => batcher.close());
   const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
   const channel = configuration.channelInApi
     ? createChannel({
@@ -99,18 +99,18 @@ export async function bootstrap(
         log,
       })
     : null;
-  if (telemetry.registry && channel) tellOfChannel(telemetry.registry, channel.numbers);
+  if (telemetry.registry && channel) collectChannelMetrics(telemetry.registry, channel.statistics);
   const stopping = new AbortController();
   const app = createApp({
     database,
     catalogue,
     control,
     deliveryControl,
-    gatherer,
+    batcher,
     notifications,
     knownKeys: createKeyCache(database, notifications, clock),
     tokens,
-    channelNumbers: () => channel?.numbers() ?? null,
+    channelStatistics: () => channel?.statistics() ?? null,
     sealing,
     ...settingsOf(configuration, listening.port, clock),
     mailer,
@@ -119,11 +119,11 @@ export async function bootstrap(
     log,
     clock,
     stopping: stopping.signal,
-    ...(telemetry.registry && measureRequests(telemetry.registry)),
+    ...(telemetry.registry && createRequestMetrics(telemetry.registry)),
     traceRequest: incomingTraces(telemetry.tracing),
     ...extras,
   });
-  observation.judgeBy(() => readinessOfWorkers(database, control.ready, { runs: worker }));
+  observation.setReadiness(() => readinessOfWorkers(database, control.ready, { runs: worker }));
   const answer = app.callback();
   listening.serve((request, response) => {
     if (channel?.isFor(request)) channel.handleRequest(request, response);
@@ -131,7 +131,7 @@ export async function bootstrap(
   });
   if (channel) listening.server.on('upgrade', channel.handleUpgrade);
   const housekeeping = forgetRegularly(database, clock, log);
-  // Callers go first; what they use is closed after them.
+  // Requests end before their dependencies are closed.
   opening.defer(async () => {
     stopping.abort();
     clearInterval(housekeeping);
@@ -146,7 +146,7 @@ export async function bootstrap(
   };
 }
 
-/** What the API takes from the configuration as it is. */
+/** Returns the dependencies that follow from the configuration alone. */
 function settingsOf(configuration: Configuration, port: number, clock: () => Date) {
   const { baseUrl, rateLimit, webhooksPerWorkspace } = configuration;
   return {

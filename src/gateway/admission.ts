@@ -9,13 +9,13 @@ import { TokenError, type Tokens } from '../security/tokens.ts';
 
 /** Who may come in, or why not. `leave` gives the place back. */
 export type Admission =
-  | { ok: true; claims: TokenClaims; holder: TokenHolder; leave: () => void }
+  | { ok: true; claims: TokenClaims; holder: TokenHolder; release: () => void }
   | { ok: false; code: ChannelCode };
 
 /** The most connections at once, with one token and in this process. */
 export type ConnectionLimits = { perToken: number; overall: number };
 
-export type Door = {
+export type AdmissionControl = {
   admit(token: string | null): Promise<Admission>;
   /** A newer token of somebody who is in. A refusal is its code. */
   check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode>;
@@ -25,13 +25,18 @@ type Dependencies = {
   database: Database;
   tokens: Tokens;
   limits: ConnectionLimits;
-  onTrouble(error: unknown): void;
+  onError(error: unknown): void;
 };
 
 /** Lets in who has a good token, as long as there is a place. */
-export function createDoor({ database, tokens, limits, onTrouble }: Dependencies): Door {
-  const inside = new Map<string, number>();
-  let all = 0;
+export function createAdmissionControl({
+  database,
+  tokens,
+  limits,
+  onError,
+}: Dependencies): AdmissionControl {
+  const connectionsByToken = new Map<string, number>();
+  let total = 0;
 
   async function check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode> {
     if (token.length > MAX_TOKEN_LENGTH) return 'token_invalid';
@@ -41,25 +46,25 @@ export function createDoor({ database, tokens, limits, onTrouble }: Dependencies
       return holder ? { claims, holder } : 'token_invalid';
     } catch (error) {
       if (error instanceof TokenError) return error.code;
-      onTrouble(error);
+      onError(error);
       return 'unavailable';
     }
   }
 
-  function take(token: string): (() => void) | null {
+  function acquire(token: string): (() => void) | null {
     const key = createHash('sha256').update(token).digest('base64');
-    const count = inside.get(key) ?? 0;
-    if (all >= limits.overall || count >= limits.perToken) return null;
-    inside.set(key, count + 1);
-    all += 1;
-    let isHere = true;
+    const count = connectionsByToken.get(key) ?? 0;
+    if (total >= limits.overall || count >= limits.perToken) return null;
+    connectionsByToken.set(key, count + 1);
+    total += 1;
+    let isHeld = true;
     return () => {
-      if (!isHere) return;
-      isHere = false;
-      all -= 1;
-      const left = (inside.get(key) ?? 1) - 1;
-      if (left === 0) inside.delete(key);
-      else inside.set(key, left);
+      if (!isHeld) return;
+      isHeld = false;
+      total -= 1;
+      const left = (connectionsByToken.get(key) ?? 1) - 1;
+      if (left === 0) connectionsByToken.delete(key);
+      else connectionsByToken.set(key, left);
     };
   }
 
@@ -69,8 +74,8 @@ export function createDoor({ database, tokens, limits, onTrouble }: Dependencies
       if (token === null || token === '') return { ok: false, code: 'token_invalid' };
       const checked = await check(token);
       if (typeof checked === 'string') return { ok: false, code: checked };
-      const leave = take(token);
-      return leave ? { ok: true, ...checked, leave } : { ok: false, code: 'too_many_connections' };
+      const release = acquire(token);
+      return release ? { ok: true, ...checked, release } : { ok: false, code: 'too_many_connections' };
     },
   };
 }

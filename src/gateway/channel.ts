@@ -6,14 +6,14 @@ import type { Notifications } from '../database/common/notifications.ts';
 import { CHANNEL_PATH, type ChannelMetrics } from '../domain/channel/channel.ts';
 import type { RunView } from '../domain/tasks/task-run.ts';
 import type { Tokens } from '../security/tokens.ts';
-import { createDoor, type ConnectionLimits } from './admission.ts';
+import { createAdmissionControl, type ConnectionLimits } from './admission.ts';
 import { createClients } from './clients.ts';
 import { createListening } from './listening.ts';
-import { createNumbers } from './numbers.ts';
-import { createPlainSide, refuseUpgrade } from './plain.ts';
+import { createMetricsRecorder } from './metrics.ts';
+import { createPlainTransport, refuseUpgrade } from './plain.ts';
 import { createRunFeeds } from './run-feeds.ts';
 import { createRunRooms } from './run-rooms.ts';
-import { createSocketIoSide } from './socket-io.ts';
+import { createSocketIoTransport } from './socket-io.ts';
 import { createWebhookRooms } from './webhook-rooms.ts';
 
 /** What the channel works with; made at a root. */
@@ -29,9 +29,9 @@ export type ChannelDependencies = {
   /** After how many milliseconds a viewer is dropped that takes nothing. */
   stallMs?: number;
   /** How long a plain client that was told to go may take to read that, in milliseconds. */
-  goodbyeMs?: number;
+  closeTimeoutMs?: number;
   /** How often a listener gives a sign, in milliseconds. */
-  signMs?: number;
+  renewalMs?: number;
 };
 
 /** The live channel of one process. */
@@ -41,30 +41,30 @@ export type Channel = {
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Answers every upgrade, those of other paths with 404. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  numbers(): ChannelMetrics;
+  statistics(): ChannelMetrics;
   /** Tells all clients to come again, and ends. */
   close(): Promise<void>;
 };
 
 export function createChannel(deps: ChannelDependencies): Channel {
   const { notifications, clock, log } = deps;
-  const numbers = createNumbers(clock);
-  const door = createDoor({
+  const metrics = createMetricsRecorder(clock);
+  const admission = createAdmissionControl({
     ...deps,
-    onTrouble: (error) => log.warn({ err: error }, 'checking a token failed'),
+    onError: (error) => log.warn({ err: error }, 'checking a token failed'),
   });
-  const feeds = createRunFeeds({ ...deps, numbers });
+  const feeds = createRunFeeds({ ...deps, metrics });
   const rooms = {
     workflow: createRunRooms({ ...deps, feeds }),
-    webhook: createWebhookRooms({ ...deps, numbers }),
+    webhook: createWebhookRooms({ ...deps, metrics }),
   };
   const listening = createListening(deps);
   const clients = createClients(
-    { ...deps, door, rooms, handlers: listening.handlers },
-    { notifications, numbers },
+    { ...deps, admission, rooms, handlers: listening.handlers },
+    { notifications, metrics },
   );
-  const socketIo = createSocketIoSide(clients);
-  const plain = createPlainSide(clients);
+  const socketIo = createSocketIoTransport(clients);
+  const plain = createPlainTransport(clients);
   let isClosing = false;
 
   return {
@@ -89,10 +89,10 @@ export function createChannel(deps: ChannelDependencies): Channel {
       else if (speaksSocketIo(request)) socketIo.handleUpgrade(request, socket, head);
       else void plain.handleUpgrade(request, socket, head);
     },
-    numbers: () => numbers.read({ workflow: rooms.workflow.count(), webhook: rooms.webhook.count() }),
+    statistics: () => metrics.read({ workflow: rooms.workflow.count(), webhook: rooms.webhook.count() }),
     async close() {
       isClosing = true;
-      clients.dismiss('server_stopping');
+      clients.closeAll('server_stopping');
       await Promise.all([socketIo.close(), plain.close()]);
       for (const room of Object.values(rooms)) room.close();
       await listening.close();

@@ -2,7 +2,7 @@ import type { Notifications } from '../database/common/notifications.ts';
 import type { ChannelCode } from '../domain/channel/channel.ts';
 import type { Admission } from './admission.ts';
 import type { Connection } from './connection.ts';
-import type { Numbers } from './numbers.ts';
+import type { MetricsRecorder } from './metrics.ts';
 import { Session, type SessionDependencies } from './session.ts';
 
 type Admitted = Extract<Admission, { ok: true }>;
@@ -11,15 +11,15 @@ type Admitted = Extract<Admission, { ok: true }>;
 export type Clients = {
   admit(token: string | null): Promise<Admission>;
   enter(connection: Connection, admitted: Admitted): Session;
-  left(session: Session): void;
+  leave(session: Session): void;
   /** Ends all connections, with the reason. */
-  dismiss(code: ChannelCode): void;
+  closeAll(code: ChannelCode): void;
 };
 
 /** Keeps the sessions, and ends those of keys that are used no more. */
 export function createClients(
   deps: SessionDependencies,
-  { notifications, numbers }: { notifications: Notifications; numbers: Numbers },
+  { notifications, metrics }: { notifications: Notifications; metrics: MetricsRecorder },
 ): Clients {
   const sessions = new Set<Session>();
   const unsubscribe = notifications.subscribe('keys', null, (id, rest) => {
@@ -28,8 +28,8 @@ export function createClients(
   });
 
   /** One after another: however many there are, feeds are read meanwhile. */
-  async function recheck(doubtful: readonly Session[]): Promise<void> {
-    for (const session of doubtful) {
+  async function recheck(sessionsToCheck: readonly Session[]): Promise<void> {
+    for (const session of sessionsToCheck) {
       try {
         await session.recheck();
       } catch (error) {
@@ -40,8 +40,8 @@ export function createClients(
 
   return {
     async admit(token) {
-      const admission = await deps.door.admit(token);
-      if (!admission.ok) numbers.dropped(admission.code);
+      const admission = await deps.admission.admit(token);
+      if (!admission.ok) metrics.dropped(admission.code);
       return admission;
     },
     enter(connection, admitted) {
@@ -52,7 +52,7 @@ export function createClients(
           // Its messages may keep coming until the client has heard of it.
           if (isEnding) return;
           isEnding = true;
-          numbers.dropped(code);
+          metrics.dropped(code);
           deps.log.info(
             { connection: connection.id, actor: admitted.holder.label, code },
             'channel connection closed by the service',
@@ -62,15 +62,15 @@ export function createClients(
       };
       const session = new Session(deps, counted, admitted);
       sessions.add(session);
-      numbers.connected(1);
+      metrics.connected(1);
       return session;
     },
-    left(session) {
+    leave(session) {
       if (!sessions.delete(session)) return;
-      numbers.connected(-1);
+      metrics.connected(-1);
       session.closed();
     },
-    dismiss(code) {
+    closeAll(code) {
       unsubscribe();
       for (const session of sessions) session.connection.close(code);
     },

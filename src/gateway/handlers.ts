@@ -19,9 +19,9 @@ export type Client = {
 /** Handles one type of message. */
 export type Handler = {
   /** The `type` under which a plain client gets the answer; a Socket.IO client gets it as the acknowledgement. */
-  answeredAs: string;
+  replyType: string;
   /** True for messages that we asked for: a good one does not count against the client's pace. */
-  isAsked?: boolean;
+  isSolicited?: boolean;
   /** `begin` is called once the reply is on its way: what follows comes behind it. */
   handle(client: Client, body: Record<string, unknown>): Promise<{ reply: Reply; begin?: () => void }>;
 };

@@ -16,29 +16,29 @@ type Dependencies = {
 };
 
 /** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's; and how ready it is. */
-export function createHealthAnswers({ database, notifications, control, channel }: Dependencies) {
+export function createHealthHandler({ database, notifications, control, channel }: Dependencies) {
   async function readiness(): Promise<Readiness> {
     const { postgres, temporal } = await checkReadiness(database, control.ready);
-    const heard = notifications.isConnected()
+    const postgresCheck = notifications.isConnected()
       ? postgres
       : { status: 'failing' as const, reason: 'Cannot listen to PostgreSQL.' };
     // Without Temporal the stored state is shown, so it does not count.
-    const isReady = heard.status === 'ok';
-    return { status: isReady ? 'ready' : 'not_ready', checks: { postgres: heard, temporal } };
+    const isReady = postgresCheck.status === 'ok';
+    return { status: isReady ? 'ready' : 'not_ready', checks: { postgres: postgresCheck, temporal } };
   }
 
-  async function answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = url.split('?', 1);
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, { status: 405, code: 'method_not_allowed' });
     if (path === '/health/live') return send(response, 200, { status: 'live' });
-    if (path === '/health/channel') return send(response, 200, channel.numbers());
+    if (path === '/health/channel') return send(response, 200, channel.statistics());
     if (path !== '/health/ready') return send(response, 404, { status: 404, code: 'not_found' });
     const body = await readiness();
     send(response, body.status === 'ready' ? 200 : 503, body);
   }
 
-  return { answer, readiness };
+  return { answer: handle, readiness };
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -15,7 +15,7 @@ type Dependencies = {
   notifications: Notifications;
   log: Logger;
   /** How often it gives a sign, in milliseconds. */
-  signMs?: number | undefined;
+  renewalMs?: number | undefined;
   /** Hands a request over to the connection. */
   handOver(request: RelayRequest, connection: Connection): void;
   /** It is the listener no more. */
@@ -25,7 +25,7 @@ type Dependencies = {
 /** Requests taken at once: each may be as long as an event. */
 const BATCH = 4;
 
-export function mayListen({ scopes }: TokenHolder): boolean {
+export function canListen({ scopes }: TokenHolder): boolean {
   return scopes.includes('webhooks:write');
 }
 
@@ -38,9 +38,9 @@ export class Listener {
   readonly #unsubscribe: () => void;
   #until: Until;
   #timer: NodeJS.Timeout;
-  #isOver = false;
-  #isTaking = false;
-  #isMore = false;
+  #isEnded = false;
+  #isHandingOver = false;
+  #hasMore = false;
 
   /** `until`: the sign with which it began. */
   constructor(deps: Dependencies, client: Client, webhookId: string, until: Until) {
@@ -51,50 +51,50 @@ export class Listener {
     this.#until = until;
     this.#unsubscribe = deps.notifications.subscribe('relay', webhookId, (_id, rest) => {
       // Behind the id stands the sign of who listens from now on, or nothing where a request waits.
-      if (rest === null || rest === '') void this.#take();
+      if (rest === null || rest === '') void this.#handOverWaiting();
       else if (rest === GONE) this.#endAs('gone');
       else if (rest > this.#until) this.#endAs('replaced');
     });
-    this.#timer = this.#signLater();
-    void this.#take();
+    this.#timer = this.#scheduleRenewal();
+    void this.#handOverWaiting();
   }
 
   /** Makes room for another connection, or for the same one that asked again. */
-  giveWayTo(connection: Connection): void {
+  replaceWith(connection: Connection): void {
     if (connection === this.connection) this.#end();
     else this.#endAs('replaced');
   }
 
   /** The connection is lost. Resolves when that is written down. */
-  async left(): Promise<void> {
-    if (this.#isOver) return;
+  async disconnect(): Promise<void> {
+    if (this.#isEnded) return;
     this.#end();
     await stopListening(this.#deps.database, { webhookId: this.webhookId, until: this.#until });
   }
 
   #endAs(reason: ListeningEnded['reason']): void {
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     this.#end();
     this.connection.send(Message.of('listening_ended', { webhook_id: this.webhookId, reason }));
   }
 
   #end(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     clearTimeout(this.#timer);
     this.#unsubscribe();
     this.#deps.onEnd(this);
   }
 
-  #signLater(): NodeJS.Timeout {
-    return setTimeout(() => void this.#sign(), this.#deps.signMs ?? LISTENING_HEARTBEAT_MS).unref();
+  #scheduleRenewal(): NodeJS.Timeout {
+    return setTimeout(() => void this.#renew(), this.#deps.renewalMs ?? LISTENING_HEARTBEAT_MS).unref();
   }
 
   /** Goes on for as long as the token allows it and nobody else listens. */
-  async #sign(): Promise<void> {
+  async #renew(): Promise<void> {
     try {
       const holder = await this.#client.holder();
-      if (this.#isOver) return;
-      if (!holder || !mayListen(holder)) return this.#endAs('gone');
+      if (this.#isEnded) return;
+      if (!holder || !canListen(holder)) return this.#endAs('gone');
       const { webhookId } = this;
       const signed = await renewListening(this.#deps.database, { webhookId, until: this.#until });
       if (typeof signed === 'string') return this.#endAs(signed);
@@ -102,31 +102,31 @@ export class Listener {
     } catch (error) {
       this.#warn(error, 'recording a listener failed');
     }
-    if (this.#isOver) return;
-    this.#timer = this.#signLater();
-    await this.#take();
+    if (this.#isEnded) return;
+    this.#timer = this.#scheduleRenewal();
+    await this.#handOverWaiting();
   }
 
   /** Hands over what waits, as fast as the client takes it. */
-  async #take(): Promise<void> {
-    this.#isMore = true;
-    if (this.#isTaking) return;
-    this.#isTaking = true;
-    while (this.#isMore && !this.#isOver) {
-      this.#isMore = false;
+  async #handOverWaiting(): Promise<void> {
+    this.#hasMore = true;
+    if (this.#isHandingOver) return;
+    this.#isHandingOver = true;
+    while (this.#hasMore && !this.#isEnded) {
+      this.#hasMore = false;
       if (this.connection.pendingBytes() > CHANNEL_PENDING_BYTES) {
-        this.connection.onceDrained(() => void this.#take());
-      } else if (await this.#takeSome()) this.#isMore = true;
+        this.connection.onceDrained(() => void this.#handOverWaiting());
+      } else if (await this.#handOverBatch()) this.#hasMore = true;
     }
-    this.#isTaking = false;
+    this.#isHandingOver = false;
   }
 
   /** True where there may be more. */
-  async #takeSome(): Promise<boolean> {
+  async #handOverBatch(): Promise<boolean> {
     const { database, handOver } = this.#deps;
     try {
       const requests = await claimRequests(database, this.webhookId, BATCH);
-      if (!this.#isOver) for (const request of requests) handOver(request, this.connection);
+      if (!this.#isEnded) for (const request of requests) handOver(request, this.connection);
       else if (requests.length > 0) await releaseRequests(database, this.webhookId, requests);
       return requests.length === BATCH;
     } catch (error) {

@@ -9,7 +9,7 @@ import { DELIVERY_TIMEOUT_MS, MAX_LISTENED } from '../domain/common/limits.ts';
 import { listenMessage, readAnswer } from '../domain/channel/listening-schemas.ts';
 import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handler } from './handlers.ts';
-import { Listener, mayListen } from './listener.ts';
+import { Listener, canListen } from './listener.ts';
 import { Message } from './message.ts';
 
 /** Hands deliveries over to who listens to their webhooks, and takes the answers. */
@@ -19,22 +19,22 @@ export type Listening = {
   close(): Promise<void>;
 };
 
-type Dependencies = { database: Database; notifications: Notifications; log: Logger; signMs?: number };
+type Dependencies = { database: Database; notifications: Notifications; log: Logger; renewalMs?: number };
 
-export function createListening({ database, notifications, log, signMs }: Dependencies): Listening {
+export function createListening({ database, notifications, log, renewalMs }: Dependencies): Listening {
   /** By webhook: the one that asked last. */
   const listeners = new Map<string, Listener>();
-  const handedOver = createHandedOver();
+  const pendingRequests = createPendingRequests();
   const watched = new WeakSet<Connection>();
   /** What is being written of connections that have ended. */
-  const farewells = new Set<Promise<void>>();
+  const pendingEnds = new Set<Promise<void>>();
 
   const deps = {
     database,
     notifications,
     log,
-    signMs,
-    handOver: handedOver.handOver,
+    signMs: renewalMs,
+    handOver: pendingRequests.handOver,
     onEnd(listener: Listener) {
       if (listeners.get(listener.webhookId) === listener) listeners.delete(listener.webhookId);
     },
@@ -44,8 +44,8 @@ export function createListening({ database, notifications, log, signMs }: Depend
     if (watched.has(connection)) return;
     watched.add(connection);
     onceClosed(() => {
-      handedOver.forget(connection);
-      for (const one of listenersOn(connection)) sayFarewell(one);
+      pendingRequests.forget(connection);
+      for (const one of listenersOn(connection)) recordEnd(one);
     });
   }
 
@@ -53,32 +53,33 @@ export function createListening({ database, notifications, log, signMs }: Depend
     return [...listeners.values()].filter((one) => one.connection === connection);
   }
 
-  function sayFarewell(listener: Listener): void {
+  function recordEnd(listener: Listener): void {
     const done = listener
-      .left()
+      .disconnect()
       .catch((error: unknown) => log.warn({ err: error }, 'recording the end of a listener failed'))
-      .finally(() => farewells.delete(done));
-    farewells.add(done);
+      .finally(() => pendingEnds.delete(done));
+    pendingEnds.add(done);
   }
 
   const listen: Handler = {
-    answeredAs: 'listening',
+    replyType: 'listening',
     async handle(client, body) {
       const read = listenMessage.safeParse(body);
-      if (!read.success) return { reply: refusal('invalid_message', null, sentenceOf('listen', read.error)) };
+      if (!read.success)
+        return { reply: refusal('invalid_message', null, describeError('listen', read.error)) };
       const { webhook_id: webhookId } = read.data;
       const others = listenersOn(client.connection).filter((one) => one.webhookId !== webhookId);
       if (others.length >= MAX_LISTENED) return { reply: refusal('too_many_rooms', null, TOO_MANY) };
       watch(client);
       const holder = await client.holder();
       if (!holder) return { reply: refusal('token_invalid') };
-      if (!mayListen(holder)) return { reply: refusal('forbidden', null, NO_RIGHT) };
+      if (!canListen(holder)) return { reply: refusal('forbidden', null, MISSING_SCOPE) };
       const until = await beginListening(database, { webhookId, workspaceId: holder.workspaceId });
       if (until === null) return { reply: refusal('forbidden', null, NO_WEBHOOK) };
       return {
         reply: { ok: true, webhook_id: webhookId },
         begin() {
-          listeners.get(webhookId)?.giveWayTo(client.connection);
+          listeners.get(webhookId)?.replaceWith(client.connection);
           listeners.set(webhookId, new Listener(deps, client, webhookId, until));
         },
       };
@@ -86,15 +87,16 @@ export function createListening({ database, notifications, log, signMs }: Depend
   };
 
   const answer: Handler = {
-    answeredAs: 'answered',
-    isAsked: true,
+    replyType: 'answered',
+    isSolicited: true,
     async handle({ connection }, body) {
       const read = readAnswer(body);
-      if (!read.success) return { reply: refusal('invalid_message', null, sentenceOf('answer', read.error)) };
+      if (!read.success)
+        return { reply: refusal('invalid_message', null, describeError('answer', read.error)) };
       const { request_id: id, ...answered } = read.data;
-      if (!handedOver.has(id, connection)) return { reply: refusal('invalid_message', null, UNKNOWN) };
+      if (!pendingRequests.has(id, connection)) return { reply: refusal('invalid_message', null, UNKNOWN) };
       const isInTime = await answerRequest(database, id, answered);
-      handedOver.answered(id);
+      pendingRequests.answered(id);
       return { reply: { ok: true, request_id: id, in_time: isInTime } };
     },
   };
@@ -102,30 +104,30 @@ export function createListening({ database, notifications, log, signMs }: Depend
   return {
     handlers: { listen, answer },
     async close() {
-      for (const one of listeners.values()) sayFarewell(one);
-      await Promise.all(farewells);
+      for (const one of listeners.values()) recordEnd(one);
+      await Promise.all(pendingEnds);
     },
   };
 }
 
-const NO_RIGHT = 'Listening requires the scope webhooks:write.';
+const MISSING_SCOPE = 'Listening requires the scope webhooks:write.';
 const NO_WEBHOOK =
   'The webhook does not exist or cannot be listened to. Create one with POST /api/v1/listeners.';
 const TOO_MANY = `A connection can listen to at most ${MAX_LISTENED} webhooks.`;
 const UNKNOWN = 'answer: `request_id` does not match a pending request of this connection.';
 
 /** Nobody waits for an answer any more that comes so late. */
-const FORGOTTEN_MS = 2 * DELIVERY_TIMEOUT_MS;
+const REQUEST_EXPIRY_MS = 2 * DELIVERY_TIMEOUT_MS;
 
 /** The requests that may be answered, and by whom. */
-function createHandedOver() {
+function createPendingRequests() {
   const requests = new Map<string, { connection: Connection; at: number }>();
   return {
     handOver(request: RelayRequest, connection: Connection): void {
       const now = performance.now();
       // They are in the order in which they were handed over.
       for (const [id, { at }] of requests) {
-        if (now - at < FORGOTTEN_MS) break;
+        if (now - at < REQUEST_EXPIRY_MS) break;
         requests.delete(id);
       }
       requests.delete(request.id);
@@ -140,7 +142,7 @@ function createHandedOver() {
   };
 }
 
-function sentenceOf(type: string, { issues }: z.ZodError): string {
+function describeError(type: string, { issues }: z.ZodError): string {
   const [issue] = issues;
   const where = issue && issue.path.length > 0 ? `\`${issue.path.map(String).join('.')}\`: ` : '';
   return `${type}: ${where}${issue?.message ?? 'is not valid'}.`;

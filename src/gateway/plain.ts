@@ -11,7 +11,7 @@ import { Message } from './message.ts';
 import { Pending } from './pending.ts';
 
 /** The side of the channel that speaks JSON over a plain WebSocket. */
-export type PlainSide = {
+export type PlainTransport = {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
   close(): Promise<void>;
 };
@@ -19,19 +19,19 @@ export type PlainSide = {
 /** How often a client is asked whether it is still there; one that does not answer until the next time is ended. */
 const HEARTBEAT_MS = 25_000;
 /** A client that does not answer our goodbye is ended after so many milliseconds. */
-const GOODBYE_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** HTTP statuses of refusals, and the WebSocket codes (RFC 6455, section 7.4.1) of ends. */
 const REFUSED_STATUS: Partial<Record<ChannelCode, number>> = { too_many_connections: 429, unavailable: 503 };
 const POLICY_VIOLATION = 1008;
-const END_CODES: Partial<Record<ChannelCode, number>> = {
+const CLOSE_CODES: Partial<Record<ChannelCode, number>> = {
   server_stopping: 1012,
   unavailable: 1013,
   slow_reader: 1013,
 };
 
 /** `goodbyeMs`: how long a client that was told to go may take to read that. */
-export function createPlainSide(clients: Clients, goodbyeMs = GOODBYE_MS): PlainSide {
+export function createPlainTransport(clients: Clients, closeTimeoutMs = CLOSE_TIMEOUT_MS): PlainTransport {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_CHANNEL_MESSAGE_BYTES,
@@ -53,24 +53,24 @@ export function createPlainSide(clients: Clients, goodbyeMs = GOODBYE_MS): Plain
       socket.on('error', () => socket.destroy());
       const admitted = await clients.admit(tokenOf(request));
       if (!admitted.ok) return refuseUpgrade(socket, admitted.code);
-      if (socket.destroyed) return admitted.leave();
+      if (socket.destroyed) return admitted.release();
       let isUp = false;
       socket.once('close', () => {
-        if (!isUp) admitted.leave();
+        if (!isUp) admitted.release();
       });
       server.handleUpgrade(request, socket, head, (websocket) => {
         isUp = true;
         const pending = new Pending();
-        const session = clients.enter(connectionOf(websocket, pending, goodbyeMs), admitted);
+        const session = clients.enter(connectionOf(websocket, pending, closeTimeoutMs), admitted);
         websocket.on('error', () => websocket.terminate());
-        websocket.on('close', () => clients.left(session));
+        websocket.on('close', () => clients.leave(session));
         websocket.on('pong', () => quiet.delete(websocket));
         websocket.on('message', (data, isBinary) => {
           quiet.delete(websocket);
-          const { type, id, body } = isBinary ? NONSENSE : read(data);
-          session.receive(type, body, ({ answeredAs, reply: { ok, ...reply } }) => {
+          const { type, id, body } = isBinary ? INVALID_MESSAGE : parseMessage(data);
+          session.receive(type, body, ({ replyType, reply: { ok, ...reply } }) => {
             const own = id === undefined ? {} : { id };
-            const text = Buffer.from(JSON.stringify({ type: ok ? answeredAs : 'refused', ...own, ...reply }));
+            const text = Buffer.from(JSON.stringify({ type: ok ? replyType : 'refused', ...own, ...reply }));
             websocket.send(text, { binary: false }, pending.add(text.length));
           });
         });
@@ -78,13 +78,13 @@ export function createPlainSide(clients: Clients, goodbyeMs = GOODBYE_MS): Plain
     },
     async close() {
       clearInterval(heartbeat);
-      for (const socket of server.clients) setTimeout(() => socket.terminate(), goodbyeMs).unref();
+      for (const socket of server.clients) setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
-function connectionOf(websocket: WebSocket, pending: Pending, goodbyeMs: number): Connection {
+function connectionOf(websocket: WebSocket, pending: Pending, closeTimeoutMs: number): Connection {
   return {
     id: randomUUID(),
     send(message) {
@@ -97,30 +97,30 @@ function connectionOf(websocket: WebSocket, pending: Pending, goodbyeMs: number)
     close(code) {
       if (websocket.readyState !== websocket.OPEN) return;
       this.send(Message.of('closed', { code, message: CHANNEL_CODES[code] }));
-      websocket.close(END_CODES[code] ?? POLICY_VIOLATION, code);
+      websocket.close(CLOSE_CODES[code] ?? POLICY_VIOLATION, code);
       // A client that reads nothing does not read a goodbye either.
-      setTimeout(() => websocket.terminate(), goodbyeMs).unref();
+      setTimeout(() => websocket.terminate(), closeTimeoutMs).unref();
     },
   };
 }
 
-type Heard = { type: string; id?: string; body: unknown };
+type ParsedMessage = { type: string; id?: string; body: unknown };
 
 /** What is no JSON object with a type; the session refuses it, and counts it like any other. */
-const NONSENSE: Heard = { type: '', body: null };
+const INVALID_MESSAGE: ParsedMessage = { type: '', body: null };
 
 /** A message's type, its id (repeated in the answer), and the rest. */
-function read(data: RawData): Heard {
+function parseMessage(data: RawData): ParsedMessage {
   try {
     const parsed: unknown = JSON.parse((data as Buffer).toString('utf8'));
-    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return NONSENSE;
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return INVALID_MESSAGE;
     const { type, ...rest } = parsed as Record<string, unknown>;
-    if (typeof type !== 'string') return NONSENSE;
+    if (typeof type !== 'string') return INVALID_MESSAGE;
     const { id, ...body } = rest;
     if (typeof id !== 'string' || id.length > MAX_MESSAGE_ID_LENGTH) return { type, body: rest };
     return { type, id, body };
   } catch {
-    return NONSENSE;
+    return INVALID_MESSAGE;
   }
 }
 

@@ -9,8 +9,8 @@ import {
 import type { Notifications } from '../database/common/notifications.ts';
 import { CHANNEL_STALL_MS } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
-import { createLane } from './feed-lane.ts';
-import type { Numbers } from './numbers.ts';
+import { createFeedReader } from './feed-reader.ts';
+import type { MetricsRecorder } from './metrics.ts';
 import { RunRoom, type Viewer } from './run-room.ts';
 
 /** What has just been written goes first: few events of many runs. */
@@ -18,14 +18,14 @@ const LIVE = { runs: 500, events: 50 };
 /** Those who are behind catch up beside it, and hold nobody back. */
 const BEHIND = { runs: 10, events: 200 };
 /** Places of one run that catch up at once. */
-const PLACES_BEHIND = 10;
+const MAX_PLACES_BEHIND = 10;
 /** How often all feeds that are followed are held against the table, in case a notice got lost. */
 const SWEEP_MS = 5_000;
 
 type Dependencies = {
   database: Database;
   notifications: Notifications;
-  numbers: Numbers;
+  metrics: MetricsRecorder;
   log: Logger;
   /** After how many milliseconds a viewer is dropped that takes nothing. */
   stallMs?: number;
@@ -47,7 +47,7 @@ type Followed = { room: RunRoom; isCurrent: boolean; unsubscribe: () => void };
  * look at; the table says what happened.
  */
 export function createRunFeeds(deps: Dependencies): RunFeeds {
-  const { database, notifications, numbers, log, stallMs = CHANNEL_STALL_MS } = deps;
+  const { database, notifications, metrics, log, stallMs = CHANNEL_STALL_MS } = deps;
   const followed = new Map<string, Followed>();
   const placesOf = (executionId: string, from: number, to: number): FeedPosition[] =>
     (followed.get(executionId)?.room.places ?? []).slice(from, to).map((after) => ({ executionId, after }));
@@ -55,15 +55,15 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     read: (places: readonly FeedPosition[], limit: number) =>
       listEventsAfterPositions(database, places, limit),
     onRead,
-    onTrouble: (error: unknown) => log.warn({ err: error }, 'reading feeds failed'),
+    onError: (error: unknown) => log.warn({ err: error }, 'reading feeds failed'),
   };
-  const live = createLane({ ...common, size: LIVE, placesOf: (id) => placesOf(id, 0, 1) });
-  const behind = createLane({
+  const live = createFeedReader({ ...common, size: LIVE, placesOf: (id) => placesOf(id, 0, 1) });
+  const behind = createFeedReader({
     ...common,
     size: BEHIND,
-    placesOf: (id) => placesOf(id, 1, 1 + PLACES_BEHIND),
+    placesOf: (id) => placesOf(id, 1, 1 + MAX_PLACES_BEHIND),
   });
-  const sweep = setInterval(() => void lookAtAll(), SWEEP_MS).unref();
+  const sweep = setInterval(() => void sweepAll(), SWEEP_MS).unref();
 
   function onRead({ executionId, after }: FeedPosition, found: readonly AgedEvent[], isWhole: boolean): void {
     const run = followed.get(executionId);
@@ -72,10 +72,10 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     run.isCurrent = isWhole;
     if (found.length === 0) return;
     const begun = performance.now();
-    numbers.sent(room.deliver(after, eventsWithoutHole(executionId, after, found)));
-    if (isCurrent) numbers.lagged((found.at(-1)?.ageMs ?? 0) + performance.now() - begun);
-    if (!isWhole) live.want(executionId);
-    if (room.places.length > 1) behind.want(executionId);
+    metrics.sent(room.deliver(after, eventsWithoutHole(executionId, after, found)));
+    if (isCurrent) metrics.lagged((found.at(-1)?.ageMs ?? 0) + performance.now() - begun);
+    if (!isWhole) live.request(executionId);
+    if (room.places.length > 1) behind.request(executionId);
   }
 
   /** A feed counts without holes. One would mean that something is very wrong; then nothing false is sent. */
@@ -88,37 +88,37 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
   }
 
   /** Has everybody in a run's room get what they lack. */
-  function look(executionId: string): void {
-    live.want(executionId);
-    behind.want(executionId);
+  function requestAll(executionId: string): void {
+    live.request(executionId);
+    behind.request(executionId);
   }
 
   function roomOf(executionId: string): RunRoom {
     const known = followed.get(executionId);
     if (known) return known.room;
-    const room = new RunRoom((viewer) => setAside(executionId, viewer));
-    const unsubscribe = notifications.subscribe('feed', executionId, () => live.want(executionId));
+    const room = new RunRoom((viewer) => stall(executionId, viewer));
+    const unsubscribe = notifications.subscribe('feed', executionId, () => live.request(executionId));
     followed.set(executionId, { room, isCurrent: false, unsubscribe });
     return room;
   }
 
   /** A viewer that does not take what it is sent gets no more until it has, and is dropped when that takes too long. */
-  function setAside(executionId: string, viewer: Viewer): void {
+  function stall(executionId: string, viewer: Viewer): void {
     const timer = setTimeout(() => viewer.connection.close('slow_reader'), stallMs).unref();
     viewer.connection.onceDrained(() => {
       clearTimeout(timer);
       if (!viewer.isStalled) return;
       followed.get(executionId)?.room.resume(viewer);
-      look(executionId);
+      requestAll(executionId);
     });
-    look(executionId);
+    requestAll(executionId);
   }
 
-  async function lookAtAll(): Promise<void> {
+  async function sweepAll(): Promise<void> {
     const places = [...followed.keys()].flatMap((id) => placesOf(id, 0, 1));
     if (places.length === 0) return;
     try {
-      for (const id of await findFeedsAhead(database, places)) look(id);
+      for (const id of await findFeedsAhead(database, places)) requestAll(id);
     } catch (error) {
       log.warn({ err: error }, 'checking feeds failed');
     }
@@ -129,7 +129,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     if (!known) return;
     viewer.isStalled = false;
     known.room.remove(viewer);
-    if (!known.room.isEmpty) return look(executionId);
+    if (!known.room.isEmpty) return requestAll(executionId);
     known.unsubscribe();
     followed.delete(executionId);
   }
@@ -138,7 +138,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     follow(executionId, after, connection) {
       const viewer: Viewer = { connection, cursor: after, isStalled: false };
       roomOf(executionId).add(viewer);
-      look(executionId);
+      requestAll(executionId);
       let isGone = false;
       return () => {
         if (!isGone) leave(executionId, viewer);

@@ -14,13 +14,15 @@ type Dependencies = {
 
 /** The rooms `workflow:<execution_id>`: a run as its workflow shows it, then its events by their `seq`. */
 export function createRunRooms({ database, feeds, askWorkflow }: Dependencies): RoomOpener {
-  const looks = createSharedLooks((row) => readView(database, row, askWorkflow).then(({ view }) => view));
+  const sharedReads = createSharedReads((row) =>
+    readView(database, row, askWorkflow).then(({ view }) => view),
+  );
   return {
     async open(holder, id, after) {
       const row = await findRun(database, id);
       if (!row || !isOpenTo(holder, row)) return 'forbidden';
       if (after !== null && after > row.last_seq) return 'invalid_message';
-      const { last_seq, ...view } = await looks.of(row);
+      const { last_seq, ...view } = await sharedReads.of(row);
       return {
         snapshot: { execution_id: id, ...view, last_seq },
         last_seq,
@@ -37,13 +39,13 @@ function isOpenTo({ projectId, scopes }: TokenHolder, row: TaskRunRow): boolean 
 }
 
 /** Many who come to a run at once share one question to its workflow, as long as nothing new is recorded of it. */
-function createSharedLooks(look: (row: TaskRunRow) => Promise<RunView>) {
-  const underWay = new Map<string, Promise<RunView>>();
+function createSharedReads(read: (row: TaskRunRow) => Promise<RunView>) {
+  const inFlight = new Map<string, Promise<RunView>>();
   return {
     async of(row: TaskRunRow): Promise<RunView> {
       const key = `${row.id}:${row.last_seq}:${row.state}`;
-      const shared = underWay.get(key) ?? look(row).finally(() => underWay.delete(key));
-      underWay.set(key, shared);
+      const shared = inFlight.get(key) ?? read(row).finally(() => inFlight.delete(key));
+      inFlight.set(key, shared);
       return await shared;
     },
   };

@@ -6,14 +6,14 @@ import { dataConverterOf } from '../runtime/data-converter.ts';
 import { openFoundation } from '../runtime/foundation.ts';
 import { listen, urlOf } from '../runtime/http-server.ts';
 import { runProcess, type Running } from '../runtime/process.ts';
-import { UNOBSERVED, type Telemetry } from '../runtime/telemetry.ts';
-import { answerHeaders } from '../security/answer-headers.ts';
+import { NO_TELEMETRY, type Telemetry } from '../runtime/telemetry.ts';
+import { responseHeaders } from '../security/response-headers.ts';
 import { createTokens } from '../security/tokens.ts';
-import { tellOfChannel } from '../telemetry/readings.ts';
+import { collectChannelMetrics } from '../telemetry/collectors.ts';
 import { loadTemporalConfig } from '../temporal/connection.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
 import { createChannel } from './channel.ts';
-import { createHealthAnswers } from './health.ts';
+import { createHealthHandler } from './health.ts';
 
 /** A running gateway; `url` is where it listens. */
 export type GatewayProcess = Running & { url: string };
@@ -28,11 +28,11 @@ const DATABASE_POOL = 8;
 export async function startGateway(
   configuration: Configuration,
   log: Logger,
-  telemetry: Telemetry = UNOBSERVED,
+  telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<GatewayProcess> {
   await using opening = new AsyncDisposableStack();
   const { host, port, databaseUrl, tokenKeys, identityProvider, taskQueue } = configuration;
-  const listening = await listen(host, port, answerHeaders(configuration.baseUrl));
+  const listening = await listen(host, port, responseHeaders(configuration.baseUrl));
   opening.defer(listening.close);
   const foundation = await openFoundation(opening, {
     configuration,
@@ -61,9 +61,9 @@ export async function startGateway(
     clock,
     log,
   });
-  if (telemetry.registry) tellOfChannel(telemetry.registry, channel.numbers);
-  const health = createHealthAnswers({ database, notifications, control, channel });
-  observation.judgeBy(health.readiness);
+  if (telemetry.registry) collectChannelMetrics(telemetry.registry, channel.statistics);
+  const health = createHealthHandler({ database, notifications, control, channel });
+  observation.setReadiness(health.readiness);
   listening.serve((request, response) => {
     if (channel.isFor(request)) channel.handleRequest(request, response);
     else void health.answer(request, response);

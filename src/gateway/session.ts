@@ -10,7 +10,7 @@ import {
   MAX_ROOMS,
 } from '../domain/common/limits.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
-import type { Admission, Door } from './admission.ts';
+import type { Admission, AdmissionControl } from './admission.ts';
 import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handler, type Reply } from './handlers.ts';
 import type { RoomOpener } from './rooms.ts';
@@ -18,7 +18,7 @@ import type { RoomOpener } from './rooms.ts';
 /** What every session of a gateway works with. */
 export type SessionDependencies = {
   database: Database;
-  door: Door;
+  admission: AdmissionControl;
   rooms: Record<RoomKind, RoomOpener>;
   /** Messages beside those of rooms and tokens. */
   handlers: Readonly<Record<string, Handler>>;
@@ -29,12 +29,12 @@ export type SessionDependencies = {
 };
 
 /** What became of a message: the answer, and what begins behind it. */
-export type Answer = { answeredAs: string; reply: Reply; begin?: () => void };
+export type MessageResult = { replyType: string; reply: Reply; begin?: () => void };
 
 /** The longest time that a timer of Node can count. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 /** So many refused messages in a row that came too fast end the connection. */
-const PATIENCE = 1_000;
+const MAX_REFUSED_IN_A_ROW = 1_000;
 
 type Admitted = Extract<Admission, { ok: true }>;
 
@@ -48,7 +48,7 @@ export class Session {
   readonly #admitted: Admitted;
   readonly #rooms = new Map<string, () => void>();
   readonly #onceClosed: (() => void)[] = [];
-  readonly #pace;
+  readonly #limiter;
   #claims: Admitted['claims'];
   #expiry: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -60,7 +60,7 @@ export class Session {
     this.connection = connection;
     this.#admitted = admitted;
     this.#claims = admitted.claims;
-    this.#pace = createRateLimiter({ name: 'messages', ...CHANNEL_MESSAGES }, deps.clock);
+    this.#limiter = createRateLimiter({ name: 'messages', ...CHANNEL_MESSAGES }, deps.clock);
     this.#waitForExpiry();
   }
 
@@ -70,17 +70,18 @@ export class Session {
   }
 
   /** Handles a message of a client; `answer` is called once with what is to be answered. */
-  receive(type: string, body: unknown, answer: (answer: Answer) => void): void {
+  receive(type: string, body: unknown, answer: (answer: MessageResult) => void): void {
     if (this.#isClosed) return;
-    if (!this.#pace.take('').granted) {
+    if (!this.#limiter.take('').granted) {
       this.#refusedInARow += 1;
       // Who does not even read that it is too fast is not told again and again.
-      const isDeaf = this.connection.pendingBytes() > CHANNEL_PENDING_BYTES;
-      if (isDeaf || this.#refusedInARow > PATIENCE) return this.connection.close('rate_limited');
-      return answer({ answeredAs: 'refused', reply: refusal('rate_limited', roomNamed(body)) });
+      const isNotReading = this.connection.pendingBytes() > CHANNEL_PENDING_BYTES;
+      if (isNotReading || this.#refusedInARow > MAX_REFUSED_IN_A_ROW)
+        return this.connection.close('rate_limited');
+      return answer({ replyType: 'refused', reply: refusal('rate_limited', roomNamed(body)) });
     }
     this.#refusedInARow = 0;
-    this.#turn = this.#inTurn(this.#turn, type, body, answer);
+    this.#turn = this.#handleInTurn(this.#turn, type, body, answer);
   }
 
   /** Looks again whether the token still speaks for somebody; ends the connection where it does not. */
@@ -98,17 +99,17 @@ export class Session {
     for (const stop of this.#rooms.values()) stop();
     this.#rooms.clear();
     for (const listener of this.#onceClosed) listener();
-    this.#admitted.leave();
+    this.#admitted.release();
   }
 
-  async #inTurn(
+  async #handleInTurn(
     before: Promise<unknown>,
     type: string,
     body: unknown,
-    answer: (answer: Answer) => void,
+    answer: (answer: MessageResult) => void,
   ): Promise<void> {
     await before;
-    await this.#untilTaken();
+    await this.#untilDrained();
     if (this.#isClosed) return;
     const done = await this.#handle(type, body);
     // It may have been closed meanwhile.
@@ -118,7 +119,7 @@ export class Session {
   }
 
   /** Who asks gets the next answer when it has taken those before; one that takes nothing for too long is dropped. */
-  async #untilTaken(): Promise<void> {
+  async #untilDrained(): Promise<void> {
     const { connection } = this;
     if (this.#isClosed || connection.pendingBytes() <= CHANNEL_PENDING_BYTES) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -132,7 +133,7 @@ export class Session {
     clearTimeout(timer);
   }
 
-  async #handle(type: string, body: unknown): Promise<Answer> {
+  async #handle(type: string, body: unknown): Promise<MessageResult> {
     try {
       if (type === '')
         return refused(
@@ -147,17 +148,17 @@ export class Session {
       if (!handler) return refused('invalid_message', null, `Unknown message type: ${quoted(type)}.`);
       if (!isObject(body)) return refused('invalid_message', null, `${type} requires an object.`);
       const handled = await handler.handle(this.#client, body);
-      if (handler.isAsked && handled.reply.ok) this.#pace.refund('');
-      return { answeredAs: handler.answeredAs, ...handled };
+      if (handler.isSolicited && handled.reply.ok) this.#limiter.refund('');
+      return { replyType: handler.replyType, ...handled };
     } catch (error) {
       this.#deps.log.warn({ err: error, type }, 'handling a channel message failed');
       return refused('unavailable', roomNamed(body));
     }
   }
 
-  async #join(body: unknown): Promise<Answer> {
+  async #join(body: unknown): Promise<MessageResult> {
     const read = joinMessage.safeParse(body);
-    if (!read.success) return refused('invalid_message', roomNamed(body), sentenceOf('join', read.error));
+    if (!read.success) return refused('invalid_message', roomNamed(body), describeError('join', read.error));
     const { room: name, after = null } = read.data;
     const room = parseRoom(name);
     if (!room) return refused('invalid_room', name);
@@ -171,7 +172,7 @@ export class Session {
     if (typeof opened === 'string') return refused(opened, name);
     const { snapshot, last_seq, follow } = opened;
     return {
-      answeredAs: 'joined',
+      replyType: 'joined',
       reply: { ok: true, room: name, snapshot, last_seq },
       begin: () => {
         // Who joins again goes on from where it says.
@@ -181,19 +182,19 @@ export class Session {
     };
   }
 
-  #leave(body: unknown): Answer {
+  #leave(body: unknown): MessageResult {
     const read = leaveMessage.safeParse(body);
-    if (!read.success) return refused('invalid_message', roomNamed(body), sentenceOf('leave', read.error));
+    if (!read.success) return refused('invalid_message', roomNamed(body), describeError('leave', read.error));
     const { room } = read.data;
     this.#rooms.get(room)?.();
     this.#rooms.delete(room);
-    return { answeredAs: 'left', reply: { ok: true, room } };
+    return { replyType: 'left', reply: { ok: true, room } };
   }
 
-  async #renew(body: unknown): Promise<Answer> {
+  async #renew(body: unknown): Promise<MessageResult> {
     const read = renewMessage.safeParse(body);
-    if (!read.success) return refused('invalid_message', null, sentenceOf('renew', read.error));
-    const checked = await this.#deps.door.check(read.data.token);
+    if (!read.success) return refused('invalid_message', null, describeError('renew', read.error));
+    const checked = await this.#deps.admission.check(read.data.token);
     if (typeof checked === 'string') return refused(checked);
     const { holder } = this.#admitted;
     if (checked.holder.projectId !== holder.projectId || checked.holder.actor !== holder.actor) {
@@ -202,7 +203,7 @@ export class Session {
     this.#claims = checked.claims;
     this.#waitForExpiry();
     return {
-      answeredAs: 'renewed',
+      replyType: 'renewed',
       reply: { ok: true, expires_at: checked.claims.expiresAt.toISOString() },
     };
   }
@@ -212,10 +213,10 @@ export class Session {
     const left = this.#claims.expiresAt.getTime() - this.#deps.clock().getTime();
     this.#expiry = setTimeout(
       () => {
-        if (left > LONGEST_TIMER_MS) this.#waitForExpiry();
+        if (left > MAX_TIMER_MS) this.#waitForExpiry();
         else this.connection.close('token_expired');
       },
-      Math.min(Math.max(0, left), LONGEST_TIMER_MS),
+      Math.min(Math.max(0, left), MAX_TIMER_MS),
     ).unref();
   }
 
@@ -228,8 +229,8 @@ export class Session {
   }
 }
 
-function refused(code: ChannelCode, room: string | null = null, message?: string): Answer {
-  return { answeredAs: 'refused', reply: refusal(code, room, message) };
+function refused(code: ChannelCode, room: string | null = null, message?: string): MessageResult {
+  return { replyType: 'refused', reply: refusal(code, room, message) };
 }
 
 function isObject(body: unknown): body is Record<string, unknown> {
@@ -246,7 +247,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 50));
 }
 
-function sentenceOf(
+function describeError(
   type: string,
   error: { issues: readonly { path: PropertyKey[]; message: string }[] },
 ): string {

@@ -11,21 +11,21 @@ import { Message } from './message.ts';
 import { Pending } from './pending.ts';
 
 /** The side of the channel that speaks Socket.IO (protocol 5 over Engine.IO 4), by long polling or WebSocket. */
-export type SocketIoSide = {
+export type SocketIoTransport = {
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): Promise<void>;
 };
 
 /** A client that has not said what it wants by then is ended, in milliseconds. */
-const CONNECT_LIMIT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 /** A client that does not answer our goodbye is ended after so many milliseconds. */
-const GOODBYE_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 /** A refused client has so long to read why, in milliseconds. */
-const REFUSED_MS = 500;
+const REFUSAL_READ_MS = 500;
 
-export function createSocketIoSide(clients: Clients): SocketIoSide {
-  const io = new Server({ connectTimeout: CONNECT_LIMIT_MS, serveClient: false });
+export function createSocketIoTransport(clients: Clients): SocketIoTransport {
+  const io = new Server({ connectTimeout: CONNECT_TIMEOUT_MS, serveClient: false });
   const engine = new Engine({
     maxHttpBufferSize: MAX_CHANNEL_MESSAGE_BYTES,
     // Whoever comes proves itself by a token that no browser sends by itself, so any page may ask.
@@ -33,32 +33,32 @@ export function createSocketIoSide(clients: Clients): SocketIoSide {
     perMessageDeflate: false,
   });
   io.bind(engine);
-  async function judge(socket: Socket, next: (error?: Error) => void): Promise<void> {
+  async function authenticate(socket: Socket, next: (error?: Error) => void): Promise<void> {
     const offered: unknown = socket.handshake.auth['token'];
     const token = tokenOf(socket.request) ?? (typeof offered === 'string' ? offered : null);
     const admitted = await clients.admit(token);
     if (admitted.ok) {
       // Whoever has gone meanwhile never comes to be connected, so nobody else gives the place back.
-      if (socket.conn.readyState !== 'open') return admitted.leave();
-      socket.conn.once('close', admitted.leave);
+      if (socket.conn.readyState !== 'open') return admitted.release();
+      socket.conn.once('close', admitted.release);
       socket.data = admitted;
       return next();
     }
-    next(Object.assign(new Error(admitted.code), { data: wordsOf(admitted.code) }));
+    next(Object.assign(new Error(admitted.code), { data: describeCode(admitted.code) }));
     // The refusal is on its way; nothing else is expected from this client.
-    setTimeout(() => socket.conn.close(), REFUSED_MS).unref();
+    setTimeout(() => socket.conn.close(), REFUSAL_READ_MS).unref();
   }
-  io.use((socket, next) => void judge(socket, next));
+  io.use((socket, next) => void authenticate(socket, next));
   io.on('connection', (socket) => {
     const session = clients.enter(connectionOf(socket), socket.data);
-    socket.on('disconnect', () => clients.left(session));
+    socket.on('disconnect', () => clients.leave(session));
     socket.onAny((name: unknown, ...given: unknown[]) => {
       const acknowledge = given.at(-1);
       // The protocol allows numbers as names.
       const type = typeof name === 'string' ? name : '';
-      session.receive(type, given[0], ({ answeredAs, reply }) => {
+      session.receive(type, given[0], ({ replyType, reply }) => {
         if (typeof acknowledge === 'function') acknowledge(reply);
-        else socket.emit(reply.ok ? answeredAs : 'refused', reply);
+        else socket.emit(reply.ok ? replyType : 'refused', reply);
       });
     });
   });
@@ -83,12 +83,12 @@ function connectionOf(socket: Socket): Connection {
     onceDrained: (listener) => pending.onceDrained(listener),
     close(code) {
       if (!socket.connected) return;
-      this.send(Message.of('closed', wordsOf(code)));
+      this.send(Message.of('closed', describeCode(code)));
       const { transport } = socket.conn;
       socket.disconnect(true);
       if (code === 'slow_reader') socket.conn.close(true);
       // A client that reads nothing does not read a goodbye either, and would hold its connection for long.
-      setTimeout(() => endOutright(transport), GOODBYE_MS).unref();
+      setTimeout(() => terminate(transport), CLOSE_TIMEOUT_MS).unref();
     },
   };
 }
@@ -108,11 +108,11 @@ function countedWrites(conn: Socket['conn']): Pending {
 }
 
 /** Ends the WebSocket below a transport, if there is one. */
-function endOutright(transport: object): void {
+function terminate(transport: object): void {
   const { socket } = transport as { socket?: { terminate?: () => void } };
   socket?.terminate?.();
 }
 
-function wordsOf(code: ChannelCode): { code: ChannelCode; message: string } {
+function describeCode(code: ChannelCode): { code: ChannelCode; message: string } {
   return { code, message: CHANNEL_CODES[code] };
 }

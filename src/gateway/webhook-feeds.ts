@@ -6,12 +6,12 @@ import { presentListed } from '../domain/webhooks/delivery-view.ts';
 import { CHANNEL_STALL_MS, ROOM_DELIVERIES_AGAIN } from '../domain/common/limits.ts';
 import { presentWebhook } from '../domain/webhooks/webhook-view.ts';
 import { Message } from './message.ts';
-import type { Numbers } from './numbers.ts';
+import type { MetricsRecorder } from './metrics.ts';
 import type { WebhookViewer } from './webhook-viewers.ts';
 
 type Dependencies = {
   database: Database;
-  numbers: Numbers;
+  metrics: MetricsRecorder;
   clock: () => Date;
   log: Logger;
   /** After how many milliseconds a viewer is dropped that takes nothing. */
@@ -28,28 +28,28 @@ export type WebhookFeeds = {
 /** Deliveries that are read at once, of all webhooks together. */
 const BATCH = 500;
 /** A reading that failed is tried again after so many milliseconds. */
-const AGAIN_MS = 250;
+const RETRY_MS = 250;
 
 /**
  * Reads what has changed, one reading after another, and sends it to everybody who is owed it: what changes meanwhile
  * is read with the next. `viewers` are all of this process.
  */
 export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<WebhookViewer>): WebhookFeeds {
-  const { database, numbers, clock, log, stallMs = CHANNEL_STALL_MS } = deps;
+  const { database, metrics, clock, log, stallMs = CHANNEL_STALL_MS } = deps;
   let isReading = false;
   let isClosed = false;
 
   async function run(): Promise<void> {
     isReading = true;
-    for (let batch = take(viewers); batch.size > 0 && !isClosed; batch = take(viewers)) {
+    for (let batch = takeBatch(viewers); batch.size > 0 && !isClosed; batch = takeBatch(viewers)) {
       try {
-        await lookWhereMuchChanged(batch);
-        await tellOfDeliveries(batch);
+        await sendChangedWebhooks(batch);
+        await sendDeliveries(batch);
       } catch (error) {
-        for (const [id, owedTo] of batch) for (const viewer of owedTo) viewer.owe([id]);
+        for (const [id, viewersOwed] of batch) for (const viewer of viewersOwed) viewer.owe([id]);
         if (isClosed) break;
         log.warn({ err: error }, 'reading deliveries for rooms failed');
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
       }
     }
     isReading = false;
@@ -60,7 +60,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
   }
 
   /** What is sent says how the webhook is; its newest deliveries are owed then. */
-  async function lookWhereMuchChanged(batch: Batch): Promise<void> {
+  async function sendChangedWebhooks(batch: Batch): Promise<void> {
     for (const [webhookId, owedTo] of Map.groupBy(
       batch.get(MANY_CHANGED) ?? [],
       (viewer) => viewer.webhookId,
@@ -76,12 +76,12 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
         viewer.owe(newest);
         viewer.send(message, stallMs, wake);
       }
-      numbers.sent(owedTo.length);
+      metrics.sent(owedTo.length);
     }
     batch.delete(MANY_CHANGED);
   }
 
-  async function tellOfDeliveries(batch: Batch): Promise<void> {
+  async function sendDeliveries(batch: Batch): Promise<void> {
     if (batch.size === 0) return;
     for (const row of await readDeliveries(database, [...batch.keys()])) {
       const delivery = presentListed(row, row.words);
@@ -93,7 +93,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
         if (viewer.isStalled) viewer.owe([row.id]);
         else viewer.send(message, stallMs, wake);
       }
-      numbers.sent(owedTo.length);
+      metrics.sent(owedTo.length);
     }
   }
 
@@ -109,7 +109,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
 type Batch = Map<string, WebhookViewer[]>;
 
 /** Takes as much as is read at once of what is owed: from each webhook a share, for all of its viewers. */
-function take(viewers: ReadonlySet<WebhookViewer>): Batch {
+function takeBatch(viewers: ReadonlySet<WebhookViewer>): Batch {
   const batch: Batch = new Map();
   const waiting = [...viewers].filter((viewer) => viewer.isWaiting);
   const byWebhook = Map.groupBy(waiting, (viewer) => viewer.webhookId);

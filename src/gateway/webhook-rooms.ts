@@ -13,7 +13,7 @@ import { findWebhook, type WebhookRow } from '../database/webhooks/webhooks.ts';
 import { presentListed } from '../domain/webhooks/delivery-view.ts';
 import { ROOM_DELIVERIES, ROOM_DELIVERIES_AGAIN } from '../domain/common/limits.ts';
 import { presentWebhook } from '../domain/webhooks/webhook-view.ts';
-import type { Numbers } from './numbers.ts';
+import type { MetricsRecorder } from './metrics.ts';
 import type { RoomOpener } from './rooms.ts';
 import { createWebhookFeeds } from './webhook-feeds.ts';
 import { WebhookViewer } from './webhook-viewers.ts';
@@ -21,7 +21,7 @@ import { WebhookViewer } from './webhook-viewers.ts';
 type Dependencies = {
   database: Database;
   notifications: Notifications;
-  numbers: Numbers;
+  metrics: MetricsRecorder;
   clock: () => Date;
   log: Logger;
   /** After how many milliseconds a viewer is dropped that takes nothing. */
@@ -31,7 +31,7 @@ type Dependencies = {
 /** How often it is said anew that webhooks are watched. */
 const RENEW_MS = WATCHED_MS / 3;
 /** Who was let in and never came. */
-const NEVER_CAME_MS = 30_000;
+const JOIN_TIMEOUT_MS = 30_000;
 /** A statement that began before a webhook was watched has ended by then; it may have changed what nobody told. */
 const SETTLED_MS = 1_000;
 const CHANGED_WITHIN_MS = 60_000;
@@ -76,7 +76,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
     const unsubscribe = notifications.subscribe('deliveries', webhookId, (_, rest) =>
       owe(inside, rest === null ? [MANY_CHANGED] : rest.split(',')),
     );
-    const settling = setTimeout(() => void lookAgain(webhookId), SETTLED_MS).unref();
+    const settling = setTimeout(() => void readAgain(webhookId), SETTLED_MS).unref();
     const leave = () => {
       unsubscribe();
       clearTimeout(settling);
@@ -86,7 +86,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
     return room;
   }
 
-  async function lookAgain(webhookId: string): Promise<void> {
+  async function readAgain(webhookId: string): Promise<void> {
     try {
       const since = new Date(clock().getTime() - CHANGED_WITHIN_MS);
       const ids = await listNewestDeliveries(database, webhookId, { limit: ROOM_DELIVERIES_AGAIN, since });
@@ -134,7 +134,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
   return {
     async open(holder, id) {
       const { workspaceId } = holder;
-      if (!maySee(holder) || !(await findWebhook(database, { workspaceId, id }))) return 'forbidden';
+      if (!canSee(holder) || !(await findWebhook(database, { workspaceId, id }))) return 'forbidden';
       const { viewer, leave } = await enter(workspaceId, id);
       try {
         const row = await findWebhook(database, { workspaceId, id });
@@ -143,12 +143,12 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
           leave();
           return 'forbidden';
         }
-        const never = setTimeout(leave, NEVER_CAME_MS).unref();
+        const joinTimeout = setTimeout(leave, JOIN_TIMEOUT_MS).unref();
         return {
           snapshot,
           last_seq: 0,
           follow(connection) {
-            clearTimeout(never);
+            clearTimeout(joinTimeout);
             viewer.follow(connection);
             feeds.wake();
             return leave;
@@ -170,6 +170,6 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
   };
 }
 
-function maySee({ scopes }: TokenHolder): boolean {
+function canSee({ scopes }: TokenHolder): boolean {
   return scopes.includes('webhooks:read');
 }

@@ -1,8 +1,8 @@
 import { oneLine } from './one-line.ts';
 
-/** What the mail about an invitation tells. */
-export type InvitationNews = {
-  /** Of who invites; null where that is not known. */
+/** The content of an invitation mail. */
+export type InvitationMail = {
+  /** Name of the inviter; null if unknown. */
   inviter: string | null;
   workspace: string;
   role: string;
@@ -11,8 +11,8 @@ export type InvitationNews = {
   url: string;
 };
 
-/** Subject and text of the mail that brings somebody the link of an invitation. */
-export function invitationMail({ inviter, workspace, role, expiresAt, url }: InvitationNews) {
+/** Returns subject and text of the mail with an invitation link. */
+export function invitationMail({ inviter, workspace, role, expiresAt, url }: InvitationMail) {
   const name = oneLine(workspace);
   const until = `${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const text = `Hello,

@@ -2,38 +2,38 @@ import { isIP } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
 
-/** A mail of ours: plain text to one person. */
+/** A mail: plain text to one person. */
 export type Mail = {
   to: string;
   subject: string;
   text: string;
-  /** Made of what the mail tells, so that a repeat carries the same `Message-ID` and can be known as one. */
+  /** Derived from the content, so that a repeat has the same `Message-ID` and can be recognized. */
   id: string;
 };
 
 /** Sends mail through the operator's server. */
 export type Mailer = {
-  /** Resolves once the server has taken the mail. @throws Error with a sentence of the server's or the system's */
+  /** Resolves when the server has accepted the mail. @throws Error with a sentence from the server or the system */
   send(mail: Mail): Promise<void>;
   close(): void;
 };
 
 export type MailerOptions = {
-  /** `smtp://` or `smtps://`, with user and password where the server wants them. */
+  /** `smtp://` or `smtps://`, with user and password if the server requires them. */
   smtpUrl: string;
   /** `name@example.com` or `Name <name@example.com>`. */
   from: string;
-  /** Certificates in PEM that are trusted beside the usual ones. */
+  /** Certificates in PEM that are trusted in addition to the system's. */
   ca?: string;
 };
 
-/** What one step of the conversation may take, in milliseconds. */
+/** Timeout of each step of the SMTP session, in milliseconds. */
 const STEP_MS = 10_000;
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 /**
- * A mailer that keeps no connection open. With `smtp://` it changes to TLS where the server offers that; with a
- * password it insists, except on this machine, so that no password crosses a network in clear.
+ * Creates a mailer that keeps no connection open. With `smtp://` it switches to TLS if the server supports it. With a
+ * password it requires TLS, except on this machine, so that no password crosses a network in clear text.
  */
 export function createMailer({ smtpUrl, from, ca }: MailerOptions): Mailer {
   const url = new URL(smtpUrl);
@@ -58,7 +58,7 @@ export function createMailer({ smtpUrl, from, ca }: MailerOptions): Mailer {
   const domain = /@([^@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
   return {
     async send({ to, subject, text, id }) {
-      // As an object: a text would be split where it has a comma.
+      // An object, because a string would be split at a comma.
       const recipient = { name: '', address: to };
       await transport.sendMail({
         from,

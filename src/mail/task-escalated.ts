@@ -1,23 +1,23 @@
 import { MAX_REASON_LENGTH } from '../domain/common/limits.ts';
 import { oneLine } from './one-line.ts';
 
-/** What the mail about an escalated run tells. */
+/** The content of the mail about an escalated run. */
 export type EscalatedTask = {
   executionId: string;
   title: string;
   project: string;
-  /** Why, as the agent said it. */
+  /** The agent's reason. */
   reason: string;
   step: string | null;
   agent: string | null;
   escalatedAt: Date;
   /** The workspace's name. */
   workspace: string;
-  /** Of the person who is told. */
+  /** Name of the recipient. */
   person: string;
 };
 
-/** Subject and text of the mail that tells somebody that agents ask for a human (docs/agents.md). */
+/** Returns subject and text of the mail that asks a person to decide about an escalated run (docs/agents.md). */
 export function taskEscalatedMail(task: EscalatedTask, baseUrl: string) {
   const title = oneLine(task.title);
   const at = `${task.escalatedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;

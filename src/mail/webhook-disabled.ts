@@ -1,19 +1,22 @@
 import { oneLine } from './one-line.ts';
 
-/** What the mail about a disabled webhook tells. */
+/** The content of the mail about a disabled webhook. */
 export type DisabledWebhook = {
   webhookId: string;
   name: string;
-  /** Why, in one sentence. */
+  /** The reason, in one sentence. */
   reason: string;
   disabledAt: Date;
   /** The workspace's name. */
   workspace: string;
-  /** Of the person who is told. */
+  /** Name of the recipient. */
   person: string;
 };
 
-/** Subject and text of the mail that tells an admin of a webhook disabled by its failures (docs/webhooks.md). */
+/**
+ * Returns subject and text of the mail that tells an admin about a webhook disabled after failures
+ * (docs/webhooks.md).
+ */
 export function webhookDisabledMail(webhook: DisabledWebhook, baseUrl: string) {
   const name = oneLine(webhook.name);
   const at = `${webhook.disabledAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -14,10 +14,10 @@ import { type Exchange, exchange } from './exchange.ts';
 import { OutboundFailure, statusFailure } from './failure.ts';
 import { firstToOpen } from './first-to-open.ts';
 import { createLookup } from './names.ts';
-import { allowedAddresses, type Lookup, shared } from './resolve.ts';
-import { limitOf, orAborted, type Stage } from './time-limit.ts';
+import { allowedAddresses, type Lookup, shareLookups } from './resolve.ts';
+import { createTimeLimit, orAborted, type Stage } from './time-limit.ts';
 
-export type SenderOptions = {
+export type OutboundClientOptions = {
   guard: AddressGuard;
   /** Certificates in PEM that are trusted beside the usual ones. */
   ca?: string;
@@ -30,7 +30,7 @@ export type SenderOptions = {
 };
 
 /** The only way out for callbacks and webhooks. */
-export type Sender = {
+export type OutboundClient = {
   /**
    * Makes one POST and tells what became of it. Never rejects: whatever the other side does is in the record.
    * A request is sent at most once, also when a kept connection turns out to be dead.
@@ -49,11 +49,11 @@ type Dependencies = {
 };
 
 /** Throws when `ca` or `proxy` cannot be read. */
-export function createSender(options: SenderOptions): Sender {
+export function createOutboundClient(options: OutboundClientOptions): OutboundClient {
   const deps: Dependencies = {
     guard: options.guard,
-    lookup: shared(options.lookup ?? createLookup()),
-    route: { secureContext: trusting(options.ca), proxy: proxyUrl(options.proxy) },
+    lookup: shareLookups(options.lookup ?? createLookup()),
+    route: { secureContext: createTrust(options.ca), proxy: proxyUrl(options.proxy) },
     idle: createIdleConnections(),
     clock: options.clock ?? Date.now,
   };
@@ -64,12 +64,12 @@ export function createSender(options: SenderOptions): Sender {
 }
 
 /** What is known of an attempt so far; filled in stage by stage. */
-type Trail = { address: string | null; stage: Stage } & Omit<AttemptTimings, 'total_ms'>;
+type AttemptProgress = { address: string | null; stage: Stage } & Omit<AttemptTimings, 'total_ms'>;
 
 async function attempt(request: AttemptRequest, deps: Dependencies): Promise<AttemptRecord> {
   const startedAt = new Date(deps.clock());
   const begun = performance.now();
-  const trail: Trail = {
+  const progress: AttemptProgress = {
     address: null,
     stage: 'lookup',
     lookup_ms: null,
@@ -77,31 +77,31 @@ async function attempt(request: AttemptRequest, deps: Dependencies): Promise<Att
     tls_ms: null,
     first_byte_ms: null,
   };
-  const limit = limitOf(request, () => trail.stage);
-  const done = await send(request, deps, trail, limit.signal).catch((error) =>
+  const limit = createTimeLimit(request, () => progress.stage);
+  const done = await send(request, deps, progress, limit.signal).catch((error) =>
     failedExchange(limit.signal.aborted ? limit.signal.reason : error),
   );
   limit.release();
-  return recordOf(done, trail, startedAt, performance.now() - begun);
+  return recordOf(done, progress, startedAt, performance.now() - begun);
 }
 
 /** Look-up, connection, exchange. Throws what ended it before the request was written. */
 async function send(
   request: AttemptRequest,
   deps: Dependencies,
-  trail: Trail,
+  progress: AttemptProgress,
   signal: AbortSignal,
 ): Promise<Exchange> {
   const { url, target } = destination(request.url);
   const begun = performance.now();
   const addresses = await orAborted(allowedAddresses(target.hostname, deps.lookup, deps.guard), signal);
-  trail.lookup_ms = tenths(performance.now() - begun);
-  trail.stage = 'connection';
+  progress.lookup_ms = tenths(performance.now() - begun);
+  progress.stage = 'connection';
   const connection =
     deps.idle.take(url.origin, addresses) ??
-    (await connect(url.origin, target, addresses, deps, trail, signal));
-  trail.address = connection.address;
-  trail.stage = 'answer';
+    (await connect(url.origin, target, addresses, deps, progress, signal));
+  progress.address = connection.address;
+  progress.stage = 'answer';
   const headers = requestHeaders(request.headers);
   const wanted = {
     path: url.pathname + url.search,
@@ -110,7 +110,7 @@ async function send(
     maxResponseBytes: request.maxResponseBytes,
   };
   const done = await exchange(connection, wanted, signal);
-  trail.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
+  progress.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
   if (done.failure === null && done.response?.truncated === false) deps.idle.put(url.origin, connection);
   else discard(connection);
   return done;
@@ -121,20 +121,20 @@ async function connect(
   target: Target,
   addresses: readonly string[],
   deps: Dependencies,
-  trail: Trail,
+  progress: AttemptProgress,
   signal: AbortSignal,
 ): Promise<Connection> {
   const opened = await firstToOpen(
     addresses,
     (address, either) => {
-      trail.address = address;
+      progress.address = address;
       return openConnection(target, address, deps.route, either);
     },
     ({ socket }) => socket.destroy(),
     signal,
   );
-  trail.connect_ms = tenths(opened.connectMs);
-  trail.tls_ms = opened.tlsMs === null ? null : tenths(opened.tlsMs);
+  progress.connect_ms = tenths(opened.connectMs);
+  progress.tls_ms = opened.tlsMs === null ? null : tenths(opened.tlsMs);
   return connectionOn(opened, origin);
 }
 
@@ -158,8 +158,13 @@ function failedExchange(error: unknown): Exchange {
   return { response: null, failure, firstByteMs: null };
 }
 
-function recordOf(done: Exchange, trail: Trail, startedAt: Date, totalMs: number): AttemptRecord {
-  const { address, stage: _stage, ...timings } = trail;
+function recordOf(
+  done: Exchange,
+  progress: AttemptProgress,
+  startedAt: Date,
+  totalMs: number,
+): AttemptRecord {
+  const { address, stage: _stage, ...timings } = progress;
   const failure = done.failure ?? statusFailure(done.response?.status ?? 0);
   return {
     outcome: failure === null ? 'succeeded' : 'failed',
@@ -173,7 +178,7 @@ function recordOf(done: Exchange, trail: Trail, startedAt: Date, totalMs: number
   };
 }
 
-function trusting(ca: string | undefined): SecureContext {
+function createTrust(ca: string | undefined): SecureContext {
   return createSecureContext(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] });
 }
 

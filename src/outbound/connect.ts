@@ -39,17 +39,17 @@ export async function openConnection(
       : await openByProxy(route.proxy, address, target.port, signal);
   const connected = performance.now();
   if (!target.secure) return { socket, address, connectMs: connected - begun, tlsMs: null };
-  const secured = await shakeHands(socket, target.hostname, route.secureContext, signal);
+  const secured = await startTls(socket, target.hostname, route.secureContext, signal);
   return { socket: secured, address, connectMs: connected - begun, tlsMs: performance.now() - connected };
 }
 
 async function openTcp(address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const socket = connectTcp({ host: address, port, noDelay: true });
-  await ready(socket, 'connect', connectionFailure, signal);
+  await waitForEvent(socket, 'connect', connectionFailure, signal);
   return socket;
 }
 
-async function shakeHands(
+async function startTls(
   socket: Socket,
   hostname: string,
   secureContext: SecureContext,
@@ -66,12 +66,12 @@ async function shakeHands(
     // Said outright, since NODE_TLS_REJECT_UNAUTHORIZED must not switch it off.
     rejectUnauthorized: true,
   });
-  await ready(secured, 'secureConnect', tlsFailure, signal);
+  await waitForEvent(secured, 'secureConnect', tlsFailure, signal);
   return secured;
 }
 
 /** Waits for `event`; destroys the socket on everything else. */
-function ready(
+function waitForEvent(
   socket: Socket,
   event: 'connect' | 'secureConnect',
   failure: (error: unknown) => OutboundFailure,
@@ -79,14 +79,14 @@ function ready(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
-      settle();
+      removeListeners();
       socket.destroy();
       reject(error);
     };
     const onError = (error: unknown) => fail(failure(error));
     const onClose = () => fail(failure(undefined));
     const onAbort = () => fail(signal.reason);
-    const settle = () => {
+    const removeListeners = () => {
       socket.off('close', onClose);
       signal.removeEventListener('abort', onAbort);
     };
@@ -94,7 +94,7 @@ function ready(
     socket.on('error', onError);
     socket.once('close', onClose);
     socket.once(event, () => {
-      settle();
+      removeListeners();
       resolve();
     });
     if (signal.aborted) onAbort();
@@ -108,7 +108,7 @@ async function openByProxy(proxy: URL, address: string, port: number, signal: Ab
   const toProxy = connectTcp({ host: proxyHost, port: Number(proxy.port || 80), noDelay: true });
   const proxyFailure = (error: unknown) =>
     new OutboundFailure('connection_failed', `The egress proxy: ${connectionFailure(error).message}`);
-  await ready(toProxy, 'connect', proxyFailure, signal);
+  await waitForEvent(toProxy, 'connect', proxyFailure, signal);
   const authority = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   const status = await askProxy(toProxy, authority, proxyAuthorization(proxy), signal);
   if (status === 200) return toProxy;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { OpenConnection } from './connect.ts';
-import { skipContinue } from './interim-answers.ts';
+import { skipContinue } from './interim-responses.ts';
 
 /** How long a connection without work is kept, in milliseconds; shorter than servers usually keep it. */
 const IDLE_MS = 2_000;

@@ -11,7 +11,7 @@ import { allowedAddresses, type Lookup } from './resolve.ts';
 /** From the name look-up to the end of the TLS handshake, in milliseconds. */
 const CONNECT_MS = 15_000;
 /** The longest answer, streams included, in bytes. */
-const LONGEST_ANSWER = 33_554_432;
+const MAX_RESPONSE_BYTES = 33_554_432;
 
 export type GuardedFetchOptions = {
   guard: AddressGuard;
@@ -40,7 +40,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     const hostname = wanted.hostname.replace(/^\[(.*)\]$/, '$1');
     const secure = wanted.protocol === 'https:';
     const target = { hostname, port: Number(wanted.port || (secure ? 443 : 80)), secure };
-    void hand(open(target), callback);
+    void passSocket(open(target), callback);
   };
   async function open(target: { hostname: string; port: number; secure: boolean }): Promise<Socket> {
     const signal = AbortSignal.timeout(CONNECT_MS);
@@ -57,7 +57,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     connect,
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: LONGEST_ANSWER,
+    maxResponseSize: MAX_RESPONSE_BYTES,
   });
   const guarded = async (input: string | URL, init: RequestInit = {}) => {
     checkAddress(new URL(input), guard);
@@ -71,7 +71,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
 }
 
 /** undici speaks of a connection by a callback. */
-async function hand(opening: Promise<Socket>, callback: buildConnector.Callback): Promise<void> {
+async function passSocket(opening: Promise<Socket>, callback: buildConnector.Callback): Promise<void> {
   let socket: Socket;
   try {
     socket = await opening;

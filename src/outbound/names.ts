@@ -16,7 +16,7 @@ const QUERY_TRIES = 3;
 /** How long IPv6 addresses are waited for once IPv4 ones are there (in the manner of RFC 8305). */
 const SECOND_FAMILY_MS = 100;
 /** After this time the system's name servers are looked up anew, since they may have changed. */
-const SERVERS_BELIEVED_MS = 30_000;
+const SERVERS_CACHE_MS = 30_000;
 /** What says that a name is not in the DNS, or that there is none: then the system may know it otherwise. */
 const NOT_IN_DNS = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'ENONAME', 'EBADNAME']);
 
@@ -54,18 +54,18 @@ const bySystem: Lookup = async (hostname) => {
 type Answer = { addresses: readonly string[] } | { error: unknown };
 
 async function ask(resolver: Resolver, hostname: string): Promise<readonly string[]> {
-  const [ipv4, ipv6] = [settled(resolver.resolve4(hostname)), settled(resolver.resolve6(hostname))];
+  const [ipv4, ipv6] = [toAnswer(resolver.resolve4(hostname)), toAnswer(resolver.resolve6(hostname))];
   const first = await ipv4;
   if ('error' in first) {
     const second = await ipv6;
-    if ('error' in second) throw worse(first.error, second.error);
+    if ('error' in second) throw moreSpecificError(first.error, second.error);
     return second.addresses;
   }
   const second = await inTime(ipv6, SECOND_FAMILY_MS);
   return second === null || 'error' in second ? first.addresses : [...first.addresses, ...second.addresses];
 }
 
-function settled(query: Promise<string[]>): Promise<Answer> {
+function toAnswer(query: Promise<string[]>): Promise<Answer> {
   return query.then(
     (addresses) => ({ addresses }),
     (error: unknown) => ({ error }),
@@ -73,7 +73,7 @@ function settled(query: Promise<string[]>): Promise<Answer> {
 }
 
 /** Of two errors the one that says more than that a family has no address. */
-function worse(one: unknown, other: unknown): unknown {
+function moreSpecificError(one: unknown, other: unknown): unknown {
   return (one as NodeJS.ErrnoException).code === 'ENODATA' ? other : one;
 }
 
@@ -94,7 +94,7 @@ function createResolver(servers: readonly string[] | undefined): () => Resolver 
     if (current !== null && performance.now() < until) return current;
     current = new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES });
     if (servers !== undefined) current.setServers(servers);
-    until = performance.now() + SERVERS_BELIEVED_MS;
+    until = performance.now() + SERVERS_CACHE_MS;
     return current;
   };
 }

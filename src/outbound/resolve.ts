@@ -8,13 +8,13 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>;
 /**
  * Lets attempts that ask for the same name at the same time share one look-up. Nothing is kept once it is answered.
  */
-export function shared(lookup: Lookup): Lookup {
-  const underWay = new Map<string, Promise<readonly string[]>>();
+export function shareLookups(lookup: Lookup): Lookup {
+  const inFlight = new Map<string, Promise<readonly string[]>>();
   return (hostname) => {
-    const known = underWay.get(hostname);
+    const known = inFlight.get(hostname);
     if (known !== undefined) return known;
-    const asked = lookup(hostname).finally(() => underWay.delete(hostname));
-    underWay.set(hostname, asked);
+    const asked = lookup(hostname).finally(() => inFlight.delete(hostname));
+    inFlight.set(hostname, asked);
     return asked;
   };
 }

@@ -3,7 +3,7 @@ import { OutboundFailure } from './failure.ts';
 /** How far an attempt has got. */
 export type Stage = 'lookup' | 'connection' | 'answer';
 
-const LATE: Readonly<Record<Stage, string>> = {
+const TIMEOUT_MESSAGES: Readonly<Record<Stage, string>> = {
   lookup: 'No DNS response',
   connection: 'No connection',
   answer: 'No complete response',
@@ -13,13 +13,15 @@ const LATE: Readonly<Record<Stage, string>> = {
  * One signal for an attempt's time limit (failure `timeout`) and its caller's wish to give up (`aborted`); its reason
  * is an OutboundFailure. `release` must be called at the end.
  */
-export function limitOf(
+export function createTimeLimit(
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
   stage: () => Stage,
 ): { signal: AbortSignal; release(): void } {
   const control = new AbortController();
   const timer = setTimeout(() => {
-    control.abort(new OutboundFailure('timeout', `${LATE[stage()]} within ${timeoutMs / 1_000} s`));
+    control.abort(
+      new OutboundFailure('timeout', `${TIMEOUT_MESSAGES[stage()]} within ${timeoutMs / 1_000} s`),
+    );
   }, timeoutMs);
   const giveUp = () => control.abort(new OutboundFailure('aborted', 'The attempt was aborted'));
   if (signal?.aborted) giveUp();

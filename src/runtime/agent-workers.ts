@@ -6,7 +6,7 @@ import { createRehearsalActivities } from '../activities/rehearse.ts';
 import { asksModels, hasRemoteAgents, type Catalogue } from '../agents/catalogue.ts';
 import { createModels } from '../agents/models.ts';
 import { createAgentTools, createRemoteAgents } from './agent-tools.ts';
-import { measureAgents } from '../telemetry/measures.ts';
+import { createAgentMetrics } from '../telemetry/event-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
@@ -47,9 +47,9 @@ export async function startAgentWorker(
 
 function openModels(foundation: Foundation, catalogue: Catalogue) {
   const { database, configuration, telemetry } = foundation;
-  const measures = telemetry.registry && measureAgents(telemetry.registry);
+  const metrics = telemetry.registry && createAgentMetrics(telemetry.registry);
   const models = createModels(configuration.models);
-  const tools = createAgentTools(foundation, catalogue, measures?.onToolCall);
+  const tools = createAgentTools(foundation, catalogue, metrics?.onToolCall);
   const clock = () => new Date();
   const { historyEvents } = configuration.models;
   return {
@@ -59,7 +59,7 @@ function openModels(foundation: Foundation, catalogue: Catalogue) {
         models,
         prices: catalogue.prices,
         clock,
-        onCall: measures?.onModelCall,
+        onCall: metrics?.onModelCall,
       }),
       ...createPlanningActivities({ database, catalogue }),
       ...createStepActivities({ database, catalogue, historyEvents, clock }),

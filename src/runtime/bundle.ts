@@ -16,8 +16,8 @@ const BUILDER = join(import.meta.dirname, 'build-bundle.ts');
 /** What a bundle is made of, apart from the packages that the lock file names. */
 const SOURCES = ['src/workflows', 'src/temporal', 'src/domain'];
 /** Building takes seconds: a claim that is older counts no more, nor does one of a process that has ended. */
-const CLAIM_LASTS_MS = 60_000;
-const LOOK_MS = 100;
+const CLAIM_EXPIRY_MS = 60_000;
+const POLL_MS = 100;
 
 /** What is to be built, and where to. */
 export type BundlePlan = {
@@ -65,8 +65,8 @@ async function bundled(
     await mkdir(CACHE, { recursive: true });
     // One process builds, the others that start beside it wait for what it builds.
     const claim = `${codePath}.claim`;
-    if (!(await take(claim))) {
-      await pause(LOOK_MS);
+    if (!(await takeClaim(claim))) {
+      await pause(POLL_MS);
       continue;
     }
     try {
@@ -78,24 +78,24 @@ async function bundled(
   return { codePath };
 }
 
-async function take(claim: string): Promise<boolean> {
+async function takeClaim(claim: string): Promise<boolean> {
   try {
     await writeFile(claim, `${process.pid}`, { flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    if (!(await counts(claim))) await rm(claim, { force: true });
+    if (!(await isValidClaim(claim))) await rm(claim, { force: true });
     return false;
   }
 }
 
-async function counts(claim: string): Promise<boolean> {
+async function isValidClaim(claim: string): Promise<boolean> {
   try {
     const { mtimeMs } = await stat(claim);
     const holder = Number(await readFile(claim, 'utf8'));
     // Signal 0 is not sent: it only asks whether there is such a process.
     if (holder > 0) process.kill(holder, 0);
-    return Date.now() - mtimeMs <= CLAIM_LASTS_MS;
+    return Date.now() - mtimeMs <= CLAIM_EXPIRY_MS;
   } catch (error) {
     // Gone meanwhile, and its holder's process, too; or a process that is another user's.
     return (error as NodeJS.ErrnoException).code === 'EPERM';

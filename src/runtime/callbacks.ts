@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createCallbackAttempt, type CallbackAttempt } from '../activities/callback-attempt.ts';
 import { createImmediateCallbacks, type ImmediateCallbacks } from '../activities/immediate-callbacks.ts';
-import { callbackSecretPlace, type Sealing } from '../security/sealing.ts';
-import { measureCallbacks } from '../telemetry/measures.ts';
-import { senderOf } from './outgoing.ts';
+import { callbackSecretContext, type Sealing } from '../security/sealing.ts';
+import { createCallbackMetrics } from '../telemetry/event-metrics.ts';
+import { outboundClientOf } from './outgoing.ts';
 import type { Foundation } from './foundation.ts';
 import { outgoingTraces } from './tracing.ts';
 
@@ -19,18 +19,18 @@ export function openCallbacks(
   { configuration, database, telemetry, log }: Foundation,
   sealing: Sealing,
 ): Callbacks {
-  const sender = senderOf(configuration);
+  const sender = outboundClientOf(configuration);
   closing.defer(() => sender.close());
-  const measures = telemetry.registry && measureCallbacks(telemetry.registry);
+  const metrics = telemetry.registry && createCallbackMetrics(telemetry.registry);
   const attempt = createCallbackAttempt({
     database,
     sender,
-    openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretPlace(executionId)),
+    openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretContext(executionId)),
     newId: randomUUIDv7,
     clock: () => new Date(),
     traces: outgoingTraces(telemetry.tracing),
     onAttempt(made, executionId) {
-      measures?.onCallbackAttempt(made);
+      metrics?.onCallbackAttempt(made);
       if (made.outcome === 'succeeded') return;
       const { failure, response } = made;
       log.info(

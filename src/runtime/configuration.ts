@@ -243,7 +243,7 @@ const agentEnvironmentSchema = environmentSchema.pick({
  * @throws ConfigurationError that names every bad variable
  */
 export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
-  return configurationOf(readBy(environmentSchema, environment));
+  return configurationOf(parseEnvironment(environmentSchema, environment));
 }
 
 /**
@@ -251,7 +251,7 @@ export function readConfiguration(environment: Readonly<Record<string, string | 
  * @throws ConfigurationError that names every bad variable
  */
 export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
-  const values = readBy(agentEnvironmentSchema, environment);
+  const values = parseEnvironment(agentEnvironmentSchema, environment);
   return { agentsFile: values.AGENTS_FILE, models: modelsOf(values), ...outboundOf(values) };
 }
 
@@ -260,7 +260,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
  * @throws ConfigurationError that names every bad variable
  */
 export function readDeployment(environment: Readonly<Record<string, string | undefined>>): string {
-  return deploymentOf(readBy(deploymentSchema, environment));
+  return deploymentOf(parseEnvironment(deploymentSchema, environment));
 }
 
 /**
@@ -270,7 +270,7 @@ export function readDeployment(environment: Readonly<Record<string, string | und
 export function readSealingKeys(
   environment: Readonly<Record<string, string | undefined>>,
 ): Pick<Configuration, 'databaseUrl' | 'sealingKeys'> {
-  const values = readBy(sealingSchema, environment);
+  const values = parseEnvironment(sealingSchema, environment);
   return { databaseUrl: values.DATABASE_URL, sealingKeys: values.BATON_SEALING_KEYS };
 }
 
@@ -281,11 +281,14 @@ export function readSealingKeys(
 export function readRestored(
   environment: Readonly<Record<string, string | undefined>>,
 ): Pick<Configuration, 'databaseUrl' | 'taskQueue'> {
-  const values = readBy(restoredSchema, environment);
+  const values = parseEnvironment(restoredSchema, environment);
   return { databaseUrl: values.DATABASE_URL, taskQueue: values.BATON_TASK_QUEUE };
 }
 
-function readBy<T>(schema: z.ZodType<T>, environment: Readonly<Record<string, string | undefined>>): T {
+function parseEnvironment<T>(
+  schema: z.ZodType<T>,
+  environment: Readonly<Record<string, string | undefined>>,
+): T {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const read = schema.safeParse(given);
   if (read.success) return read.data;

@@ -7,12 +7,12 @@ import { createResultRecorder } from '../activities/deliveries/result-recorder.t
 import { createRelay } from '../activities/deliveries/relay.ts';
 import { createRetryActivities } from '../activities/deliveries/retries.ts';
 import { startNotifications } from '../database/common/notifications.ts';
-import { webhookSecretPlace, type Sealing } from '../security/sealing.ts';
-import { measureDeliveries } from '../telemetry/measures.ts';
+import { webhookSecretContext, type Sealing } from '../security/sealing.ts';
+import { createDeliveryMetrics } from '../telemetry/event-metrics.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import type { Configuration } from './configuration.ts';
 import type { Foundation } from './foundation.ts';
-import { senderOf } from './outgoing.ts';
+import { outboundClientOf } from './outgoing.ts';
 import { outgoingTraces } from './tracing.ts';
 
 /** Of the attempts at once, so much may be one workspace's, so that none takes all the room. */
@@ -27,15 +27,15 @@ export async function openDeliveries(
   { configuration, database, telemetry, log }: Foundation,
   { client, sealing, engineTime }: { client: Client; sealing: Sealing; engineTime: EngineTime },
 ) {
-  const measures = telemetry.registry && measureDeliveries(telemetry.registry);
+  const metrics = telemetry.registry && createDeliveryMetrics(telemetry.registry);
   const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
   closing.defer(() => notifications.close());
-  const sender = senderOf(configuration);
+  const sender = outboundClientOf(configuration);
   closing.defer(() => sender.close());
   const control = createDeliveryControl({ client, taskQueue: configuration.taskQueue });
   const endpointCache = createEndpointCache(database);
   const recorder = createResultRecorder(database, ({ webhookId, at }) => {
-    measures?.onDisabled();
+    metrics?.onDisabled();
     log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
     // One that can't be started now is found by the reconciler.
     control
@@ -54,12 +54,12 @@ export async function openDeliveries(
     recorder,
     sender,
     relay,
-    openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretPlace(webhookId)),
+    openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretContext(webhookId)),
     control,
     onError: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
     traces: outgoingTraces(telemetry.tracing),
     onAttempt(made) {
-      measures?.onDeliveryAttempt(made);
+      metrics?.onDeliveryAttempt(made);
       if (made.succeeded) return;
       const { delivery_id, webhook_id, trigger, number, failure, response_status } = made;
       log.info(

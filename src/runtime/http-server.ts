@@ -8,7 +8,7 @@ const HEADERS_MS = 15_000;
 const KEEP_ALIVE_MS = 65_000;
 /** What is still being answered when the service stops gets so long, in milliseconds. */
 const GRACE_MS = 5_000;
-const IDLE_LOOK_MS = 25;
+const IDLE_CHECK_MS = 25;
 
 /** A listening server whose handler is put in when everything behind it stands. */
 export type Listening = {
@@ -56,27 +56,30 @@ export function urlOf(host: string, port: number): string {
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   // A kept-alive connection whose answer ends only now becomes idle after the first look.
-  const looks = setInterval(() => server.closeIdleConnections(), IDLE_LOOK_MS);
+  const looks = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
   clearInterval(looks);
   clearTimeout(timer);
 }
 
-type Place = { host: string; port: number; hostFrom: string; portFrom: string };
+type ListenAddress = { host: string; port: number; hostFrom: string; portFrom: string };
 
 /**
  * Listens at a place. `hostFrom` and `portFrom` are the environment variables that it comes from.
  * @throws a sentence that says what to do if the port is in use or not allowed
  */
-export async function listenAt(server: Server, place: Place): Promise<void> {
+export async function listenAt(server: Server, place: ListenAddress): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(sentenceFor(error, place)));
+    server.once('error', (error) => reject(describeListenError(error, place)));
     server.listen(place.port, place.host, resolve);
   });
 }
 
-function sentenceFor(error: NodeJS.ErrnoException, { host, port, hostFrom, portFrom }: Place): Error {
+function describeListenError(
+  error: NodeJS.ErrnoException,
+  { host, port, hostFrom, portFrom }: ListenAddress,
+): Error {
   if (error.code === 'EADDRINUSE') {
     return new Error(
       `port ${port} on ${host} is already in use; stop the program that listens there, or set ${portFrom} to another port`,

@@ -19,6 +19,6 @@ export function createLog(
 
 /** LOG_LEVEL where it is one; the configuration complains of any other, and that must be logged. */
 function logLevel(): string {
-  const wished = process.env['LOG_LEVEL'] ?? '';
-  return wished === 'silent' || wished in pino.levels.values ? wished : 'info';
+  const given = process.env['LOG_LEVEL'] ?? '';
+  return given === 'silent' || given in pino.levels.values ? given : 'info';
 }

@@ -4,7 +4,7 @@ import { listenAt } from './http-server.ts';
 import { readPoolCounts } from '../database/common/metrics.ts';
 import type { Database } from '../database/database.ts';
 import { checkReadiness, type DependencyStatus } from '../database/common/readiness.ts';
-import { tellOfPool } from '../telemetry/readings.ts';
+import { collectPoolMetrics } from '../telemetry/collectors.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Whether a process can work, and by what it is judged. */
@@ -13,7 +13,7 @@ export type Readiness = { status: 'ready' | 'not_ready'; checks: Record<string, 
 /** The port on which a process is watched. */
 export type Observation = {
   /** From now on the process can say whether it is ready. */
-  judgeBy(readiness: () => Promise<Readiness>): void;
+  setReadiness(readiness: () => Promise<Readiness>): void;
   close(): Promise<void>;
 };
 
@@ -33,8 +33,8 @@ export async function openObservation(
   { registry, engineMetrics }: Telemetry,
 ): Promise<Observation> {
   let readiness = async (): Promise<Readiness> => STARTING;
-  const judgeBy: Observation['judgeBy'] = (next) => void (readiness = next);
-  if (metrics === null || registry === null) return { judgeBy, close: async () => {} };
+  const setReadiness: Observation['setReadiness'] = (next) => void (readiness = next);
+  if (metrics === null || registry === null) return { setReadiness, close: async () => {} };
   const server = createServer((request, response) => {
     const [path] = (request.url ?? '').split('?', 1);
     const answer = async (): Promise<void> => {
@@ -50,7 +50,7 @@ export async function openObservation(
   });
   await listenAt(server, { ...metrics, hostFrom: 'METRICS_HOST', portFrom: 'METRICS_PORT' });
   return {
-    judgeBy,
+    setReadiness,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -79,7 +79,7 @@ export async function readinessOfWorkers(
 
 /** What every process with a database tells of it. */
 export function observeDatabase({ registry }: Telemetry, database: Database): void {
-  if (registry) tellOfPool(registry, () => readPoolCounts(database));
+  if (registry) collectPoolMetrics(registry, () => readPoolCounts(database));
 }
 
 function sendReadiness(response: ServerResponse, readiness: Readiness): void {

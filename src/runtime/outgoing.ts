@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { createMailer, type Mailer } from '../mail/mailer.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
-import { createSender, type Sender } from '../outbound/attempt.ts';
+import { createOutboundClient, type OutboundClient } from '../outbound/attempt.ts';
 import type { Configuration } from './configuration.ts';
 
 /** How outgoing requests are checked and made. */
 export type OutboundSettings = Pick<Configuration, 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'>;
 
 /** Returns what sends callbacks and deliveries. @throws if the certificates or the proxy cannot be read */
-export function senderOf(settings: OutboundSettings): Sender {
-  return createSender(outboundOptions(settings));
+export function outboundClientOf(settings: OutboundSettings): OutboundClient {
+  return createOutboundClient(outboundOptions(settings));
 }
 
 /** Returns the configured mailer; null without a mail server. @throws if the certificates cannot be read */

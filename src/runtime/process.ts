@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { ConfigurationError } from './configuration.ts';
 import { createLog } from './log.ts';
-import { startTelemetry, UNOBSERVED, type Telemetry } from './telemetry.ts';
+import { startTelemetry, NO_TELEMETRY, type Telemetry } from './telemetry.ts';
 import { traceOfLine } from './tracing.ts';
 
 /** Something a process runs until it is told to stop. */
@@ -24,7 +24,7 @@ export async function runProcess(
   start: (log: Logger, telemetry: Telemetry) => Promise<Running>,
 ): Promise<void> {
   let log = createLog(name);
-  let telemetry = UNOBSERVED;
+  let telemetry = NO_TELEMETRY;
   let running: Running;
   try {
     telemetry = await startTelemetry(name, process.env, log);

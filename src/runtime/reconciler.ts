@@ -2,12 +2,12 @@ import { readStoredCounts } from '../database/common/metrics.ts';
 import { createEngine } from '../reconciler/engine.ts';
 import { RECONCILER_ACTIONS } from '../reconciler/reconcile.ts';
 import { startReconciler } from '../reconciler/run.ts';
-import { measureReconciler } from '../telemetry/measures.ts';
-import { tellOfStored } from '../telemetry/readings.ts';
+import { createReconcilerMetrics } from '../telemetry/event-metrics.ts';
+import { collectDatabaseMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createTaskControl, type TaskControl } from '../temporal/task-control.ts';
 import type { Foundation } from './foundation.ts';
-import { runMeasuresOf } from './runs.ts';
+import { runMetricsOf } from './runs.ts';
 import { knowsSearchAttributes, type Engine } from './temporal.ts';
 
 /** Starts the reconciler. Returns its client of the engine, for the readiness check. */
@@ -40,10 +40,10 @@ export async function openReconciler(
 function metricsOf({ telemetry, database, log }: Foundation) {
   const { registry } = telemetry;
   if (registry === null) return null;
-  tellOfStored(
+  collectDatabaseMetrics(
     registry,
     () => readStoredCounts(database),
     (error) => log.warn({ err: error }, 'reading database statistics failed'),
   );
-  return { ...measureReconciler(registry, RECONCILER_ACTIONS), ...runMeasuresOf(telemetry) };
+  return { ...createReconcilerMetrics(registry, RECONCILER_ACTIONS), ...runMetricsOf(telemetry) };
 }

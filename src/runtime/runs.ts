@@ -2,7 +2,7 @@ import { createRehearsalActivities } from '../activities/rehearse.ts';
 import { createRunRecords } from '../activities/run-records.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
 import { TASK_STATES } from '../domain/tasks/task-states.ts';
-import { measureRuns } from '../telemetry/measures.ts';
+import { createRunMetrics } from '../telemetry/event-metrics.ts';
 import type { Callbacks } from './callbacks.ts';
 import type { Foundation } from './foundation.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -23,7 +23,7 @@ export async function startRunWorker(
   { database, telemetry }: Foundation,
   { catalogue, callBack }: Pick<Callbacks, 'callBack'> & { catalogue: Catalogue },
 ): Promise<RunningWorker> {
-  const onRecorded = runMeasuresOf(telemetry)?.onRecorded;
+  const onRecorded = runMetricsOf(telemetry)?.onRecorded;
   return await workers.start('runs', {
     workflowBundle: await workers.bundle(),
     activities: {
@@ -35,12 +35,12 @@ export async function startRunWorker(
   });
 }
 
-const runMeasures = new WeakMap<Telemetry, ReturnType<typeof measureRuns>>();
+const runMetrics = new WeakMap<Telemetry, ReturnType<typeof createRunMetrics>>();
 
 /** Returns what counts the changes of runs in this process, the same for all callers; null without metrics. */
-export function runMeasuresOf(telemetry: Telemetry): ReturnType<typeof measureRuns> | null {
+export function runMetricsOf(telemetry: Telemetry): ReturnType<typeof createRunMetrics> | null {
   if (telemetry.registry === null) return null;
-  const measures = runMeasures.get(telemetry) ?? measureRuns(telemetry.registry, TASK_STATES);
-  runMeasures.set(telemetry, measures);
-  return measures;
+  const metrics = runMetrics.get(telemetry) ?? createRunMetrics(telemetry.registry, TASK_STATES);
+  runMetrics.set(telemetry, metrics);
+  return metrics;
 }

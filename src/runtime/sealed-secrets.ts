@@ -2,10 +2,10 @@ import { ConfigurationError } from './configuration.ts';
 import type { Database } from '../database/database.ts';
 import { readSealedSamples } from '../database/common/sealed-values.ts';
 import {
-  callbackSecretPlace,
+  callbackSecretContext,
   keyIdOf,
   SealError,
-  webhookSecretPlace,
+  webhookSecretContext,
   type Sealing,
 } from '../security/sealing.ts';
 
@@ -16,7 +16,7 @@ import {
 export async function checkSealedSecrets(database: Database, sealing: Sealing): Promise<void> {
   for (const { of, id, sealed } of await readSealedSamples(database)) {
     try {
-      sealing.open(sealed, of === 'webhook' ? webhookSecretPlace(id) : callbackSecretPlace(id));
+      sealing.open(sealed, of === 'webhook' ? webhookSecretContext(id) : callbackSecretContext(id));
     } catch (error) {
       if (!(error instanceof SealError)) throw error;
       const whose = of === 'webhook' ? 'secrets of webhooks' : 'secrets of callbacks';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { tellOfProcess } from '../telemetry/process-figures.ts';
+import { collectProcessMetrics } from '../telemetry/process-metrics.ts';
 import { createRegistry, type Registry } from '../telemetry/registry.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 
@@ -17,7 +17,7 @@ export type Telemetry = {
 };
 
 /** Of a process that nobody observes: nothing is counted. */
-export const UNOBSERVED: Telemetry = {
+export const NO_TELEMETRY: Telemetry = {
   registry: null,
   tracing: null,
   engineAddress: () => null,
@@ -37,22 +37,22 @@ export async function startTelemetry(
   log: Logger,
 ): Promise<Telemetry> {
   const about = { name, version: environment['BATON_BUILD_ID'] || packageVersion() };
-  const figures = environment['METRICS_PORT'] ? await startFigures(about) : null;
+  const metrics = environment['METRICS_PORT'] ? await startMetrics(about) : null;
   const tracing = await startTracing(about, environment, log);
-  if (!figures && !tracing) return UNOBSERVED;
+  if (!metrics && !tracing) return NO_TELEMETRY;
   return {
-    ...(figures ?? UNOBSERVED),
+    ...(metrics ?? NO_TELEMETRY),
     tracing,
     async close() {
-      figures?.stop();
+      metrics?.stop();
       await tracing?.close();
     },
   };
 }
 
-async function startFigures(about: { name: string; version: string }) {
+async function startMetrics(about: { name: string; version: string }) {
   const registry = createRegistry();
-  const stop = tellOfProcess(registry, about);
+  const stop = collectProcessMetrics(registry, about);
   const engineAddress = `127.0.0.1:${await freePort()}`;
   let hasEngine = false;
   return {

@@ -7,7 +7,7 @@ import type { Tracing } from '../telemetry/tracing.ts';
 import { loadTemporalConfig } from '../temporal/connection.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/task-messages.ts';
 import { dataConverterOf } from './data-converter.ts';
-import { UNOBSERVED, type Telemetry } from './telemetry.ts';
+import { NO_TELEMETRY, type Telemetry } from './telemetry.ts';
 import { clientInterceptors } from './tracing.ts';
 
 /** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
@@ -63,7 +63,7 @@ const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERR
  * Sends the SDK's own log lines through ours, and has it count where the process is observed; once per process, before
  * anything connects.
  */
-export function installRuntime(log: Logger, telemetry: Telemetry = UNOBSERVED): void {
+export function installRuntime(log: Logger, telemetry: Telemetry = NO_TELEMETRY): void {
   const bindAddress = telemetry.engineAddress();
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const { error, ...rest } = meta ?? {};

@@ -37,7 +37,7 @@ export function tracedWorker(tracing: Tracing | null): Pick<WorkerOptions, 'inte
     traces: {
       ended: {
         fn({ workflowType, workflowId, taskQueue }, { outcome, ...span }) {
-          tracing.passed({
+          tracing.recordEnded({
             ...span,
             name: `workflow ${workflowType}`,
             failure: outcome === 'completed' ? null : outcome,

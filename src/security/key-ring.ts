@@ -1,13 +1,10 @@
-/** Named symmetric keys: the first one is used for what is new, all of them for what is there. */
+/** Named symmetric keys: the first key encrypts, all keys decrypt. */
 export type KeyRing = { first: RingKey; find(id: string): Uint8Array | undefined };
 export type RingKey = { id: string; bytes: Uint8Array };
 
 const ENTRY_FORM = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]{43}=?)$/;
 
-/**
- * Reads `id:base64of32bytes`, several separated by commas.
- * @throws with a sentence that names no key material
- */
+/** @throws Error with a sentence that contains no key material */
 export function parseKeyRing(text: string): KeyRing {
   const keys = text.split(',').map((entry) => parseEntry(entry.trim()));
   const byId = new Map(keys.map((key) => [key.id, key.bytes]));

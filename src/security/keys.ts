@@ -1,13 +1,16 @@
 import { randomBytes, createHash, randomInt } from 'node:crypto';
 
-/** What a new secret looks like once: the text for its owner, and what is stored of it. */
+/** A new secret, shown once, with the prefix and the hash that are stored. */
 export type NewKey = { key: string; prefix: string; hash: string };
 
 const PREFIX_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const PREFIX_LENGTH = 8;
 const KEY_FORM = /^(bt_[a-z0-9]{8})_[A-Za-z0-9_-]{43}$/;
 
-/** A new API key: `bt_`, a readable prefix, and 32 random bytes. The prefix is no secret and stands in lists. */
+/**
+ * Returns a new API key: `bt_`, a readable prefix, and 32 random bytes. The prefix is not secret and is shown in
+ * lists.
+ */
 export function newApiKey(): NewKey {
   const readable = Array.from(
     { length: PREFIX_LENGTH },
@@ -17,8 +20,8 @@ export function newApiKey(): NewKey {
 }
 
 /**
- * The stored form of a key that somebody else made.
- * @throws where the text does not have the form of a key
+ * Returns the stored form of a given key.
+ * @throws Error if the text does not have the form of a key
  */
 export function keyOf(key: string): NewKey {
   const prefix = KEY_FORM.exec(key)?.[1];
@@ -27,26 +30,26 @@ export function keyOf(key: string): NewKey {
   return { key, prefix, hash: hashOfSecret(key) };
 }
 
-/** True for text that may be an API key; anything else need not be looked up. */
+/** Returns true for text that has the form of an API key; other text need not be looked up. */
 export function looksLikeKey(text: string): boolean {
   return KEY_FORM.test(text);
 }
 
 /**
- * SHA-256 of a secret of 256 random bits, hex. Such secrets are found by an index on this value: whoever
- * measures the look-up's time learns about a hash, which leads to no secret.
+ * Returns the SHA-256 of a secret of 256 random bits, in hex. Secrets are found by an index on this value. The time
+ * of a lookup reveals at most a hash, which does not reveal the secret.
  */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');
 }
 
-/** The token of a new invitation, 32 random bytes, and the hash that is stored of it. */
+/** Returns a new invitation token of 32 random bytes, and the hash to store. */
 export function newInvitationToken(): { token: string; hash: string } {
   const token = randomBytes(32).toString('base64url');
   return { token, hash: hashOfSecret(token) };
 }
 
-/** The link that is shown once. What is behind `#` stays in the browser and reaches no log. */
+/** Returns the link of an invitation, shown once. The part behind `#` stays in the browser and is not logged. */
 export function invitationLink(baseUrl: string, token: string): string {
   return `${baseUrl}/invitation#${token}`;
 }

@@ -1,27 +1,27 @@
 import * as openid from 'openid-client';
 
-/** A person as the provider vouches for them. */
+/** A person as the provider identified them. */
 export type OpenIdPerson = {
   issuer: string;
   subject: string;
-  /** As it came; null where the provider tells none. */
+  /** As received; null if the provider sends none. */
   email: string | null;
   isEmailVerified: boolean;
   name: string | null;
 };
 
-/** What belongs to one sign-in and stays with its browser. */
+/** The secrets of one sign-in, stored only in its browser. */
 export type OpenIdSecrets = { state: string; nonce: string; verifier: string };
 
-/** Signing in at an OpenID provider: authorization code with PKCE, state and nonce. */
+/** An OpenID provider: authorization code flow with PKCE, state and nonce. */
 export type OpenIdProvider = {
-  /** Where the browser is sent. @throws OpenIdFailure */
+  /** Returns the URL that the browser is redirected to. @throws OpenIdFailure */
   begin(): Promise<{ url: string; secrets: OpenIdSecrets }>;
-  /** Whom the parameters vouch for with which the browser has come back. @throws OpenIdFailure */
+  /** Returns the person for the parameters with which the browser came back. @throws OpenIdFailure */
   finish(parameters: URLSearchParams, secrets: OpenIdSecrets): Promise<OpenIdPerson>;
 };
 
-/** What went wrong at or with the provider. The message is for the log; it holds no code, token or secret. */
+/** A failure of the provider or of a sign-in. The message is for the log and contains no code, token or secret. */
 export class OpenIdFailure extends Error {
   override name = 'OpenIdFailure';
   readonly code: 'openid_unavailable' | 'openid_refused' | 'openid_failed';
@@ -37,21 +37,24 @@ export type OpenIdSettings = {
   clientId: string;
   /** Null for a public client. */
   clientSecret: string | null;
-  /** Where the provider sends the browser back to; the provider must know it. */
+  /** Where the provider redirects the browser; must be registered with the provider. */
   redirectUri: string;
-  /** How requests are sent, where not with the system's certificates alone. */
+  /** A custom `fetch`, for certificates other than the system's. */
   fetch?: openid.CustomFetch;
 };
 
 const SCOPE = 'openid email profile';
-/** One request to the provider, in seconds. */
+/** Timeout of a request to the provider, in seconds. */
 const TIMEOUT_S = 5;
-/** How long what the provider says of itself is taken to be true, in milliseconds. */
+/** How long the provider's metadata is cached, in milliseconds. */
 const METADATA_MS = 3_600_000;
 
-/** Asks the provider for nothing before the first sign-in, so that the service starts while the provider is away. */
+/**
+ * Creates the client of a provider. It connects at the first sign-in, so that the service starts while the provider
+ * is down.
+ */
 export function createOpenIdProvider(settings: OpenIdSettings, clock: () => Date): OpenIdProvider {
-  const configured = keepFresh(() => discover(settings), METADATA_MS, clock);
+  const configured = cacheFor(() => discover(settings), METADATA_MS, clock);
   return {
     async begin() {
       const configuration = await configured().catch(unavailable);
@@ -87,7 +90,7 @@ function discover({ issuer, clientId, clientSecret, fetch }: OpenIdSettings): Pr
   const server = new URL(issuer);
   return openid.discovery(server, clientId, undefined, clientAuth(clientSecret), {
     timeout: TIMEOUT_S,
-    // The signature of ID tokens is checked as well, not only where they came from.
+    // Verifies the signature of ID tokens in addition to their origin.
     execute: [
       openid.enableNonRepudiationChecks,
       ...(server.protocol === 'http:' ? [openid.allowInsecureRequests] : []),
@@ -96,7 +99,10 @@ function discover({ issuer, clientId, clientSecret, fetch }: OpenIdSettings): Pr
   });
 }
 
-/** The way the provider takes the secret; Basic is what it takes unless it says otherwise (OIDC Discovery, section 3). */
+/**
+ * Returns how the secret is sent. Basic is the default unless the metadata says otherwise (OIDC Discovery, section
+ * 3).
+ */
 function clientAuth(secret: string | null): openid.ClientAuth {
   if (secret === null) return openid.None();
   const [basic, post] = [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)];
@@ -122,11 +128,11 @@ async function redeem(
   const claims = tokens.claims();
   if (!claims) throw new OpenIdFailure('openid_failed', 'the provider returned no ID token');
   const { iss: issuer, sub: subject } = claims;
-  // Many providers tell the address on request only (OIDC Core, section 5.4).
+  // Many providers return the address only in the user info (OIDC Core, section 5.4).
   const asks =
     claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
-  const told = asks ? await openid.fetchUserInfo(configuration, tokens.access_token, subject) : {};
-  const all: Record<string, unknown> = { ...told, ...claims };
+  const userInfo = asks ? await openid.fetchUserInfo(configuration, tokens.access_token, subject) : {};
+  const all: Record<string, unknown> = { ...userInfo, ...claims };
   return {
     issuer,
     subject,
@@ -142,9 +148,9 @@ function asFailure(error: unknown): OpenIdFailure {
     const { error: code } = error;
     if (code === 'access_denied')
       return new OpenIdFailure('openid_refused', 'the provider returned access_denied');
-    const isAway = code === 'temporarily_unavailable' || code === 'server_error';
+    const isUnavailable = code === 'temporarily_unavailable' || code === 'server_error';
     return new OpenIdFailure(
-      isAway ? 'openid_unavailable' : 'openid_failed',
+      isUnavailable ? 'openid_unavailable' : 'openid_failed',
       `the provider returned ${nameOf(code)}`,
     );
   }
@@ -152,12 +158,12 @@ function asFailure(error: unknown): OpenIdFailure {
     return new OpenIdFailure('openid_failed', `the provider refused the code: ${nameOf(error.error)}`);
   }
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const isAway =
+  const isUnavailable =
     code === 'OAUTH_TIMEOUT' ||
     (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && isServerError(error)) ||
     (error instanceof TypeError && error.cause !== undefined && code === undefined);
   const words = `${textOr(code, 'an error')}: ${textOr(message, '')}`;
-  return new OpenIdFailure(isAway ? 'openid_unavailable' : 'openid_failed', words);
+  return new OpenIdFailure(isUnavailable ? 'openid_unavailable' : 'openid_failed', words);
 }
 
 function unavailable(error: unknown): never {
@@ -171,7 +177,7 @@ function isServerError(error: unknown): boolean {
   return typeof cause?.status === 'number' && cause.status >= 500;
 }
 
-/** A code of OAuth's; anything else came from who knows whom and is not repeated. */
+/** Returns an OAuth error code. Any other text is untrusted and is not repeated. */
 function nameOf(code: string): string {
   return /^[a-z_]{1,50}$/.test(code) ? code : 'an unknown error';
 }
@@ -180,19 +186,19 @@ function textOr<T>(value: unknown, otherwise: T): string | T {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** Makes a thing when it is first asked for and anew when it is too old; an old one will do where that fails. */
-function keepFresh<T>(make: () => Promise<T>, forMs: number, clock: () => Date): () => Promise<T> {
-  let kept: { thing: T; at: number } | null = null;
+/** Caches a value for `forMs`. If renewing it fails, the old value is used. */
+function cacheFor<T>(make: () => Promise<T>, forMs: number, clock: () => Date): () => Promise<T> {
+  let kept: { value: T; at: number } | null = null;
   let making: Promise<T> | null = null;
   return async () => {
     const now = clock().getTime();
-    if (kept && now - kept.at < forMs) return kept.thing;
+    if (kept && now - kept.at < forMs) return kept.value;
     making ??= make().finally(() => (making = null));
     try {
-      kept = { thing: await making, at: now };
+      kept = { value: await making, at: now };
     } catch (error) {
       if (!kept) throw error;
     }
-    return kept.thing;
+    return kept.value;
   };
 }

@@ -7,11 +7,11 @@ const derive = promisify(argon2);
 const COST = { memory: 19_456, passes: 2, parallelism: 1 };
 const TAG_BYTES = 32;
 const SALT_BYTES = 16;
-/** Bounds for a stored hash, so that a strange row cannot take all memory. */
-const MOST_MEMORY = 1_048_576;
+/** Limit for a stored hash, so that a manipulated row cannot use all memory. */
+const MAX_MEMORY = 1_048_576;
 const PHC_FORM = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The Argon2id hash of a password as a PHC string; the work is done off the main thread. */
+/** Returns the Argon2id hash of a password as a PHC string, computed off the main thread. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(SALT_BYTES);
   const tag = await derive('argon2id', {
@@ -24,13 +24,13 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * True when the password belongs to the hash. With `null` (nobody has this name, or no password) it takes as
- * long as a wrong password and answers false, so that the time tells nobody who exists.
+ * Returns true if the password matches the hash. With `null` (unknown account, or no password) it takes as long as
+ * for a wrong password and returns false, so that the time does not reveal which accounts exist.
  */
 export async function verifyPassword(password: string, phc: string | null): Promise<boolean> {
   const match = phc === null ? null : PHC_FORM.exec(phc);
   const [, memory, passes, parallelism, salt, stored] = match ?? [];
-  if (salt === undefined || stored === undefined || Number(memory) > MOST_MEMORY) {
+  if (salt === undefined || stored === undefined || Number(memory) > MAX_MEMORY) {
     await hashPassword(password);
     return false;
   }
@@ -46,7 +46,7 @@ export async function verifyPassword(password: string, phc: string | null): Prom
   return timingSafeEqual(tag, expected);
 }
 
-/** A password for a first sign-in: 20 characters of base64url, 120 random bits. */
+/** Returns a password for a first sign-in: 20 characters of base64url, 120 random bits. */
 export function newPassword(): string {
   return randomBytes(15).toString('base64url');
 }

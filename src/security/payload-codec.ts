@@ -2,37 +2,36 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { KeyRing } from './key-ring.ts';
 
-/** How a payload that this codec has closed says so, in its own metadata. */
+/** Marks encrypted payloads in their metadata. */
 const ENCODING = 'binary/encrypted';
 const CIPHER = 'AES-256-GCM';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A payload that can't be opened: its key is not configured, or it was changed on its way. */
+/** A payload that cannot be decrypted: its key is not configured, or it was modified. */
 export class PayloadError extends Error {
   override name = 'PayloadError';
 }
 
 /**
- * Closes what goes to Temporal with the ring's first key, and opens it with any of them: inputs, results, signals,
- * answers to queries, failures. A payload that came in clear, from before there was a key or from an operator, is taken
- * as it is.
+ * Encrypts payloads for Temporal with the first key and decrypts them with any key: inputs, results, signals, query
+ * results, failures. Clear-text payloads, from before encryption or from an operator, are accepted.
  */
 export function createPayloadCodec(ring: KeyRing): PayloadCodec {
   return {
     encode: async (payloads) =>
-      payloads.map((payload) => (isClosed(payload) ? payload : close(ring, payload))),
+      payloads.map((payload) => (isEncrypted(payload) ? payload : encrypt(ring, payload))),
     decode: async (payloads) =>
-      payloads.map((payload) => (isClosed(payload) ? open(ring, payload) : payload)),
+      payloads.map((payload) => (isEncrypted(payload) ? decrypt(ring, payload) : payload)),
   };
 }
 
-/** Whether a payload was closed by this codec. */
-export function isClosed({ metadata }: Payload): boolean {
+/** Returns true if this codec encrypted the payload. */
+export function isEncrypted({ metadata }: Payload): boolean {
   return textOf(metadata?.['encoding']) === ENCODING;
 }
 
-function close({ first }: KeyRing, payload: Payload): Payload {
+function encrypt({ first }: KeyRing, payload: Payload): Payload {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(Buffer.from(first.id));
   const data = Buffer.concat([nonce, cipher.update(packed(payload)), cipher.final(), cipher.getAuthTag()]);
@@ -41,7 +40,7 @@ function close({ first }: KeyRing, payload: Payload): Payload {
   return { metadata: Object.fromEntries(entries), data };
 }
 
-function open(ring: KeyRing, { metadata, data }: Payload): Payload {
+function decrypt(ring: KeyRing, { metadata, data }: Payload): Payload {
   const id = textOf(metadata?.['encryption-key-id']);
   const key = ring.find(id);
   if (!key) throw new PayloadError(`the payload key "${id}" is not configured (BATON_PAYLOAD_KEYS)`);
@@ -60,7 +59,7 @@ function open(ring: KeyRing, { metadata, data }: Payload): Payload {
   }
 }
 
-/** A payload as bytes: the length of its metadata, its metadata as JSON, its data. */
+/** Returns a payload as bytes: the length of its metadata, its metadata as JSON, its data. */
 function packed({ metadata, data }: Payload): Buffer {
   const entries = Object.entries(metadata ?? {}).map(([name, value]) => [
     name,

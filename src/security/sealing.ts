@@ -1,11 +1,14 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { KeyRing } from './key-ring.ts';
 
-/** Secrets at rest: AES-256-GCM, bound to the place they belong to, so that a copied value opens nowhere else. */
+/** Secrets at rest: AES-256-GCM, bound to a context, so that a copied value cannot be decrypted elsewhere. */
 export type Sealing = {
-  /** `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. `place` is authenticated, not stored. */
+  /**
+   * Returns `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. `place` is authenticated, not
+   * stored.
+   */
   seal(plain: string, place: string): string;
-  /** @throws SealError where the key is unknown, the place another, or the text damaged */
+  /** @throws SealError if the key is unknown, the context differs, or the text is damaged */
   open(sealed: string, place: string): string;
 };
 
@@ -16,7 +19,7 @@ export class SealError extends Error {
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Seals with the ring's first key and opens with any of them. */
+/** Encrypts with the first key of the ring and decrypts with any key. */
 export function createSealing(ring: KeyRing): Sealing {
   return {
     seal(plain, place) {
@@ -35,22 +38,25 @@ export function createSealing(ring: KeyRing): Sealing {
   };
 }
 
-/** Where the callback secret of a run belongs. */
-export function callbackSecretPlace(executionId: string): string {
+/** Returns the context of the callback secret of a run. */
+export function callbackSecretContext(executionId: string): string {
   return `task_runs.callback_secret:${executionId}`;
 }
 
-/** Where the secret of a webhook belongs, and the one before it, so that a rotation moves it as it is. */
-export function webhookSecretPlace(webhookId: string): string {
+/**
+ * Returns the context of the secret of a webhook. The previous secret has the same one, so that a rotation can move
+ * it unchanged.
+ */
+export function webhookSecretContext(webhookId: string): string {
   return `webhooks.secret:${webhookId}`;
 }
 
-/** Where the kept answer of an idempotency key belongs; `scope` is the id of its project. */
-export function answerPlace({ scope, key }: { scope: string; key: string }): string {
+/** Returns the context of the stored response of an idempotency key; `scope` is the id of its project. */
+export function storedResponseContext({ scope, key }: { scope: string; key: string }): string {
   return `idempotency_keys.answer:${scope}:${key}`;
 }
 
-/** The id of the key that a text was sealed with; empty where it is no sealed text. */
+/** Returns the id of the key that encrypted a text; empty if it is not a sealed text. */
 export function keyIdOf(sealed: string): string {
   return sealed.split('.')[1] ?? '';
 }

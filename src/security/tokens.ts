@@ -13,8 +13,11 @@ import type { KeyRing } from './key-ring.ts';
 
 const ISSUER = 'baton';
 const OWN_ALGORITHM = 'HS256';
-/** What an outside provider may sign with: asymmetric algorithms only, so never `none` and never a shared secret. */
-const OUTSIDE_ALGORITHMS = [
+/**
+ * Algorithms that are accepted from an external provider: asymmetric ones only, so never `none` and never a shared
+ * secret.
+ */
+const EXTERNAL_ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -27,7 +30,7 @@ const OUTSIDE_ALGORITHMS = [
   'EdDSA',
 ];
 
-/** The two ways in which a token is bad; the code is what a client of the channel sees, too. */
+/** An invalid or expired token. The code is also sent to clients of the live channel. */
 export class TokenError extends Error {
   override name = 'TokenError';
   readonly code: 'token_invalid' | 'token_expired';
@@ -37,12 +40,12 @@ export class TokenError extends Error {
   }
 }
 
-/** The outside provider's keys could not be had, which says nothing about the token. */
+/** The keys of the external provider cannot be read, which says nothing about the token. */
 export class ProviderUnreachable extends Error {
   override name = 'ProviderUnreachable';
 }
 
-export type OutsideProvider = {
+export type ExternalProvider = {
   jwksUrl: string;
   issuer: string | null;
   audience: string | null;
@@ -51,7 +54,7 @@ export type OutsideProvider = {
 };
 
 export type Tokens = {
-  /** A JWT of 15 minutes for one project. */
+  /** Returns a JWT for one project, valid for 15 minutes. */
   issue(claims: {
     subject: TokenSubject;
     workspaceId: string;
@@ -65,9 +68,12 @@ export type Tokens = {
   verify(token: string): Promise<TokenClaims>;
 };
 
-/** Signs with the ring's first key and verifies with any of them, by `kid`; other tokens are the provider's, if any. */
-export function createTokens(ring: KeyRing, provider: OutsideProvider | null, clock: () => Date): Tokens {
-  const outside = provider && outsideVerifier(provider, clock);
+/**
+ * Creates the issuer and verifier of tokens. Signs with the first key and verifies with any key, selected by `kid`.
+ * Other tokens are verified with the external provider, if configured.
+ */
+export function createTokens(ring: KeyRing, provider: ExternalProvider | null, clock: () => Date): Tokens {
+  const outside = provider && createExternalVerifier(provider, clock);
   return {
     async issue({ subject, workspaceId, projectId, scopes }) {
       const seconds = Math.floor(clock().getTime() / 1_000);
@@ -117,7 +123,7 @@ async function verifyOwn(token: string, key: Uint8Array, now: Date): Promise<Tok
   };
 }
 
-function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
+function createExternalVerifier(provider: ExternalProvider, clock: () => Date) {
   const keys = createRemoteJWKSet(new URL(provider.jwksUrl), { timeoutDuration: 3_000 });
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     try {
@@ -130,7 +136,7 @@ function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
   };
   return async (token: string): Promise<TokenClaims> => {
     const { payload } = await jwtVerify(token, keyOf, {
-      algorithms: OUTSIDE_ALGORITHMS,
+      algorithms: EXTERNAL_ALGORITHMS,
       ...(provider.issuer === null ? {} : { issuer: provider.issuer }),
       ...(provider.audience === null ? {} : { audience: provider.audience }),
       requiredClaims: ['exp', 'sub', provider.projectClaim],
@@ -146,7 +152,7 @@ function outsideVerifier(provider: OutsideProvider, clock: () => Date) {
   };
 }
 
-/** Scopes as one text with spaces (RFC 8693, section 4.2) or as a list; what is no scope of ours is left out. */
+/** Returns the scopes from a text with spaces (RFC 8693, section 4.2) or a list. Unknown scopes are ignored. */
 function scopesOf(claim: unknown): Scope[] {
   const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return SCOPES.filter((scope) => words.includes(scope));

@@ -38,7 +38,7 @@ export type Registry = {
   family(definition: Definition): Family;
   histogram(definition: Definition): Histogram;
   /** Calls `collector` at each scrape, before the text is made. */
-  beforeReading(collector: () => void | Promise<void>): void;
+  beforeScrape(collector: () => void | Promise<void>): void;
   /** Returns all metrics in the exposition format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
 };
@@ -73,7 +73,7 @@ export function createRegistry(): Registry {
       });
       return { observe: (value, ...values) => histogram.labels(...values).observe(value) };
     },
-    beforeReading(collector) {
+    beforeScrape(collector) {
       collectors.push(collector);
     },
     async text() {

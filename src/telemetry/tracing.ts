@@ -57,7 +57,7 @@ export type OpenSpan = {
 };
 
 /** A span that has passed, with an id of its own: what a workflow tells of itself. Times in milliseconds since 1970. */
-export type PassedSpan = {
+export type EndedSpan = {
   name: string;
   parent: string;
   traceparent: string;
@@ -79,12 +79,12 @@ export type Tracing = {
   within<T>(traceparent: string | null, work: () => T): T;
   /** Of what is under way; null where nothing is. */
   current(): TraceContext | null;
-  passed(span: PassedSpan): void;
+  recordEnded(span: EndedSpan): void;
   /** Sends what is left. */
   close(): Promise<void>;
 };
 
-type UnderWay = { at: SpanContext; link: SpanContext | null };
+type ActiveContext = { at: SpanContext; link: SpanContext | null };
 
 /**
  * Starts sending spans as the standard variables say (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME,
@@ -92,12 +92,12 @@ type UnderWay = { at: SpanContext; link: SpanContext | null };
  */
 export function createTracing(
   process: { name: string; version: string },
-  onTrouble: (message: string) => void,
+  onError: (message: string) => void,
 ): Tracing {
-  const told = (message: string) => onTrouble(message);
+  const report = (message: string) => onError(message);
   const silent = () => {};
   diag.setLogger(
-    { error: told, warn: told, info: silent, debug: silent, verbose: silent },
+    { error: report, warn: report, info: silent, debug: silent, verbose: silent },
     DiagLogLevel.WARN,
   );
   const resource = resourceFromAttributes({
@@ -107,10 +107,10 @@ export function createTracing(
   const processor = new BatchSpanProcessor(new OTLPTraceExporter());
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
   const tracer = provider.getTracer('baton');
-  const underWay = new AsyncLocalStorage<UnderWay>();
+  const active = new AsyncLocalStorage<ActiveContext>();
 
   function begin({ name, kind, attributes = {}, parent }: SpanPlan): Span {
-    const now = underWay.getStore();
+    const now = active.getStore();
     const given = parent === undefined ? null : parseTraceparent(parent);
     const at = given ? remote(given) : (now?.at ?? null);
     const links = now?.link ? [{ context: now.link }] : [];
@@ -123,7 +123,7 @@ export function createTracing(
     async span(plan, work) {
       const span = begin(plan);
       const open = opened(span);
-      return await underWay.run({ at: span.spanContext(), link: null }, async () => {
+      return await active.run({ at: span.spanContext(), link: null }, async () => {
         try {
           const result = await work(open);
           open.end(null);
@@ -136,15 +136,15 @@ export function createTracing(
     },
     within(traceparent, work) {
       const given = parseTraceparent(traceparent);
-      const now = underWay.getStore();
+      const now = active.getStore();
       if (given === null || given.traceId === now?.at.traceId) return work();
-      return underWay.run({ at: remote(given), link: now?.at ?? null }, work);
+      return active.run({ at: remote(given), link: now?.at ?? null }, work);
     },
     current() {
-      const now = underWay.getStore();
+      const now = active.getStore();
       return now ? contextOf(now.at) : null;
     },
-    passed: (span) => endPassed(processor, resource, span),
+    recordEnded: (span) => exportEnded(processor, resource, span),
     async close() {
       await provider.shutdown();
       diag.disable();
@@ -188,7 +188,7 @@ function remote({ traceId, spanId, flags }: TraceContext): SpanContext {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 
-function endPassed(processor: SpanProcessor, resource: Resource, span: PassedSpan): void {
+function exportEnded(processor: SpanProcessor, resource: Resource, span: EndedSpan): void {
   const at = parseTraceparent(span.traceparent);
   const parent = parseTraceparent(span.parent);
   if (at === null || parent === null) return;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { FEED_EVENT_TYPES } from '../../src/domain/tasks/feed-events.ts';
 import { channelDocument } from '../../src/api/docs/asyncapi.ts';
-import { ANSWERS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from '../../src/api/docs/channel-words.ts';
+import { REPLIES, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from '../../src/api/docs/channel-vocabulary.ts';
 import { useWorld } from '../support/world.ts';
 
 describe('the description of the live channel', () => {
@@ -24,7 +24,7 @@ describe('the description of the live channel', () => {
   it('names every message, every event, every code, and whatever it refers to', async () => {
     const { json } = await read('/asyncapi.json');
     const known = Object.keys(json.components.messages);
-    const words = [CLIENT_MESSAGES, ANSWERS, PUSHED, ROOM_EVENTS.webhook].flatMap((one) => Object.keys(one));
+    const words = [CLIENT_MESSAGES, REPLIES, PUSHED, ROOM_EVENTS.webhook].flatMap((one) => Object.keys(one));
     assert.deepEqual(known.toSorted(), [...words, ...FEED_EVENT_TYPES].toSorted());
     assert.deepEqual(json['x-codes'], CHANNEL_CODES);
     for (const reference of referencesIn(json)) {
@@ -37,7 +37,7 @@ describe('the description of the live channel', () => {
   });
 
   it('has examples that are as described, each with the type that a plain client sees', () => {
-    const all = { ...ANSWERS, ...PUSHED, ...ROOM_EVENTS.workflow, ...ROOM_EVENTS.webhook };
+    const all = { ...REPLIES, ...PUSHED, ...ROOM_EVENTS.workflow, ...ROOM_EVENTS.webhook };
     const said = Object.entries(CLIENT_MESSAGES).map(([name, { schema }]) => [name, schema] as const);
     for (const [name, schema] of [...said, ...Object.entries<z.ZodType>(all)]) {
       const examples = schema.meta()?.examples ?? [];

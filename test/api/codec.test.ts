@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import { isClosed } from '../../src/security/payload-codec.ts';
+import { isEncrypted } from '../../src/security/payload-codec.ts';
 import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
 import { services } from '../support/services.ts';
 import { addPerson } from '../support/people.ts';
@@ -38,7 +38,7 @@ describe('the codec server', function () {
     const { workflow } = new Client({ connection, namespace: services().namespace });
     const { events } = await workflow.getHandle(json.execution_id).fetchHistory();
     const held = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-    assert.ok(held.length > 0 && held.every((payload) => isClosed(payload)));
+    assert.ok(held.length > 0 && held.every((payload) => isEncrypted(payload)));
     return held.map((payload) => toJson(payload));
   }
   const readable = ({ json }: Received) =>
@@ -61,7 +61,7 @@ describe('the codec server', function () {
       data: Buffer.from('"go"').toString('base64'),
     };
     const { json } = await call('encode', [plain], byToken);
-    assert.ok(isClosed(toPayload(json.payloads[0])));
+    assert.ok(isEncrypted(toPayload(json.payloads[0])));
     assert.deepEqual((await call('decode', json.payloads, byToken)).json.payloads, [plain]);
   });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { pino } from 'pino';
-import { createGatherer, type Gatherer } from '../../src/api/events/gatherer.ts';
-import { createGroupStore, type StoreDependencies } from '../../src/api/events/group-store.ts';
+import { createBatcher, type Batcher } from '../../src/api/events/batcher.ts';
+import { createGroupStore, type GroupStoreDependencies } from '../../src/api/events/group-store.ts';
 import { Problem } from '../../src/api/http/problem.ts';
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
-type Control = StoreDependencies['control'];
+type Control = GroupStoreDependencies['control'];
 type Rows = Record<string, unknown>[];
 
 /** An engine that takes every group, and whose answers a test may change. */
@@ -37,11 +37,11 @@ describe('events that are gathered', () => {
   let fresh: FreshDatabase;
   let database: Database;
   let engine: Engine;
-  let gatherer: Gatherer;
+  let gatherer: Batcher;
   let count = 0;
 
   const gathererOf = (control: Engine) =>
-    createGatherer(
+    createBatcher(
       createGroupStore({
         database,
         control,
@@ -86,8 +86,8 @@ describe('events that are gathered', () => {
   it('leave at once when nothing is under way, and together when something is', async () => {
     const first = Promise.withResolvers<void>();
     engine.answering = () => first.promise;
-    const all = [gatherer.take([event()])];
-    all.push(...Array.from({ length: 10 }, () => gatherer.take([event()])));
+    const all = [gatherer.add([event()])];
+    all.push(...Array.from({ length: 10 }, () => gatherer.add([event()])));
     while (engine.started.length < 2) await new Promise(setImmediate);
     first.resolve();
     await Promise.all(all);
@@ -96,7 +96,7 @@ describe('events that are gathered', () => {
 
   it('are full at a hundred, and a request is never split', async () => {
     const requests = [1, 60, 60, 40, 250].map((length) => Array.from({ length }, () => event()));
-    await Promise.all(requests.map((request) => gatherer.take(request)));
+    await Promise.all(requests.map((request) => gatherer.add(request)));
     const groups = await rows(
       'select group_id, count(*)::int as n from events where id = any($1) group by 1',
       [requests.flat().map(({ id }) => id)],
@@ -110,7 +110,7 @@ describe('events that are gathered', () => {
 
   it('are stored in the order in which they came, whatever their ids', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `o-${(index * 37) % 50}`);
-    await Promise.all([gatherer.take([event()]), ...ids.map((id) => gatherer.take([event(id)]))]);
+    await Promise.all([gatherer.add([event()]), ...ids.map((id) => gatherer.add([event(id)]))]);
     assert.deepEqual(
       (await stored(...ids)).map(({ id }) => id),
       ids,
@@ -118,12 +118,12 @@ describe('events that are gathered', () => {
   });
 
   it('refuse a conflict for the request that has it alone', async () => {
-    await gatherer.take([event('held')]);
+    await gatherer.add([event('held')]);
     const outcomes = await Promise.allSettled([
-      gatherer.take([event()]),
-      gatherer.take([event('mine'), event('held', 'other')]),
-      gatherer.take([event('yours')]),
-      gatherer.take([event('held'), event('ours')]),
+      gatherer.add([event()]),
+      gatherer.add([event('mine'), event('held', 'other')]),
+      gatherer.add([event('yours')]),
+      gatherer.add([event('held'), event('ours')]),
     ]);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
@@ -138,14 +138,14 @@ describe('events that are gathered', () => {
   });
 
   it('leave no group and no workflow where all of them were known', async () => {
-    await gatherer.take([event('again')]);
+    await gatherer.add([event('again')]);
     // A group of which nobody has noted yet that it has started would be started once more, to be sure.
     await eventually('the note', async () => {
       const open = await rows('select 1 from event_groups where started_at is null');
       return open.length === 0;
     });
     const before = await rows('select count(*) from event_groups');
-    const known = await gatherer.take([event('again')]);
+    const known = await gatherer.add([event('again')]);
     assert.deepEqual([...known], ['again']);
     assert.equal(engine.started.length, 1);
     assert.deepEqual(await rows('select count(*) from event_groups'), before);
@@ -154,10 +154,10 @@ describe('events that are gathered', () => {
   it('are no trouble to others when one of them can not be stored', async () => {
     const stranger = { ...event('stranger'), workspaceId: '00000000-0000-7000-8000-00000000dead' };
     const outcomes = await Promise.allSettled([
-      gatherer.take([event()]),
-      gatherer.take([event('good-1')]),
-      gatherer.take([stranger]),
-      gatherer.take([event('good-2')]),
+      gatherer.add([event()]),
+      gatherer.add([event('good-1')]),
+      gatherer.add([stranger]),
+      gatherer.add([event('good-2')]),
     ]);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
@@ -171,8 +171,8 @@ describe('events that are gathered', () => {
     for (let round = 0; round < 20; round += 1) {
       const ids = Array.from({ length: 40 }, (_, index) => `race-${round}-${index}`);
       const [mine, theirs] = await Promise.all([
-        gatherer.take(ids.map((id) => event(id))),
-        other.take(ids.toReversed().map((id) => event(id))),
+        gatherer.add(ids.map((id) => event(id))),
+        other.add(ids.toReversed().map((id) => event(id))),
       ]);
       assert.equal(mine.size + theirs.size, 40);
       assert.equal((await stored(...ids)).length, 40);
@@ -185,8 +185,8 @@ describe('events that are gathered', () => {
     for (let round = 0; round < 20; round += 1) {
       const ids = (name: string) => [`torn-${round}`, `${name}-${round}-1`, `${name}-${round}-2`];
       const outcomes = await Promise.allSettled([
-        gatherer.take(ids('left').map((id) => event(id, 'left'))),
-        other.take(ids('right').map((id) => event(id, 'right'))),
+        gatherer.add(ids('left').map((id) => event(id, 'left'))),
+        other.add(ids('right').map((id) => event(id, 'right'))),
       ]);
       const names = outcomes.map(({ status }, index) =>
         status === 'fulfilled' ? ids(index ? 'right' : 'left') : [],
@@ -203,7 +203,7 @@ describe('events that are gathered', () => {
 
     it('failed for certain are refused, and gone', async () => {
       engine.answering = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.take([event('lost'), event('lost-2')]), refused);
+      await assert.rejects(gatherer.add([event('lost'), event('lost-2')]), refused);
       assert.deepEqual(await stored('lost', 'lost-2'), []);
       const left = await rows('select id from event_groups where id = any($1)', [engine.started]);
       assert.deepEqual(left, []);
@@ -212,7 +212,7 @@ describe('events that are gathered', () => {
     it('is uncertain are taken when it turns out to have happened', async () => {
       engine.answering = () => Promise.reject(new EngineUncertain('?'));
       engine.settling = async () => 'started';
-      assert.equal((await gatherer.take([event('sure')])).size, 0);
+      assert.equal((await gatherer.add([event('sure')])).size, 0);
       assert.equal((await stored('sure')).length, 1);
     });
 
@@ -223,7 +223,7 @@ describe('events that are gathered', () => {
       it(`is uncertain are refused when it ${what}`, async () => {
         engine.answering = () => Promise.reject(new EngineUncertain('?'));
         engine.settling = settling;
-        await assert.rejects(gatherer.take([event('unsure')]), refused);
+        await assert.rejects(gatherer.add([event('unsure')]), refused);
         assert.deepEqual(await stored('unsure'), []);
       });
     }
@@ -233,42 +233,40 @@ describe('events that are gathered', () => {
         await rows('update event_groups set started_at = now() where id = $1', [groupId]);
         throw new EngineUnavailable('no');
       };
-      assert.equal((await gatherer.take([event('lucky')])).size, 0);
+      assert.equal((await gatherer.add([event('lucky')])).size, 0);
       assert.equal((await stored('lucky')).length, 1);
     });
 
     it('takes long are given up only when the engine is not there any more', async () => {
       const held = Promise.withResolvers<void>();
       engine.answering = () => held.promise;
-      const slow = gatherer.take([event('slow')]);
+      const slow = gatherer.add([event('slow')]);
       await eventually('it is asked whether it is there', () => engine.asked > 0);
       held.resolve();
       assert.equal((await slow).size, 0);
       engine.answering = () => new Promise(() => {});
       engine.ready = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.take([event('hopeless')]), refused);
+      await assert.rejects(gatherer.add([event('hopeless')]), refused);
       assert.deepEqual(await stored('hopeless'), []);
     });
 
     it('failed make one ask first the next time', async () => {
       engine.answering = () => Promise.reject(new EngineUnavailable('no'));
       engine.ready = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.take([event('first-out')]), refused);
-      await assert.rejects(gatherer.take([event('second-out')]), refused);
+      await assert.rejects(gatherer.add([event('first-out')]), refused);
+      await assert.rejects(gatherer.add([event('second-out')]), refused);
       assert.equal(engine.started.length, 1);
       engine.answering = async () => {};
       engine.ready = async () => {};
-      assert.equal((await gatherer.take([event('back')])).size, 0);
+      assert.equal((await gatherer.add([event('back')])).size, 0);
     });
 
     it('failed let go those that wait behind them', async () => {
       const held = Promise.withResolvers<void>();
       engine.answering = () => held.promise;
-      const first = Array.from({ length: 2 }, () =>
-        gatherer.take(Array.from({ length: 100 }, () => event())),
-      );
+      const first = Array.from({ length: 2 }, () => gatherer.add(Array.from({ length: 100 }, () => event())));
       while (engine.started.length < 2) await new Promise(setImmediate);
-      const waiting = gatherer.take([event('behind')]);
+      const waiting = gatherer.add([event('behind')]);
       const outcomes = Promise.allSettled([...first, waiting]);
       held.reject(new EngineUnavailable('no'));
       for (const outcome of await outcomes) {
@@ -295,7 +293,7 @@ describe('events that are gathered', () => {
 
     it('have it started before they are confirmed', async () => {
       const group = await orphan('orphan');
-      assert.deepEqual([...(await gatherer.take([event('orphan')]))], ['orphan']);
+      assert.deepEqual([...(await gatherer.add([event('orphan')]))], ['orphan']);
       assert.deepEqual(engine.started, [group]);
       const [row] = await rows('select started_at from event_groups where id = $1', [group]);
       assert.ok(row?.['started_at']);
@@ -304,7 +302,7 @@ describe('events that are gathered', () => {
     it('are not confirmed when it does not start, but stay as they are', async () => {
       await orphan('stays');
       engine.answering = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.take([event('stays')]), EngineUnavailable);
+      await assert.rejects(gatherer.add([event('stays')]), EngineUnavailable);
       assert.equal((await stored('stays')).length, 1);
     });
 
@@ -315,7 +313,7 @@ describe('events that are gathered', () => {
         await rows('delete from event_groups where id = $1', [group]);
       };
       await assert.rejects(
-        gatherer.take([event('goes')]),
+        gatherer.add([event('goes')]),
         (error) => (error as Problem).code === 'unavailable',
       );
     });
@@ -323,7 +321,7 @@ describe('events that are gathered', () => {
     it('share the fate of the request that they repeat', async () => {
       const held = Promise.withResolvers<void>();
       engine.answering = () => held.promise;
-      const both = [gatherer.take([event('shared')]), gatherer.take([event('shared')])];
+      const both = [gatherer.add([event('shared')]), gatherer.add([event('shared')])];
       while (engine.started.length < 1) await new Promise(setImmediate);
       // Long enough for the second one to be found in the database.
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -337,7 +335,7 @@ describe('events that are gathered', () => {
 
   it('are all taken care of before it closes', async () => {
     const taken = Promise.all(
-      Array.from({ length: 30 }, (_, index) => gatherer.take([event(`last-${index}`)])),
+      Array.from({ length: 30 }, (_, index) => gatherer.add([event(`last-${index}`)])),
     );
     await gatherer.close();
     assert.equal((await rows(`select id from events where id like 'last-%'`)).length, 30);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Dependencies } from '../../src/api/dependencies.ts';
-import { createBell, readWhenChanged } from '../../src/api/tasks/wait.ts';
+import { createFeedSignal, readWhenChanged } from '../../src/api/tasks/wait.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -28,13 +28,13 @@ describe('a request that waits for a change', () => {
     const notifications = {
       subscribe: (_: string, __: string, listener: () => void) => ((tell = listener), () => {}),
     };
-    const bell = createBell(
+    const bell = createFeedSignal(
       { notifications } as unknown as Dependencies,
       'any',
       new AbortController().signal,
     );
     tell();
-    await bell.rings(3_600_000);
+    await bell.wait(3_600_000);
     bell.close();
   });
 });

@@ -5,7 +5,7 @@ import { queryBuilderOf } from '../../src/database/database.ts';
 import { openApiDocument } from '../../src/api/http/openapi.ts';
 import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
-import { webhookSecretPlace, createSealing } from '../../src/security/sealing.ts';
+import { webhookSecretContext, createSealing } from '../../src/security/sealing.ts';
 import { assertProblem, assertWithin } from './problems.ts';
 import { addPerson, addWorkspace } from '../support/people.ts';
 import { type Received, type Sent, useOwnWorld, useWorld } from '../support/world.ts';
@@ -192,7 +192,7 @@ describe('webhooks over HTTP', () => {
       assertWithin(given.json.previous_secret_until, from, 2.5 * 3_600_000);
       const sealing = createSealing(world.configuration.sealingKeys);
       const open = async (column: string) =>
-        sealing.open((await stored(id))[column] ?? '', webhookSecretPlace(id));
+        sealing.open((await stored(id))[column] ?? '', webhookSecretContext(id));
       assert.deepEqual([await open('secret'), await open('previous_secret')], ['new', 'old']);
       from = Date.now();
       const again = await rotate(id);

@@ -6,7 +6,7 @@ import {
   startReceiver,
 } from '../../cli/receiver.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
-import { createSender } from '../../src/outbound/attempt.ts';
+import { createOutboundClient } from '../../src/outbound/attempt.ts';
 import { signature } from '../../src/outbound/sign.ts';
 import { createTestAuthority } from '../support/certificates.ts';
 
@@ -29,7 +29,7 @@ describe('the sample receiver', () => {
     return receiver;
   };
   const send = async (url: string, headers: Record<string, string>, { ca = '', body = BODY } = {}) => {
-    const sender = createSender({ guard, ...(ca === '' ? {} : { ca }) });
+    const sender = createOutboundClient({ guard, ...(ca === '' ? {} : { ca }) });
     closing.push(sender);
     return await sender.attempt({ url, headers, body, timeoutMs: 3_000, maxResponseBytes: 1_024 });
   };

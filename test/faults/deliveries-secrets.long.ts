@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { withClient } from '../../dev/services/postgres.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
-import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
+import { createSealing, webhookSecretContext } from '../../src/security/sealing.ts';
 import type { ReceivedRequest, Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { withTemporal, type Answered } from '../support/service.ts';
@@ -159,7 +159,7 @@ describe('the secret of a webhook', function () {
   async function assertSealed(secret: string): Promise<void> {
     const sealing = createSealing(parseKeyRing(`test:${service.secrets.sealingKey}`));
     const [sealed] = await sealedSecrets();
-    assert.equal(sealing.open(sealed ?? '', webhookSecretPlace(endpoint.id)), secret);
+    assert.equal(sealing.open(sealed ?? '', webhookSecretContext(endpoint.id)), secret);
   }
 
   /** Ids of all workflows of deliveries since the test began. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { ANSWERS, PUSHED } from '../../src/api/docs/channel-words.ts';
+import { REPLIES, PUSHED } from '../../src/api/docs/channel-vocabulary.ts';
 import { deliveryChanged, webhookChanged } from '../../src/domain/channel/channel-answers.ts';
 import { feedEvent } from '../../src/domain/tasks/feed-schemas.ts';
 import { type Received, useOwnWorld } from '../support/world.ts';
@@ -22,7 +22,7 @@ function checked(said: Said): string {
     return event.type;
   }
   // A request has an id of its own, which no client of this test asks for.
-  const schema = { ...ANSWERS, ...PUSHED }[type as keyof typeof ANSWERS];
+  const schema = { ...REPLIES, ...PUSHED }[type as keyof typeof REPLIES];
   assert.ok(schema, `${type} is not described`);
   schema.parse(body);
   return type;

@@ -40,7 +40,7 @@ export async function startOwnChannel(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    numbers: channel.numbers,
+    numbers: channel.statistics,
     sockets: promisify(server.getConnections.bind(server)),
     async close() {
       await channel.close();

@@ -1,5 +1,9 @@
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
-import { createSender, type Sender, type SenderOptions } from '../../src/outbound/attempt.ts';
+import {
+  createOutboundClient,
+  type OutboundClient,
+  type OutboundClientOptions,
+} from '../../src/outbound/attempt.ts';
 import type { AttemptRecord, AttemptRequest } from '../../src/outbound/attempt-record.ts';
 
 /** Loopback allowed, since receivers of tests live there. */
@@ -7,10 +11,10 @@ export const localGuard = createAddressGuard(['127.0.0.0/8', '::1/128']);
 
 /** A sender with what tests need, and attempts with a small body and limits. `cleanUp` closes all of them. */
 export function senders() {
-  const made: Sender[] = [];
+  const made: OutboundClient[] = [];
   return {
-    sender(options: Partial<SenderOptions> = {}): Sender {
-      const sender = createSender({ guard: localGuard, ...options });
+    sender(options: Partial<OutboundClientOptions> = {}): OutboundClient {
+      const sender = createOutboundClient({ guard: localGuard, ...options });
       made.push(sender);
       return sender;
     },
@@ -21,7 +25,7 @@ export function senders() {
 }
 
 export function post(
-  sender: Sender,
+  sender: OutboundClient,
   url: string,
   wish: Partial<AttemptRequest> = {},
 ): Promise<AttemptRecord> {

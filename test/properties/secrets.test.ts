@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { requestHash } from '../../src/api/http/idempotency.ts';
 import { webhookHeaders } from '../../src/outbound/webhook-request.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
-import { returnPlace } from '../../src/security/return-place.ts';
+import { safeReturnPath } from '../../src/security/return-path.ts';
 import { createSealing, SealError } from '../../src/security/sealing.ts';
 import { holds, holdsLater } from './property.ts';
 
@@ -148,14 +148,14 @@ describe('the place to come back to, whatever is asked for', () => {
     holds(
       [wanted, fc.constantFrom('/', '/sign-in', '/a/b')],
       (asked, page) => {
-        const place = returnPlace(asked);
+        const place = safeReturnPath(asked);
         for (const base of ['https://baton.example', 'http://localhost:3000']) {
           const landed = new URL(place, `${base}${page}`);
           assert.equal(landed.origin, base, JSON.stringify({ asked, place }));
           assert.equal(landed.pathname + landed.search + landed.hash, place);
           assert.ok(!/^\/(api|sign-in)(\/|$)/.test(landed.pathname));
         }
-        assert.equal(returnPlace(place), place);
+        assert.equal(safeReturnPath(place), place);
       },
       5_000,
     );

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ConfigurationError } from '../../src/runtime/configuration.ts';
 import type { Database } from '../../src/database/database.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
-import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
+import { createSealing, webhookSecretContext } from '../../src/security/sealing.ts';
 import { checkSealedSecrets } from '../../src/runtime/sealed-secrets.ts';
 import { useInstallation } from '../support/installation.ts';
 
@@ -19,7 +19,7 @@ describe('the secrets in the database, at the start of a process', function () {
     await checkSealedSecrets(database, sealingOf(`none:${key(9)}`));
     for (const ring of [`first:${key(1)}`, `second:${key(2)}`]) {
       const id = randomUUIDv7();
-      const secret = sealingOf(ring).seal('s', webhookSecretPlace(id));
+      const secret = sealingOf(ring).seal('s', webhookSecretContext(id));
       await database.em.fork().execute(
         `insert into webhooks (id, workspace_id, name, url, events, secret, created_by, created_at, updated_at)
          values (?, ?, 'A', 'https://a.example', '[]', ?, 'test', now(), now())`,

@@ -7,7 +7,7 @@ import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import type { Subscription } from '../../src/domain/webhooks/webhook.ts';
-import { createSealing, webhookSecretPlace } from '../../src/security/sealing.ts';
+import { createSealing, webhookSecretContext } from '../../src/security/sealing.ts';
 import { createDeliveryControl, type DeliveryControl } from '../../src/temporal/delivery-control.ts';
 import type { Running } from '../../src/runtime/process.ts';
 import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
@@ -77,7 +77,7 @@ export async function startDeliveries(options: DeliveriesOptions = {}) {
     async webhook(plan: WebhookPlan): Promise<string> {
       const id = randomUUIDv7();
       const seal = (secret: string | null | undefined) =>
-        typeof secret === 'string' ? sealing.seal(secret, webhookSecretPlace(id)) : null;
+        typeof secret === 'string' ? sealing.seal(secret, webhookSecretContext(id)) : null;
       await em().insert(Webhook, {
         id,
         workspace_id: plan.workspaceId ?? installation.workspace_id,

@@ -14,7 +14,7 @@ import { findRun, insertRun, type TaskRunRow } from '../../src/database/tasks/ta
 import type { Rehearsal } from '../../src/domain/tasks/rehearsal.ts';
 import type { RunView, TaskType } from '../../src/domain/tasks/task-run.ts';
 import type { TaskState } from '../../src/domain/tasks/task-states.ts';
-import { callbackSecretPlace, createSealing } from '../../src/security/sealing.ts';
+import { callbackSecretContext, createSealing } from '../../src/security/sealing.ts';
 import { createTaskControl, type TaskControl } from '../../src/temporal/task-control.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { connectTemporal, installRuntime } from '../../src/runtime/temporal.ts';
@@ -182,7 +182,7 @@ function runsIn(service: RunService, installation: Installation, close: () => Pr
         task_type: taskType,
         metadata: rehearsal ? { rehearsal } : {},
         callback_url: callbackUrl ?? null,
-        callback_secret: sealing.seal(secret, callbackSecretPlace(id)),
+        callback_secret: sealing.seal(secret, callbackSecretContext(id)),
       });
       await insertRun(database, run);
       return id;

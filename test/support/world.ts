@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
 import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
-import type { Answer, Route } from '../../src/api/http/route.ts';
+import type { RouteResponse, Route } from '../../src/api/http/route.ts';
 import { readConfiguration, type Configuration } from '../../src/runtime/configuration.ts';
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
@@ -145,7 +145,7 @@ async function startProcesses(options: WorldOptions): Promise<Service> {
   const database = await connectDatabase(fresh.url);
   const undeclared: string[] = [];
   const api = await bootstrap(configuration, log, {
-    onAnswer: (route, answer) => undeclared.push(...findUndeclared(route, answer)),
+    onResponse: (route, answer) => undeclared.push(...findUndeclared(route, answer)),
   });
   const worker = options.worker === false ? null : await startTaskWorker(configuration, log);
   const deliveryWorker = options.deliveryWorker ? await startDeliveryWorker(configuration, log) : null;
@@ -233,8 +233,8 @@ function headersOf({ key, token, cookie, body, headers }: Sent, ownKey: string):
 }
 
 /** What is wrong with an answer when it is held against its route's declaration. */
-function findUndeclared(route: Route, answer: Answer): string[] {
-  const declared = route.answers[answer.status];
+function findUndeclared(route: Route, answer: RouteResponse): string[] {
+  const declared = route.responses[answer.status];
   if (!declared) return [`${route.operationId} does not declare ${answer.status}`];
   if (answer.stream || !declared.schema) return [];
   const checked = declared.schema.safeParse(JSON.parse(JSON.stringify(answer.body)));

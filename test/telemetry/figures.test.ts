@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { readStoredCounts } from '../../src/database/common/metrics.ts';
 import { createRegistry } from '../../src/telemetry/registry.ts';
-import { tellOfStored, type StoredFigures } from '../../src/telemetry/readings.ts';
+import { collectDatabaseMetrics, type DatabaseStatistics } from '../../src/telemetry/collectors.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { freshInstallation } from '../support/installation.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -73,7 +73,7 @@ describe('the figures of the database', function () {
 });
 
 describe('reading the figures of the database', () => {
-  const FIGURES: StoredFigures = {
+  const FIGURES: DatabaseStatistics = {
     tasks: { executing: 3 },
     webhooks: {},
     deliveriesWaiting: {},
@@ -89,7 +89,7 @@ describe('reading the figures of the database', () => {
       asked += 1;
       return FIGURES;
     };
-    tellOfStored(registry, read, (error) => assert.fail(String(error)));
+    collectDatabaseMetrics(registry, read, (error) => assert.fail(String(error)));
     const texts = await Promise.all([registry.text(), registry.text()]);
     texts.push(await registry.text());
     assert.equal(asked, 1);
@@ -101,7 +101,7 @@ describe('reading the figures of the database', () => {
     const registry = createRegistry();
     registry.family({ name: 'other', type: 'gauge', help: 'x', labels: [] }).of().set(1);
     const troubles: unknown[] = [];
-    tellOfStored(
+    collectDatabaseMetrics(
       registry,
       async () => {
         throw new Error('away');

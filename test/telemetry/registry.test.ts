@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { freePort } from '../../dev/common/free-port.ts';
 import { createRegistry } from '../../src/telemetry/registry.ts';
 import { openObservation, type Readiness } from '../../src/runtime/observation.ts';
-import { UNOBSERVED } from '../../src/runtime/telemetry.ts';
+import { NO_TELEMETRY } from '../../src/runtime/telemetry.ts';
 import { samplesOf, valueOf } from './observed.ts';
 
 describe('the text for Prometheus', () => {
@@ -59,14 +59,14 @@ describe('the text for Prometheus', () => {
   it('asks those who read only when somebody reads', async () => {
     const registry = createRegistry();
     const series = registry.family({ name: 'read', type: 'gauge', help: 'x', labels: [] }).of();
-    registry.beforeReading(() => series.inc());
+    registry.beforeScrape(() => series.inc());
     await registry.text();
     assert.equal(valueOf(samplesOf(await registry.text()), 'read'), 2);
   });
 });
 
 describe('the port to watch a process at', () => {
-  const observed = () => ({ ...UNOBSERVED, registry: createRegistry() });
+  const observed = () => ({ ...NO_TELEMETRY, registry: createRegistry() });
   const readyAt = async (port: number) => {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
     return { status: response.status, body: (await response.json()) as Readiness };
@@ -80,7 +80,7 @@ describe('the port to watch a process at', () => {
       assert.equal(starting.status, 503);
       assert.equal(starting.body.checks['process']?.reason, 'The process is starting.');
       const reason = 'PostgreSQL is out of reach.';
-      observation.judgeBy(async () => ({
+      observation.setReadiness(async () => ({
         status: 'not_ready',
         checks: { postgres: { status: 'failing', reason } },
       }));

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { withClient } from '../../dev/services/postgres.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
-import { answerPlace, createSealing } from '../../src/security/sealing.ts';
+import { storedResponseContext, createSealing } from '../../src/security/sealing.ts';
 import { createTokens, TokenError } from '../../src/security/tokens.ts';
 import { resealDatabase } from '../../cli/admin/reseal.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
@@ -102,7 +102,9 @@ describe('the rotation', function () {
     const count = 2_203;
     const sealing = createSealing(parseKeyRing(old));
     const keys = Array.from({ length: count }, (_, index) => `key-${index}`);
-    const answers = keys.map((key) => sealing.seal(`answer of ${key}`, answerPlace({ scope, key })));
+    const answers = keys.map((key) =>
+      sealing.seal(`answer of ${key}`, storedResponseContext({ scope, key })),
+    );
     await withClient(fleet.databaseUrl, (client) =>
       client.query(
         `insert into idempotency_keys (project_id, key, request_hash, answer, created_at)
@@ -123,7 +125,7 @@ describe('the rotation', function () {
     );
     assert.equal(rows.length, count);
     for (const { key, answer } of rows)
-      assert.equal(opening.open(answer, answerPlace({ scope, key })), `answer of ${key}`);
+      assert.equal(opening.open(answer, storedResponseContext({ scope, key })), `answer of ${key}`);
   });
 
   it('of token keys lets tokens of both live side by side, in all processes', async () => {

@@ -12,7 +12,7 @@ import { listCallbackAttempts, findPendingCallback } from '../../src/database/ta
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
-import { createSender, type Sender } from '../../src/outbound/attempt.ts';
+import { createOutboundClient, type OutboundClient } from '../../src/outbound/attempt.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
@@ -29,13 +29,13 @@ describe('the two that send a callback', function () {
   let fresh: FreshInstallation;
   let database: Database;
   const receiver = useReceiver('each test');
-  let sender: Sender;
+  let sender: OutboundClient;
   let id: string;
   before(async () => {
     fresh = await freshInstallation();
     ({ database } = fresh);
     const { outboundAllow } = readConfiguration(settingsOn(fresh.url));
-    sender = createSender({ guard: createAddressGuard(outboundAllow) });
+    sender = createOutboundClient({ guard: createAddressGuard(outboundAllow) });
   });
   after(async () => {
     await sender.close();
@@ -45,7 +45,7 @@ describe('the two that send a callback', function () {
     id = await storeEndedRun(fresh, receiver.url);
   });
 
-  const attempt = (by: Sender = sender) =>
+  const attempt = (by: OutboundClient = sender) =>
     createCallbackAttempt({
       database,
       sender: by,
@@ -180,7 +180,7 @@ describe('the two that send a callback', function () {
 
   it('give the whole of an attempt 10 s', async () => {
     const limits: (number | undefined)[] = [];
-    const watched: Sender = {
+    const watched: OutboundClient = {
       ...sender,
       attempt: async (request) => {
         limits.push(request.timeoutMs);

@@ -34,7 +34,7 @@ export interface TestDelivery extends Of<'TestDelivery'> {}
 export interface TestAttempt extends Of<'TestAttempt'> {}
 export interface Recovery extends Of<'Recovery'> {}
 export interface Recovered extends Of<'Recovered'> {}
-export interface FilterPreviewWish extends Of<'FilterPreviewWish'> {}
+export interface FilterPreviewRequest extends Of<'FilterPreviewRequest'> {}
 export interface FilterPreview extends Of<'FilterPreview'> {}
 export interface WebhookStats extends Of<'WebhookStats'> {}
 export interface ListedDelivery extends Of<'ListedDelivery'> {}

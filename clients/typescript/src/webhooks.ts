@@ -8,7 +8,7 @@ import type {
   DeliveryFilter,
   DeliveryRetry,
   FilterPreview,
-  FilterPreviewWish,
+  FilterPreviewRequest,
   IdempotentOptions,
   ListedDelivery,
   Recovered,
@@ -60,7 +60,7 @@ export function createWebhooks(http: Http) {
         ...idempotent(options),
       }),
     /** What filters would do to recent events. */
-    preview: (id: string, wish: FilterPreviewWish = {}, { signal }: CallOptions = {}) =>
+    preview: (id: string, wish: FilterPreviewRequest = {}, { signal }: CallOptions = {}) =>
       http.json<FilterPreview>({ ...one('POST', id, 'preview'), body: wish, isRepeatable: true, signal }),
     /** Sends deliveries again that were held, failed or skipped. */
     recover: (id: string, recovery: Recovery, options: IdempotentOptions = {}) =>

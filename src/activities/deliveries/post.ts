@@ -4,14 +4,14 @@ import type { Endpoint } from '../../database/webhooks/endpoints.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/common/limits.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
-import type { Sender } from '../../outbound/attempt.ts';
+import type { OutboundClient } from '../../outbound/attempt.ts';
 import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
 import type { Relay } from './relay.ts';
 
 /** Dependencies of {@link post}. */
 export type PostDependencies = {
-  sender: Sender;
+  sender: OutboundClient;
   /** For webhooks with a listener. */
   relay: Relay;
   /** Opens a sealed secret of a webhook. */

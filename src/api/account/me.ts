@@ -41,7 +41,7 @@ const me = z
   })
   .meta({ id: 'Me' });
 
-/** What a credential is and may do. */
+/** Returns the route that describes the caller and its permissions. */
 export function meRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -51,7 +51,7 @@ export function meRoutes(deps: Dependencies): Route[] {
       tag: 'me',
       summary: 'Get the caller',
       access: { kind: 'credential', scope: null },
-      answers: { 200: { description: 'The caller', schema: me } },
+      responses: { 200: { description: 'The caller', schema: me } },
       async handle({ caller }) {
         const workspace = await findWorkspace(deps.database, caller.workspaceId);
         const { workspaceId, projectId: id } = caller;

@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
-/** Changing one's own password. */
+/** Returns the route that changes the caller's password. */
 export function passwordRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -21,7 +21,7 @@ export function passwordRoutes(deps: Dependencies): Route[] {
       access: { kind: 'person', least: 'viewer' },
       limit: 'sign_in',
       body: passwordChange,
-      answers: { 204: { description: 'Changed', headers: { 'Set-Cookie': 'The session, HttpOnly' } } },
+      responses: { 204: { description: 'Changed', headers: { 'Set-Cookie': 'The session, HttpOnly' } } },
       problems: ['invalid_state'],
       async handle({ caller: { userId, workspaceId, sessionId, email }, body }) {
         const { current_password: current, new_password: wanted } = body;
@@ -32,7 +32,7 @@ export function passwordRoutes(deps: Dependencies): Route[] {
             'Your account has no password. You sign in with your identity provider.',
           );
         }
-        const isRight = await deps.passwordAttempts.judge(email, () => verifyPassword(current, oldHash));
+        const isRight = await deps.passwordAttempts.verify(email, () => verifyPassword(current, oldHash));
         if (!isRight) throw wrong('/current_password', '`current_password` is wrong.');
         if (current.normalize('NFC') === wanted.normalize('NFC')) {
           throw wrong('/new_password', '`new_password` must differ from your current password.');

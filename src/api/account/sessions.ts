@@ -23,7 +23,7 @@ const session = z
   })
   .meta({ id: 'Session' });
 
-/** Where a person is signed in, and ending it. */
+/** Returns the routes that list and end the caller's sessions. */
 export function sessionsRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -34,7 +34,7 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
       summary: 'List your sessions, newest first',
       access: { kind: 'person', least: 'viewer' },
       query: z.strictObject(pageParameters),
-      answers: { 200: { description: 'A page of sessions', schema: pageOf(session) } },
+      responses: { 200: { description: 'A page of sessions', schema: pageOf(session) } },
       async handle({ caller, query: { limit = DEFAULT_PAGE, cursor } }) {
         const page = { userId: caller.userId, now: deps.clock(), cursor, limit: limit + 1 };
         const { rows, nextCursor } = cutPage(await listSessions(deps.database, page), limit);
@@ -49,7 +49,7 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
       tag: 'session',
       summary: 'End all your other sessions',
       access: { kind: 'person', least: 'viewer' },
-      answers: {
+      responses: {
         200: {
           description: 'Number of ended sessions',
           schema: z.strictObject({ ended: z.int() }).meta({ id: 'SessionsEnded', example: { ended: 2 } }),
@@ -68,7 +68,7 @@ export function sessionsRoutes(deps: Dependencies): Route[] {
       summary: 'End one of your sessions',
       access: { kind: 'person', least: 'viewer' },
       params: z.strictObject({ id: uuid }),
-      answers: { 204: { description: 'Ended' } },
+      responses: { 204: { description: 'Ended' } },
       async handle({ caller: { userId, workspaceId }, params: { id } }) {
         const ended = await endSession(deps.database, { id, userId, workspaceId, now: deps.clock() });
         if (!ended) throw notFound('session');

@@ -17,7 +17,10 @@ const issued = z
   .strictObject({ token: z.string(), token_type: z.literal('Bearer'), expires_at: timestamp })
   .meta({ id: 'Token' });
 
-/** Short-lived JWTs for one project (docs/channel.md), as a browser puts them into the WebSocket's address. */
+/**
+ * Returns the route that issues short-lived JWTs for one project (docs/channel.md), such as a browser puts into the
+ * WebSocket URL.
+ */
 export function tokenRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -30,7 +33,7 @@ export function tokenRoutes(deps: Dependencies): Route[] {
       body: request,
       bodyOptional: true,
       idempotent: true,
-      answers: { 201: { description: 'The token', schema: issued } },
+      responses: { 201: { description: 'The token', schema: issued } },
       problems: ['project_not_allowed'],
       async handle({ caller, body }) {
         const { workspaceId, scopes } = caller;
@@ -59,7 +62,7 @@ async function projectFor(deps: Dependencies, caller: Caller, wanted: string | u
   throw new Problem('project_not_allowed', 'The credential has no access to this project.');
 }
 
-/** A token makes no token: it would live for ever. */
+/** A token cannot create a token; otherwise it could be renewed without end. */
 function subjectOf(caller: Caller): TokenSubject {
   if (caller.kind === 'token') throw new Problem('forbidden', 'A token cannot create another token.');
   return caller.kind === 'key' ? `key:${caller.keyId}` : `user:${caller.userId}`;

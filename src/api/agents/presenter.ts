@@ -7,15 +7,15 @@ import { DEFAULT_TOOLS } from '../../domain/agents/own-tools.ts';
 import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
 import type * as schema from './schema.ts';
 
-/** The name of an agent's work in the record of calls; null where it leaves none. */
+/** Returns the name under which an agent's calls are recorded; null if it records none. */
 export function callName(agent: Agent): string | null {
   const { backend } = backendOfAgent(agent);
   return backend === 'rehearsal' ? null : (agent.model ?? `${backend}/${agent.name}`);
 }
 
 /**
- * The catalogue as people may see it. Where things are and what is run is for admins; the values of variables are in
- * none of it.
+ * Returns the catalogue as the API shows it. Addresses and commands are only for admins. Values of variables are
+ * never included.
  */
 export function presentCatalogue(
   { agents, servers, teams, planner }: Catalogue,

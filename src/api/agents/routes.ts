@@ -6,7 +6,7 @@ import { route, type Route } from '../http/route.ts';
 import { callName, presentCatalogue } from './presenter.ts';
 import { agentList } from './schema.ts';
 
-/** Who works on tasks (docs/agents.md): the catalogue that this process has read. */
+/** Returns the route that lists the agents of the catalogue that this process has loaded (docs/agents.md). */
 export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalogue' | 'database'>): Route[] {
   return [
     route({
@@ -16,7 +16,7 @@ export function agentRoutes({ catalogue, database }: Pick<Dependencies, 'catalog
       tag: 'agent',
       summary: 'List agents, tool servers and teams',
       access: { kind: 'credential', scope: 'tasks:read' },
-      answers: { 200: { description: 'The agent catalogue', schema: agentList } },
+      responses: { 200: { description: 'The agent catalogue', schema: agentList } },
       async handle({ caller }) {
         const names = [...catalogue.agents.values()].map(callName).filter((name) => name !== null);
         const calls = await findLastCalls(database, names);

@@ -16,7 +16,7 @@ import {
 } from '../http/fields.ts';
 import { route, type Route } from '../http/route.ts';
 
-/** The longest that an actor is: who comes with a token of another issuer has a name of theirs. */
+/** Maximum length of an actor. The subject of another issuer's token can be long. */
 const MAX_ACTOR_LENGTH = 500;
 
 const entry = z
@@ -42,7 +42,7 @@ const listParameters = z.strictObject({
   created_before: givenTime.optional().describe('Before this time'),
 });
 
-/** Who changed what: keys, members, projects, sessions, webhooks, deliveries and tasks. */
+/** Returns the route that lists changes of keys, members, projects, sessions, webhooks, deliveries and tasks. */
 export function auditLogRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -53,7 +53,9 @@ export function auditLogRoutes(deps: Dependencies): Route[] {
       summary: 'List audit log entries, newest first',
       access: { kind: 'person', least: 'admin' },
       query: listParameters,
-      answers: { 200: { description: 'A page of entries', schema: pageOf(entry).meta({ id: 'AuditPage' }) } },
+      responses: {
+        200: { description: 'A page of entries', schema: pageOf(entry).meta({ id: 'AuditPage' }) },
+      },
       async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, ...query } }) {
         const found = await listAudit(deps.database, {
           workspaceId,

@@ -1,6 +1,6 @@
 import type { Payload } from '@temporalio/common';
 
-/** A payload as Temporal's tools write it in JSON: bytes in base64. */
+/** A payload in the JSON form of Temporal's tools, with base64 values. */
 export type JsonPayload = { metadata?: Record<string, string>; data?: string };
 
 export function toPayload({ metadata, data }: JsonPayload): Payload {

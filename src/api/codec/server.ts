@@ -16,8 +16,8 @@ type CodecDependencies = Pick<Dependencies, 'database' | 'baseUrl' | 'temporalUi
 const PATH = /^\/codec\/(decode|encode)$/;
 
 /**
- * The codec server of Temporal's tools: `POST /codec/decode` and `/codec/encode` with `{ payloads }`, for the Web UI in
- * the browser of a signed-in admin, and for the command line with the token. Nothing is there where payloads are not
+ * Creates the codec server of Temporal's tools: `POST /codec/decode` and `/codec/encode` with `{ payloads }`. The Web
+ * UI uses it in the browser of a signed-in admin, the command line with the token. Does nothing if payloads are not
  * encrypted.
  */
 export function createCodecServer({ codec, ...deps }: CodecDependencies): Middleware {
@@ -43,7 +43,7 @@ export function createCodecServer({ codec, ...deps }: CodecDependencies): Middle
   };
 }
 
-/** Lets pages of the Web UI, and no others, read the answers (Fetch Standard, CORS). */
+/** Allows only pages of the Web UI to read the responses (Fetch Standard, CORS). */
 function allowWebUi(context: Context, uiUrl: string | null): void {
   context.vary('Origin');
   const origin = context.get('Origin');
@@ -57,7 +57,7 @@ function allowWebUi(context: Context, uiUrl: string | null): void {
   });
 }
 
-/** @throws Problem `unauthenticated`, or `forbidden` for people who are no admins and for pages from elsewhere */
+/** @throws Problem `unauthenticated`, or `forbidden` for users who are not admins and for pages of other origins */
 async function checkCaller(
   context: Context,
   { database, baseUrl, temporalUi }: Omit<CodecDependencies, 'codec'>,
@@ -80,7 +80,7 @@ async function checkCaller(
   if (!hasRole(session.role, 'admin')) throw new Problem('forbidden', 'Requires the role admin or higher.');
 }
 
-/** What can't be opened, for want of its key, is given back closed: the rest can be read nevertheless. */
+/** Decrypts payloads. A payload whose key is missing is returned encrypted, so that the others can still be read. */
 async function opened(codec: PayloadCodec, payloads: Payload[]): Promise<Payload[]> {
   return await Promise.all(
     payloads.map(async (payload) => {

@@ -1,7 +1,7 @@
 import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/webhooks/deliveries.ts';
 import { presentListed } from '../../domain/webhooks/delivery-view.ts';
 
-/** An attempt with what was sent and received; `body` is the payload, the same in all attempts. */
+/** Returns an attempt with its request and response. `body` is the payload, the same in all attempts. */
 export function presentAttempt(row: AttemptRow, body: string | null) {
   const status = row.response_status ?? null;
   return {
@@ -26,7 +26,7 @@ export function presentAttempt(row: AttemptRow, body: string | null) {
   };
 }
 
-/** A delivery with all its attempts. */
+/** Returns a delivery with all its attempts. */
 export function presentDetail(
   row: DeliveryRow,
   attempts: readonly AttemptRow[],

@@ -13,28 +13,34 @@ import { EngineUncertain } from '../../temporal/task-control.ts';
 import type { AttemptInput } from '../../temporal/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
-import type { Answer, Claim } from '../http/route.ts';
+import type { RouteResponse, Claim } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
 
 const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
 
-type Wish = { workspaceId: string; actor: string; id: string; at: Date | undefined; claim: Claim | null };
+type RetryRequest = {
+  workspaceId: string;
+  actor: string;
+  id: string;
+  at: Date | undefined;
+  claim: Claim | null;
+};
 
 /**
- * Has one more attempt made, now or at a time, beside whatever the schedule still does (docs/webhooks.md).
- * @throws Problem `invalid_state` where nothing may be sent, `validation_failed` where the time is too far ahead
+ * Makes one more attempt, now or at a given time, independent of the retry schedule (docs/webhooks.md).
+ * @throws Problem `invalid_state` if the delivery cannot be sent, `validation_failed` if the time is too far ahead
  */
 export async function retryDelivery(
   deps: Dependencies,
-  { workspaceId, actor, id, at, claim }: Wish,
-): Promise<Answer> {
+  { workspaceId, actor, id, at, claim }: RetryRequest,
+): Promise<RouteResponse> {
   const now = deps.clock();
   const delivery = await findDelivery(deps.database, { workspaceId, id });
   if (!delivery) throw notFound('delivery');
   const delayMs = delayOf(at, now);
   const webhook = await findWebhook(deps.database, { workspaceId, id: delivery.webhook_id });
-  checkOpen(webhook);
-  checkStanding(delivery);
+  checkReceivesDeliveries(webhook);
+  checkStatus(delivery);
   if ((await findPayload(deps.database, delivery)) === null) {
     throw new Problem('invalid_state', 'The payload of this delivery has been deleted.');
   }
@@ -59,11 +65,11 @@ export async function retryDelivery(
   };
 }
 
-/** Starts an attempt, in doubt a second time: the same token starts nothing twice. */
-async function startAttempt(deps: Dependencies, wish: AttemptInput, delayMs: number): Promise<void> {
+/** Starts an attempt. If the result is uncertain, it tries once more: the same token starts only one attempt. */
+async function startAttempt(deps: Dependencies, input: AttemptInput, delayMs: number): Promise<void> {
   for (const isLast of [false, true]) {
     try {
-      await deps.deliveryControl.attempt(wish, delayMs);
+      await deps.deliveryControl.attempt(input, delayMs);
       return;
     } catch (error) {
       if (!(error instanceof EngineUncertain)) throw error;
@@ -72,8 +78,8 @@ async function startAttempt(deps: Dependencies, wish: AttemptInput, delayMs: num
   }
 }
 
-/** @throws Problem `invalid_state` where nothing is sent to the webhook at present */
-export function checkOpen(webhook: WebhookRow | null): asserts webhook is WebhookRow {
+/** @throws Problem `invalid_state` if the webhook receives no deliveries at present */
+export function checkReceivesDeliveries(webhook: WebhookRow | null): asserts webhook is WebhookRow {
   if (!webhook) throw new Problem('invalid_state', 'The webhook was deleted.');
   const status = webhookStatus({ active: webhook.active, disabled_at: webhook.disabled_at ?? null });
   if (status === 'disabled') throw new Problem('invalid_state', 'The webhook is disabled. Enable it first.');
@@ -81,7 +87,7 @@ export function checkOpen(webhook: WebhookRow | null): asserts webhook is Webhoo
     throw new Problem('invalid_state', 'The webhook is inactive. Activate it first.');
 }
 
-function checkStanding({ status, test }: DeliveryRow): void {
+function checkStatus({ status, test }: DeliveryRow): void {
   if (test) throw new Problem('invalid_state', 'A test delivery cannot be retried. Send another test.');
   if (status === 'pending')
     throw new Problem('invalid_state', 'The first attempt of this delivery is still pending.');

@@ -21,7 +21,7 @@ const reads = { kind: 'credential', scope: 'webhooks:read' } as const;
 const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
 const tag = 'delivery';
 
-/** The delivery log of webhooks (docs/webhooks.md). */
+/** Returns the routes of the delivery log (docs/webhooks.md). */
 export function deliveryRoutes(deps: Dependencies): Route[] {
   return [list(deps), read(deps), retry(deps)];
 }
@@ -37,7 +37,7 @@ function list(deps: Dependencies): Route {
     access: reads,
     params: schema.webhookParams,
     query: schema.listParameters,
-    answers: { 200: { description: 'A page of deliveries', schema: schema.page } },
+    responses: { 200: { description: 'A page of deliveries', schema: schema.page } },
     async handle({ caller: { workspaceId }, params: { id }, query }) {
       const webhook = await findWebhook(deps.database, { workspaceId, id, deleted: true });
       if (!webhook) throw notFound('webhook');
@@ -70,7 +70,7 @@ function read(deps: Dependencies): Route {
     summary: 'Get a delivery with all its attempts',
     access: reads,
     params: schema.deliveryParams,
-    answers: { 200: { description: 'The delivery', schema: schema.detail } },
+    responses: { 200: { description: 'The delivery', schema: schema.detail } },
     async handle({ caller: { workspaceId }, params: { id } }) {
       const row = await findDelivery(deps.database, { workspaceId, id });
       if (!row) throw notFound(tag);
@@ -97,7 +97,7 @@ function retry(deps: Dependencies): Route {
     body: schema.retry,
     bodyOptional: true,
     idempotent: true,
-    answers: { 202: { description: 'The current delivery', schema: deliveryView } },
+    responses: { 202: { description: 'The current delivery', schema: deliveryView } },
     problems: ['invalid_state'],
     handle: async ({ caller: { workspaceId, actor }, params: { id }, body, claim }) =>
       await retryDelivery(deps, { workspaceId, actor, id, at: body?.at, claim }),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { MAX_MESSAGE_ID_LENGTH } from '../../domain/common/limits.ts';
-import { ANSWERS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-words.ts';
+import { REPLIES, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-vocabulary.ts';
 
 export type JsonObject = Record<string, unknown>;
-/** A message as the document holds it; `x-socket-io` says how a Socket.IO client sees the same. */
+/** A message of the document. `x-socket-io` describes its form for Socket.IO clients. */
 export type DescribedMessage = {
   name: string;
   title: string;
@@ -13,29 +13,29 @@ export type DescribedMessage = {
   'x-socket-io': string;
 };
 
-/** Every schema by its name, in JSON Schema draft 7, which AsyncAPI's own schemas extend. */
+/** Returns all schemas by name, in JSON Schema draft 7, which AsyncAPI's own schemas extend. */
 export function componentSchemas(): Record<string, JsonObject> {
-  const said = z.object(mapValues(CLIENT_MESSAGES, ({ schema }) => schema));
-  const heard = z.object({ ...ANSWERS, ...PUSHED, ...ROOM_EVENTS.workflow, ...ROOM_EVENTS.webhook });
+  const clientSchemas = z.object(mapValues(CLIENT_MESSAGES, ({ schema }) => schema));
+  const serverSchemas = z.object({ ...REPLIES, ...PUSHED, ...ROOM_EVENTS.workflow, ...ROOM_EVENTS.webhook });
   const definitions = (schema: z.ZodType, io: 'input' | 'output') => {
     const text = JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io }));
     return JSON.parse(text.replaceAll('"#/definitions/', '"#/components/schemas/')).definitions;
   };
-  return { ...definitions(said, 'input'), ...definitions(heard, 'output') };
+  return { ...definitions(clientSchemas, 'input'), ...definitions(serverSchemas, 'output') };
 }
 
 export function messagesFromClient(schemas: Record<string, JsonObject>) {
-  return mapValues(CLIENT_MESSAGES, ({ schema, answeredAs }, name) =>
+  return mapValues(CLIENT_MESSAGES, ({ schema, replyType }, name) =>
     described(name, schema, schemas, {
       hasId: true,
       wrap: (body) => ({ type: name, ...body }),
-      socketIo: `\`emit('${name}', { … }, acknowledge)\`, acknowledged with \`{ ok: true, … }\` and the members of \`${answeredAs}\`, or with \`{ ok: false, … }\` and those of \`refused\``,
+      socketIo: `\`emit('${name}', { … }, acknowledge)\`, acknowledged with \`{ ok: true, … }\` and the members of \`${replyType}\`, or with \`{ ok: false, … }\` and those of \`refused\``,
     }),
   );
 }
 
-export function answersToClient(schemas: Record<string, JsonObject>) {
-  return mapValues(ANSWERS, (schema, name) =>
+export function repliesToClient(schemas: Record<string, JsonObject>) {
+  return mapValues(REPLIES, (schema, name) =>
     described(name, schema, schemas, {
       hasId: true,
       wrap: (body) => ({ type: name, ...body }),
@@ -54,7 +54,7 @@ export function pushedToClient(schemas: Record<string, JsonObject>) {
   );
 }
 
-/** Events of rooms come inside of a message `event`. */
+/** Returns the events of a kind of room. Each is wrapped in a message `event`. */
 export function eventsOf(kind: keyof typeof ROOM_EVENTS, schemas: Record<string, JsonObject>) {
   const events: Record<string, z.ZodType> = ROOM_EVENTS[kind];
   return mapValues(events, (schema, name): DescribedMessage => {
@@ -79,7 +79,7 @@ export function eventsOf(kind: keyof typeof ROOM_EVENTS, schemas: Record<string,
 
 type Form = { hasId: boolean; wrap: (body: JsonObject) => JsonObject; socketIo: string };
 
-/** A message whose plain form has its name as `type` beside the members of its schema. */
+/** Returns a message whose plain form has its name as `type` next to the fields of its schema. */
 function described(
   name: string,
   schema: z.ZodType,
@@ -99,7 +99,7 @@ function described(
   };
 }
 
-/** The schema with `type`, and an optional `id`, among its members; alternatives each get them. */
+/** Returns the schema with `type`, and an optional `id`, in each of its alternatives. */
 function withType(schema: JsonObject, type: string, hasId: boolean): JsonObject {
   const alternatives = schema['anyOf'] as JsonObject[] | undefined;
   if (alternatives) return { anyOf: alternatives.map((one) => withType(one, type, hasId)) };
@@ -116,7 +116,7 @@ function withType(schema: JsonObject, type: string, hasId: boolean): JsonObject 
   };
 }
 
-/** The same members, each changed. */
+/** Returns an object with the same keys and changed values. */
 export function mapValues<const From extends Record<string, unknown>, To>(
   from: From,
   change: (value: From[keyof From], name: string) => To,

@@ -1,6 +1,6 @@
 import { CHANNEL_CODES, CHANNEL_PATH } from '../../domain/channel/channel.ts';
 import {
-  answersToClient,
+  repliesToClient,
   componentSchemas,
   eventsOf,
   mapValues,
@@ -8,19 +8,19 @@ import {
   pushedToClient,
   type JsonObject,
 } from './asyncapi-messages.ts';
-import { CHANNEL_LIMITS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-words.ts';
+import { CHANNEL_LIMITS, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-vocabulary.ts';
 
 export type ChannelDocument = ReturnType<typeof channelDocument>;
 
 /**
- * The AsyncAPI 3.0 document of the live channel, made from the schemas that check its messages. Payloads are those of
- * plain WebSockets; each message says how Socket.IO's clients see it.
+ * Returns the AsyncAPI 3.0 document of the live channel, generated from the schemas that validate its messages.
+ * Payloads are those of plain WebSockets; each message describes its form for Socket.IO clients.
  */
 export function channelDocument(baseUrl: string) {
   const { host, protocol } = new URL(baseUrl);
   const schemas = componentSchemas();
   const fromClient = messagesFromClient(schemas);
-  const fromService = { ...answersToClient(schemas), ...pushedToClient(schemas) };
+  const fromService = { ...repliesToClient(schemas), ...pushedToClient(schemas) };
   const server = {
     host,
     pathname: CHANNEL_PATH,
@@ -101,30 +101,35 @@ export function channelDocument(baseUrl: string) {
   };
 }
 
-/** What the service does with messages: it receives what clients say and sends the rest. */
+/** Returns the operations of the service: it receives client messages and sends all others. */
 function operations(): Record<string, JsonObject> {
   const on = (channel: string, name: string) => ({ $ref: `#/channels/${channel}/messages/${pointer(name)}` });
   const channel = { $ref: '#/channels/connection' };
-  const receives = mapValues(CLIENT_MESSAGES, ({ answeredAs }, name) => ({
+  const receives = mapValues(CLIENT_MESSAGES, ({ replyType }, name) => ({
     action: 'receive',
     channel,
     messages: [on('connection', name)],
-    reply: { channel, messages: [on('connection', answeredAs), on('connection', 'refused')] },
+    reply: { channel, messages: [on('connection', replyType), on('connection', 'refused')] },
   }));
   const pushes = {
     action: 'send',
     channel,
     messages: Object.keys(PUSHED).map((name) => on('connection', name)),
   };
-  const tells = mapValues(ROOM_EVENTS, (events, kind) => ({
+  const roomEvents = mapValues(ROOM_EVENTS, (events, kind) => ({
     action: 'send',
     channel: { $ref: `#/channels/${kind}` },
     messages: Object.keys(events).map((name) => on(kind, name)),
   }));
-  return { ...receives, push: pushes, tell_of_workflow: tells.workflow, tell_of_webhook: tells.webhook };
+  return {
+    ...receives,
+    push: pushes,
+    send_workflow_events: roomEvents.workflow,
+    send_webhook_events: roomEvents.webhook,
+  };
 }
 
-/** How the connection is opened, in the members of the binding `ws`. */
+/** Returns the binding `ws`, which describes how to open the connection. */
 function wsBinding(): JsonObject {
   const token = { type: 'string', description: 'The JWT; alternatively `Authorization: Bearer`' };
   const eio = {
@@ -143,7 +148,7 @@ function refsTo(messages: Record<string, unknown>): Record<string, { $ref: strin
   return mapValues(messages, (_, name) => ({ $ref: `#/components/messages/${pointer(name)}` }));
 }
 
-/** A name inside a JSON Pointer (RFC 6901). */
+/** Escapes a name for a JSON Pointer (RFC 6901). */
 function pointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -2,17 +2,17 @@ import type { ChannelDocument } from './asyncapi.ts';
 import type { DescribedMessage, JsonObject } from './asyncapi-messages.ts';
 import { html, prose, type Html } from './html.ts';
 
-/** The document of the live channel as a page: no script, no style of its own, nothing from elsewhere. */
+/** Returns the document of the live channel as an HTML page without scripts, inline styles or external resources. */
 export function channelPage(document: ChannelDocument): string {
   const { info, servers, channels, operations, components } = document;
   const { messages, schemas } = components;
   const named = (names: readonly string[]) =>
     names.flatMap((name) => (messages as Record<string, DescribedMessage>)[name] ?? []);
-  const saidBy = (action: string) =>
+  const messagesOf = (action: string) =>
     Object.values(operations)
       .filter((operation) => operation['action'] === action)
       .flatMap((operation) => namesOf(operation['messages']));
-  const fromClient = saidBy('receive');
+  const fromClient = messagesOf('receive');
   const all = Object.keys(channels.connection.messages);
   return html`<!doctype html>
 <html lang="en">
@@ -43,14 +43,14 @@ export function channelPage(document: ChannelDocument): string {
       <section id="rooms"><h2>Rooms</h2>${[channels.workflow, channels.webhook].map((room) => roomOf(room, named(Object.keys(room.messages))))}</section>
       <section id="codes"><h2>Codes</h2>${tableOf('Code', 'Description', document['x-codes'], true)}</section>
       <section id="limits"><h2>Limits</h2>${tableOf('Limit', 'Value', document['x-limits'], false)}</section>
-      <section id="shapes"><h2>Schemas</h2>${Object.entries(schemas).map(([name, schema]) => shapeOf(name, schema))}</section>
+      <section id="shapes"><h2>Schemas</h2>${Object.entries(schemas).map(([name, schema]) => schemaOf(name, schema))}</section>
     </main>
   </body>
 </html>
 `.html;
 }
 
-/** The names behind references to messages. */
+/** Returns the names of referenced messages. */
 function namesOf(references: unknown): string[] {
   return (references as { $ref: string }[]).map(({ $ref }) => $ref.slice($ref.lastIndexOf('/') + 1));
 }
@@ -70,26 +70,26 @@ function messageOf({ name, summary, payload, examples, 'x-socket-io': socketIo }
   return html`<article id="message-${name}">
     <h3><code>${name}</code></h3>
     <p>${prose(summary)}.</p>
-    ${membersOf(payload)}
+    ${fieldsOf(payload)}
     <p class="note">Socket.IO: ${prose(socketIo)}.</p>
     ${examples.map(({ payload: example }) => exampleOf(example))}
   </article>`;
 }
 
-function shapeOf(name: string, schema: JsonObject): Html {
+function schemaOf(name: string, schema: JsonObject): Html {
   const description = schema['description'];
   return html`<article id="shape-${name}">
     <h3>${name}</h3>
     ${typeof description === 'string' && html`<p>${prose(description)}.</p>`}
-    ${membersOf(schema)}
+    ${fieldsOf(schema)}
   </article>`;
 }
 
-/** The members of an object, or of each of several it may be. */
-function membersOf(schema: JsonObject): Html {
+/** Renders the fields of an object, or of each alternative. */
+function fieldsOf(schema: JsonObject): Html {
   const alternatives = (schema['anyOf'] ?? schema['oneOf']) as JsonObject[] | undefined;
   if (alternatives) {
-    return html`${alternatives.map((one, index) => html`${index > 0 && html`<p>or</p>`}${membersOf(one)}`)}`;
+    return html`${alternatives.map((one, index) => html`${index > 0 && html`<p>or</p>`}${fieldsOf(one)}`)}`;
   }
   const rows = rowsOf(schema, '');
   if (rows.length === 0) return html`<p>${typeOf(schema)}</p>`;
@@ -99,13 +99,13 @@ function membersOf(schema: JsonObject): Html {
   </table></div>`;
 }
 
-/** A row for each member, and for each of its own where it is an object that has no name. */
+/** Renders a row for each field, and for the fields of nested unnamed objects. */
 function rowsOf(schema: JsonObject, prefix: string): Html[] {
   const required = new Set((schema['required'] ?? []) as string[]);
-  const members = Object.entries((schema['properties'] ?? {}) as Record<string, JsonObject>);
-  return members.flatMap(([name, member]) => [
-    rowOf(`${prefix}${name}`, member, required.has(name)),
-    ...rowsOf(member, `${prefix}${name}.`),
+  const fields = Object.entries((schema['properties'] ?? {}) as Record<string, JsonObject>);
+  return fields.flatMap(([name, field]) => [
+    rowOf(`${prefix}${name}`, field, required.has(name)),
+    ...rowsOf(field, `${prefix}${name}.`),
   ]);
 }
 
@@ -118,7 +118,7 @@ function rowOf(name: string, member: JsonObject, isRequired: boolean): Html {
   </tr>`;
 }
 
-/** A schema in a few words, with a way to the shape it names. */
+/** Renders the type of a schema, with a link to a named schema. */
 function typeOf(schema: JsonObject): Html {
   const { $ref, const: only, enum: words, type, format, items } = schema;
   const several = (schema['anyOf'] ?? schema['oneOf'] ?? schema['allOf']) as JsonObject[] | undefined;
@@ -155,7 +155,7 @@ function tableOf(left: string, right: string, rows: Readonly<Record<string, stri
     <tbody>${lines}</tbody></table></div>`;
 }
 
-/** The style of the page, in a file of its own since nothing may be written into it. */
+/** The style of the page. A separate file, because the policy forbids inline styles. */
 export const CHANNEL_STYLE = `
 :root { color-scheme: light dark; --line: #d5d9de; --soft: #f4f6f8; --text: #1b1f24; --link: #0a58ca; --page: #fff; }
 @media (prefers-color-scheme: dark) {

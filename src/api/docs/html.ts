@@ -1,10 +1,7 @@
-/** Text that may stand in a page as it is. */
+/** HTML that needs no escaping. */
 export type Html = { html: string };
 
-/**
- * A piece of a page. What is put in is text and is escaped, unless it is a piece or a list of pieces itself; null and
- * false are left out.
- */
+/** Builds HTML. Inserted text is escaped, inserted HTML and lists of HTML are not. Null and false are omitted. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   return { html: parts.map((part, index) => part + htmlOf(values[index])).join('') };
 }
@@ -17,7 +14,7 @@ function htmlOf(value: Value): string {
   return 'html' in value ? value.html : value.map((one) => one.html).join('');
 }
 
-/** Text with `code` in backticks, as descriptions are written. */
+/** Renders a description; text in backticks becomes `code`. */
 export function prose(text: string): Html {
   const pieces = text
     .split('`')

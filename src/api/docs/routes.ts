@@ -36,7 +36,7 @@ const SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** Nothing from elsewhere, and no script or style written into the page; the icons are data addresses. */
+/** Allows no external resources and no inline scripts or styles. The icons are data URLs. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -64,20 +64,20 @@ const FILES: Readonly<Record<string, { type: string; address: string }>> = {
 };
 
 /**
- * What people read: the documents of the API and the live channel, their pages at `/docs` and `/docs/channel` that need
- * no other server, and what a problem's `type` leads to.
+ * Serves the OpenAPI and AsyncAPI documents, their pages at `/docs` and `/docs/channel`, which need no other server,
+ * and the descriptions that the `type` of a problem refers to.
  */
 export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: readonly Route[]): Middleware {
   let document: string | undefined;
   let channel: { document: string; page: string } | undefined;
 
-  /** The live channel's description, as a document and as a page. */
-  function describedChannel() {
+  /** Returns the description of the live channel as a document and as a page. */
+  function describeChannel() {
     const described = channelDocument(deps.baseUrl);
     return { document: JSON.stringify(described), page: channelPage(described) };
   }
 
-  return async function answerDocs(context: Context, next) {
+  return async function serveDocs(context: Context, next) {
     if (context.method !== 'GET' && context.method !== 'HEAD') return await next();
     const { path } = context;
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
@@ -87,9 +87,9 @@ export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: rea
     }
     if (path === '/docs' || path === '/docs/') return show(context, 'text/html', PAGE);
     if (path === '/asyncapi.json')
-      return show(context, 'application/json', (channel ??= describedChannel()).document);
+      return show(context, 'application/json', (channel ??= describeChannel()).document);
     if (path === '/docs/channel' || path === '/docs/channel/')
-      return show(context, 'text/html', (channel ??= describedChannel()).page);
+      return show(context, 'text/html', (channel ??= describeChannel()).page);
     if (path === '/docs/channel.css') return show(context, 'text/css', CHANNEL_STYLE);
     if (path === '/docs/page.js') return show(context, 'text/javascript', SCRIPT);
     if (file) {

@@ -16,7 +16,7 @@ const eventType = z.strictObject({
   sample: z.record(z.string(), z.unknown()).describe('Complete payload as a webhook receives it'),
 });
 
-/** Every kind of event with its schema and a sample (docs/events.md). */
+/** Returns the route that lists all event kinds with schema and sample (docs/events.md). */
 export function eventTypeRoutes(): Route[] {
   const data = EVENT_KINDS.map((event) => ({
     event,
@@ -32,7 +32,7 @@ export function eventTypeRoutes(): Route[] {
       tag: 'event',
       summary: 'List event kinds with payload schema and sample',
       access: { kind: 'credential', scope: 'webhooks:read' },
-      answers: {
+      responses: {
         200: { description: 'All event kinds', schema: z.strictObject({ data: z.array(eventType) }) },
       },
       handle: async () => ({ status: 200, body: { data } }),

@@ -15,8 +15,8 @@ import {
 } from './schema.ts';
 
 /*
- * Events in the JSON format of CloudEvents 1.0. `type` is one of our kinds as it is; `source`, `subject`, `dataschema` and
- * extensions are taken and not used.
+ * Events in the JSON format of CloudEvents 1.0. `type` is an event kind of Baton. `source`, `subject`, `dataschema`
+ * and extensions are accepted and ignored.
  */
 
 const cloudEvent = z.looseObject({
@@ -68,7 +68,7 @@ const SHAPE = {
   },
 };
 
-/** Bodies of CloudEvents by their media type. */
+/** Body schemas of CloudEvents by media type. */
 export const cloudEventBodies = {
   'application/cloudevents+json': bodySchema((value, issues) => {
     const event = checkCloudEvent(value, [], issues);

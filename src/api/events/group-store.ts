@@ -14,35 +14,35 @@ import { EngineUncertain, EngineUnavailable } from '../../temporal/task-control.
 import { unavailable } from '../http/problem.ts';
 import { conflictOf } from './prepare.ts';
 
-/** What becomes of a request: the ids of its events that were there already, once all of it is sure to be sent. */
+/** The result of a request: the ids of its events that were already accepted, once delivery of all is guaranteed. */
 export type Promised = Promise<ReadonlySet<string>>;
 
-export type StoreDependencies = {
+export type GroupStoreDependencies = {
   database: Database;
   control: Pick<DeliveryControl, 'dispatch' | 'confirmDispatch'>;
-  /** Resolves when the engine answers. @throws EngineUnavailable */
+  /** Resolves when Temporal responds. @throws EngineUnavailable */
   engineReady: () => Promise<void>;
   clock: () => Date;
   log: Logger;
 };
 
-/** A start that takes longer than this makes one ask whether the engine is there at all. */
-const DOUBT_MS = 2_000;
+/** After this time, a readiness check decides whether Temporal is reachable. */
+const SLOW_START_MS = 2_000;
 
-/** Stores groups of requests and has them dispatched. */
-export function createGroupStore({ database, control, engineReady, clock, log }: StoreDependencies) {
-  /** Starts of groups by this process that are under way. */
+/** Stores groups of requests and starts their dispatch. */
+export function createGroupStore({ database, control, engineReady, clock, log }: GroupStoreDependencies) {
+  /** Group starts of this process that are in progress. */
   const starting = new Map<string, Promise<void>>();
-  /** Whether the engine failed of late: then it is asked first, which fails sooner. */
+  /** Whether Temporal failed recently. Then its readiness is checked first, which fails faster. */
   let isDoubtful = false;
-  const notes = createStartNotes((ids) => markGroupStarted(database, ids), log);
+  const startRecorder = createStartRecorder((ids) => markGroupStarted(database, ids), log);
 
-  /** @throws EngineUnavailable where the group is not sure to be dispatched */
-  async function dispatched(groupId: string): Promise<void> {
+  /** @throws EngineUnavailable if dispatch of the group is not guaranteed */
+  async function dispatchGroup(groupId: string): Promise<void> {
     try {
       if (isDoubtful) await engineReady();
       isDoubtful = false;
-      await asLongAsReady(control.dispatch(groupId));
+      await waitWhileReady(control.dispatch(groupId));
     } catch (error) {
       isDoubtful = true;
       if (!(error instanceof EngineUncertain)) throw error;
@@ -52,9 +52,9 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
     }
   }
 
-  /** Waits for a start while the engine is there: a busy one may take its time. @throws EngineUncertain */
-  async function asLongAsReady(starts: Promise<void>): Promise<void> {
-    while (!(await isSettledWithin(starts, DOUBT_MS))) {
+  /** Waits for a start while Temporal is ready: a busy server may need longer. @throws EngineUncertain */
+  async function waitWhileReady(starts: Promise<void>): Promise<void> {
+    while (!(await isSettledWithin(starts, SLOW_START_MS))) {
       await engineReady().catch((error: unknown) => {
         throw new EngineUncertain('Temporal does not respond', { cause: error });
       });
@@ -62,22 +62,25 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
     await starts;
   }
 
-  /** Starts a group of ours; one that does not start is taken back. */
+  /** Starts a group. A group that does not start is deleted. */
   async function start(groupId: string): Promise<void> {
     try {
-      await dispatched(groupId);
+      await dispatchGroup(groupId);
     } catch (error) {
-      // One that has begun in spite of all (the reconciler may have started it meanwhile) is taken in.
+      // A group that was started after all, for example by the reconciler, counts as accepted.
       if (await removeUnstartedGroup(database, groupId)) throw error;
     }
-    notes.add(groupId);
+    startRecorder.add(groupId);
   }
 
-  /** Makes sure of a group that another request stored. It may be taken back until it is noted as started. */
+  /**
+   * Ensures that a group stored by another request is started. Such a group can be deleted until it is recorded as
+   * started.
+   */
   async function confirm(groupId: string): Promise<void> {
     const underWay = starting.get(groupId);
     if (underWay) return await underWay;
-    await dispatched(groupId);
+    await dispatchGroup(groupId);
     const there = await markGroupStarted(database, [groupId]);
     if (!there.has(groupId)) throw unavailable('Temporal');
   }
@@ -88,13 +91,13 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
     return begun;
   }
 
-  async function promised(known: readonly KnownEvent[], begun: Promise<void> | null): Promised {
+  async function confirmAll(known: readonly KnownEvent[], begun: Promise<void> | null): Promised {
     const open = new Set(known.filter(({ started }) => !started).map(({ groupId }) => groupId));
     await Promise.all([begun, ...[...open].map((groupId) => groupId !== null && confirm(groupId))]);
     return new Set(known.map(({ id }) => id));
   }
 
-  /** Stores the requests together; each is refused or taken for itself. */
+  /** Stores the requests together. Each is accepted or rejected separately. */
   async function storeTogether(requests: readonly (readonly NewEvent[])[]): Promise<Promised[]> {
     const groupId = randomUUIDv7();
     const known = await insertGroup(database, { id: groupId, now: clock(), requests });
@@ -106,7 +109,7 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
     return requests.map(async (_, index) => {
       const mine = knownOf[index] ?? [];
       if (!canBeStored(mine)) throw conflictOf(mine.filter(({ isSame }) => !isSame).map(({ id }) => id));
-      return await promised(mine, isStored[index] ? begun : null);
+      return await confirmAll(mine, isStored[index] ? begun : null);
     });
   }
 
@@ -116,18 +119,18 @@ export function createGroupStore({ database, control, engineReady, clock, log }:
   }
 
   return {
-    /** Answers what becomes of each request. No id may stand in two of them. */
+    /** Returns the result of each request. An event id may occur in only one of them. */
     async store(requests: readonly (readonly NewEvent[])[]): Promise<Promised[]> {
       try {
         return await storeTogether(requests);
       } catch (error) {
         if (requests.length === 1 || isDatabaseOutage(error)) throw error;
-        // What is wrong with one of them is nothing to the others.
+        // A bad request must not fail the others.
         return requests.map(storeAlone);
       }
     },
-    /** Resolves when nothing is being written any more. */
-    settled: () => notes.settled(),
+    /** Resolves when all pending writes are done. */
+    settled: () => startRecorder.settled(),
   };
 }
 
@@ -148,10 +151,10 @@ function canBeStored(known: readonly KnownEvent[] = []): boolean {
 }
 
 /**
- * Notes which groups were started, many at once and nobody waiting for it. A note that is lost costs a question:
- * the reconciler, or the next duplicate, finds the group started already.
+ * Records started groups in batches, without making callers wait. If a record is lost, the reconciler or the next
+ * duplicate finds the group already started.
  */
-function createStartNotes(write: (ids: readonly string[]) => Promise<unknown>, log: Logger) {
+function createStartRecorder(write: (ids: readonly string[]) => Promise<unknown>, log: Logger) {
   let waiting: string[] = [];
   let writing: Promise<void> | null = null;
 

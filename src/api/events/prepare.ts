@@ -10,17 +10,17 @@ const SHOWN_IDS = 10;
 
 type Workspace = { id: string; name: string };
 
-/** A request ready to be stored: its events, and for every event that was sent which one it is. */
+/** A request ready to be stored: its events, and the id of each event that was sent. */
 export type PreparedRequest = {
-  /** In the order sent; `repeated`: the same event stands further ahead in the request. */
+  /** In the order sent. `repeated`: the same event occurs earlier in the request. */
   sent: { id: string; repeated: boolean }[];
-  /** What is to be stored, no id twice. */
+  /** The events to store, each id once. */
   events: NewEvent[];
 };
 
 /**
- * Makes what is stored of checked events; `text` is the body that they came in.
- * @throws Problem `conflict` where the request has one id with two contents
+ * Converts validated events to rows; `text` is the request body.
+ * @throws Problem `conflict` if the request contains one id with two contents
  */
 export function prepareRequest(
   { form, events }: IncomingEvents,
@@ -45,7 +45,7 @@ export function prepareRequest(
   return request;
 }
 
-/** 409 that names the ids. */
+/** Returns a 409 that names the ids. */
 export function conflictOf(ids: readonly string[], what = 'already used with different content'): Problem {
   const more = ids.length > SHOWN_IDS ? ` and ${ids.length - SHOWN_IDS} more` : '';
   const named = ids.slice(0, SHOWN_IDS).join(', ');
@@ -66,13 +66,16 @@ function prepareEvent(event: IncomingEvent, data: string, workspace: Workspace, 
   };
 }
 
-/** Two events with one hash say the same. Where a number is too large to be compared, the texts are. */
+/**
+ * Returns a hash of the content: equal hashes mean equal events. If a number is too large to compare, the text is
+ * hashed.
+ */
 function contentHash({ event, timestamp, data }: IncomingEvent, text: string): string {
   const head = JSON.stringify([event, timestamp ?? null]);
   return hash('sha256', `${head}\n${canonicalJson(data) ?? `as it came ${text}`}`, 'hex');
 }
 
-/** The text of `data` of every event of a body that has been checked. */
+/** Returns the text of `data` of each event in a validated body. */
 function dataTexts(form: BodyForm, text: string): string[] {
   const events = form === 'one' ? [{ start: 0 }] : entrySpans(text, startOfList(form, text));
   return events.map(({ start }) => {

@@ -1,16 +1,16 @@
 import { findWorkspaceName, type NewEvent } from '../../database/webhooks/events.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { refused } from '../http/authentication.ts';
+import { unauthenticated } from '../http/authentication.ts';
 import { route, type Route } from '../http/route.ts';
 import { cloudEventBodies } from './cloud-events.ts';
 import { prepareRequest } from './prepare.ts';
-import { eventsBody, takenEvents } from './schema.ts';
+import { eventsBody, acceptedEvents } from './schema.ts';
 
-/** How long a workspace's name is remembered, in milliseconds. */
-const REMEMBERED_MS = 60_000;
+/** How long workspace names are cached, in milliseconds. */
+const CACHE_MS = 60_000;
 
-/** Events of a workspace come in here (docs/events.md). */
+/** Returns the route that accepts the events of a workspace (docs/events.md). */
 export function eventRoutes(deps: Dependencies): Route[] {
   const nameOf = createWorkspaceNames(deps.database, deps.clock);
   return [
@@ -27,12 +27,12 @@ export function eventRoutes(deps: Dependencies): Route[] {
       cost: ({ events }) => events.length,
       body: eventsBody,
       otherBodies: cloudEventBodies,
-      answers: { 202: { description: 'Accepted and stored durably', schema: takenEvents } },
+      responses: { 202: { description: 'Accepted and stored durably', schema: acceptedEvents } },
       problems: ['conflict'],
       async handle({ caller, body, text, traceparent }) {
         const workspace = { id: caller.workspaceId, name: await nameOf(caller.workspaceId) };
         const { sent, events } = prepareRequest(body, text, workspace, deps.clock());
-        const known = await deps.gatherer.take(traceparent ? inTrace(events, traceparent) : events);
+        const known = await deps.batcher.add(traceparent ? inTrace(events, traceparent) : events);
         const data = sent.map(({ id, repeated }) => ({ id, duplicate: repeated || known.has(id) }));
         deps.onEvents?.({ sent: data.length, duplicate: data.filter(({ duplicate }) => duplicate).length });
         return { status: 202, body: body.form === 'one' ? data[0] : { data } };
@@ -45,7 +45,7 @@ function inTrace(events: readonly NewEvent[], traceparent: string): NewEvent[] {
   return events.map((event) => ({ ...event, traceparent }));
 }
 
-/** Looks up the names of workspaces, which stand in every payload, and remembers them for a while. */
+/** Returns a cached lookup of workspace names, which every payload contains. */
 function createWorkspaceNames(database: Database, clock: () => Date) {
   const known = new Map<string, { name: string; until: number }>();
   return async function nameOf(id: string): Promise<string> {
@@ -53,8 +53,8 @@ function createWorkspaceNames(database: Database, clock: () => Date) {
     const remembered = known.get(id);
     if (remembered && now < remembered.until) return remembered.name;
     const name = await findWorkspaceName(database, id);
-    if (name === null) throw refused('The workspace of the credential no longer exists.');
-    known.set(id, { name, until: now + REMEMBERED_MS });
+    if (name === null) throw unauthenticated('The workspace of the credential no longer exists.');
+    known.set(id, { name, until: now + CACHE_MS });
     return name;
   };
 }

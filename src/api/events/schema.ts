@@ -6,7 +6,7 @@ import { EVENT_SCHEMAS } from '../../domain/webhooks/event-schemas.ts';
 import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
 import { fieldProblem, shownAs } from '../http/fields.ts';
 
-/** A checked event. `timestamp` is ISO 8601 UTC with milliseconds. */
+/** A validated event. `timestamp` is ISO 8601 UTC with milliseconds. */
 export type IncomingEvent = {
   id?: string | undefined;
   event: EventKind;
@@ -14,16 +14,16 @@ export type IncomingEvent = {
   data: Record<string, unknown>;
 };
 
-/** Where the events stand in the body: it is one, it has them as `events`, or it is a list of them. */
+/** The form of the body: one event, an object with `events`, or a list. */
 export type BodyForm = 'one' | 'events' | 'list';
 export type IncomingEvents = { form: BodyForm; events: IncomingEvent[] };
 
-/** What is pushed into a zod context; the path is counted from the body. */
+/** The issues of a zod context. Paths start at the body. */
 export type Issues = Pick<z.core.ParsePayload, 'issues'>['issues'];
 
-/** So many wrong things are told of at most, in whole events. */
-const MOST_ISSUES = 100;
-/** What can be stored and written with a year of four digits. */
+/** Maximum number of reported issues, rounded up to whole events. */
+const MAX_ISSUES = 100;
+/** The range that can be stored, and written with a year of four digits. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
@@ -59,9 +59,7 @@ const envelope = z.strictObject({
   data: z.looseObject({}),
 });
 
-/**
- * Checks `data` as its kind wants it. What is wrong is pushed into `issues` at `path`.
- */
+/** Validates `data` against the schema of its event kind. Issues are added at `path`. */
 export function checkData(event: unknown, data: unknown, path: PropertyKey[], issues: Issues): void {
   if (data === null || typeof data !== 'object' || Array.isArray(data)) return;
   if (isDeeperThan(data, MAX_DATA_DEPTH)) {
@@ -74,7 +72,7 @@ export function checkData(event: unknown, data: unknown, path: PropertyKey[], is
   if (!checked.success) pushAll(checked.error.issues, path, issues);
 }
 
-/** Adds issues found further inside. */
+/** Adds issues of a nested value. */
 export function pushAll(found: readonly z.core.$ZodIssue[], path: PropertyKey[], issues: Issues): void {
   for (const issue of found) issues.push({ ...issue, path: [...path, ...issue.path] } as never);
 }
@@ -88,7 +86,7 @@ function checkEvent(value: unknown, path: PropertyKey[], issues: Issues): Incomi
   return checked.success && issues.length === before ? checked.data : null;
 }
 
-/** Checks the entries of a list of events, until too much is wrong. */
+/** Validates the entries of a list of events, until too many issues were found. */
 export function checkList(
   values: readonly unknown[],
   path: PropertyKey[],
@@ -99,7 +97,7 @@ export function checkList(
   for (const [index, value] of values.entries()) {
     const event = check(value, [...path, index], issues);
     if (event) events.push(event);
-    if (issues.length >= MOST_ISSUES) break;
+    if (issues.length >= MAX_ISSUES) break;
   }
   return events;
 }
@@ -120,7 +118,7 @@ function checkBody(value: unknown, issues: Issues): IncomingEvents {
   return { form: 'events', events: checkList(list.data.events, ['events'], issues, checkEvent) };
 }
 
-/** A body schema of a function that pushes what is wrong; `shape` is its JSON Schema. */
+/** Returns a body schema from a function that adds issues; `shape` is its JSON Schema. */
 export function bodySchema(
   check: (value: unknown, issues: Issues) => IncomingEvents,
   shape: Record<string, unknown>,
@@ -159,9 +157,9 @@ export const eventsBody = bodySchema(checkBody, {
   ],
 });
 
-const taken = z.strictObject({
+const acceptedEvent = z.strictObject({
   id: z.string(),
   duplicate: z.boolean().describe('The event was already accepted and is not sent again'),
 });
-/** One, or as many as were sent and in their order. */
-export const takenEvents = z.union([taken, z.strictObject({ data: z.array(taken) })]);
+/** One result, or one for each event in the order sent. */
+export const acceptedEvents = z.union([acceptedEvent, z.strictObject({ data: z.array(acceptedEvent) })]);

@@ -13,7 +13,7 @@ const ready = z
   })
   .meta({ id: 'Ready' });
 
-/** For whoever watches the process: `live` says that it runs, `ready` that it can work. */
+/** Returns the health routes: `live` means that the process runs, `ready` that it can work. */
 export function healthRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -24,7 +24,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
       summary: 'Check whether the process is running',
       access: { kind: 'public' },
       limit: 'none',
-      answers: { 200: { description: 'Running', schema: live } },
+      responses: { 200: { description: 'Running', schema: live } },
       handle: async () => ({ status: 200, body: { status: 'live' } }),
     }),
     route({
@@ -35,7 +35,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
       summary: 'Check whether the service is ready, with reasons',
       access: { kind: 'public' },
       limit: 'none',
-      answers: {
+      responses: {
         200: { description: 'Ready', schema: ready },
         503: { description: 'Not ready', schema: ready },
       },
@@ -49,15 +49,15 @@ export function healthRoutes(deps: Dependencies): Route[] {
     route({
       method: 'get',
       path: '/health/channel',
-      operationId: 'readChannelNumbers',
+      operationId: 'readChannelStatistics',
       tag: 'health',
       summary: 'Get live channel statistics of this process',
       access: { kind: 'public' },
       limit: 'none',
-      answers: { 200: { description: 'The statistics', schema: channelNumbers } },
+      responses: { 200: { description: 'The statistics', schema: channelStatistics } },
       problems: ['not_found'],
       async handle() {
-        const body = deps.channelNumbers();
+        const body = deps.channelStatistics();
         if (body === null) throw new Problem('not_found', 'This process does not serve the live channel.');
         return { status: 200, body };
       },
@@ -68,7 +68,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
 /** As {@link ChannelNumbers} says. */
 const lag = z.number().nullable();
 const count = z.int().min(0);
-const channelNumbers = z
+const channelStatistics = z
   .strictObject({
     connections: count,
     rooms: z.strictObject({ workflow: count, webhook: count }).describe('Rooms with at least one connection'),
@@ -79,4 +79,4 @@ const channelNumbers = z
       .describe('From writing an event to sending it; null before the first event'),
     dropped: z.record(z.string(), count).describe('Connections refused or closed by the service, by reason'),
   })
-  .meta({ id: 'ChannelNumbers' });
+  .meta({ id: 'ChannelStatistics' });

@@ -2,10 +2,10 @@ import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
 import type { RequestState } from './request-state.ts';
 
-/** A request whose answer is out, or was broken off; `route` is the template of its path. */
-export type Answered = { method: string; route: string | null; status: number; seconds: number };
+/** A request whose response was sent or aborted; `route` is the path template. */
+export type CompletedRequest = { method: string; route: string | null; status: number; seconds: number };
 
-/** What an address of ours is about: the resource, and its id. */
+/** Matches the kind and the id of a resource in a path. */
 const RESOURCE =
   /^\/api\/v1\/(tasks|webhooks|deliveries)\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/|$)/;
 const ID_NAMES: Readonly<Record<string, string>> = {
@@ -13,14 +13,14 @@ const ID_NAMES: Readonly<Record<string, string>> = {
   webhooks: 'webhook_id',
   deliveries: 'delivery_id',
 };
-/** Whoever asks every few seconds whether all is well fills no log with it. */
+/** Successful health checks are logged at debug level, so that polling does not fill the log. */
 const HEALTH = '/health/';
 
 /**
- * One line a request once its answer is out: no query, no header, no body, since any of them may hold a secret.
- * `onRequest` is told of the same.
+ * Logs one line for each completed request. Query, headers and body are omitted, because they can contain secrets.
+ * Calls `onRequest` with the same data.
  */
-export function accessLog(log: Logger, onRequest?: (answered: Answered) => void) {
+export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) => void) {
   return async function logAccess(context: Context, next: Next): Promise<void> {
     const begun = performance.now();
     context.res.once('close', () => {
@@ -49,7 +49,7 @@ export function accessLog(log: Logger, onRequest?: (answered: Answered) => void)
   };
 }
 
-/** The id of what the request was about, or of what it has made. */
+/** Returns the id of the requested or created resource. */
 function resourceOf(context: Context): Record<string, string> {
   const made = context.response.get('Location');
   const [, kind = '', id = ''] = RESOURCE.exec(context.path) ?? RESOURCE.exec(pathOf(made)) ?? [];

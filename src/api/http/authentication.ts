@@ -8,7 +8,7 @@ import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
 import { TokenError, type Tokens } from '../../security/tokens.ts';
 import type { Caller, KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
 import { keyCaller, personCaller, tokenCaller } from './known-callers.ts';
-import { createUseNotes } from './use-notes.ts';
+import { createUsageRecorder } from './usage-recorder.ts';
 import { Problem } from './problem.ts';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -22,45 +22,47 @@ type Dependencies = {
   onError: (error: unknown) => void;
 };
 
-/** Recognises who calls: by `X-API-Key`, by a bearer JWT, or by the session cookie, in this order. */
+/** Identifies the caller by `X-API-Key`, by a bearer JWT, or by the session cookie, in this order. */
 export function createAuthentication({ database, knownKeys, tokens, baseUrl, clock, onError }: Dependencies) {
-  const keyUse = createUseNotes((id, at) => recordKeyUse(database, id, at), clock, onError);
-  const sessionUse = createUseNotes((id, at) => recordSessionUse(database, id, at), clock, onError);
+  const onKeyUsed = createUsageRecorder((id, at) => recordKeyUse(database, id, at), clock, onError);
+  const onSessionUsed = createUsageRecorder((id, at) => recordSessionUse(database, id, at), clock, onError);
   const cookieName = sessionCookieName(baseUrl);
 
   async function byKey(given: string): Promise<KeyCaller> {
     const key = looksLikeKey(given) ? await knownKeys.find(hashOfSecret(given)) : null;
-    if (!key) throw refused('The API key is unknown, revoked or expired.');
-    keyUse(key.id);
+    if (!key) throw unauthenticated('The API key is unknown, revoked or expired.');
+    onKeyUsed(key.id);
     return keyCaller(key);
   }
 
   async function byToken(token: string): Promise<TokenCaller> {
-    if (looksLikeKey(token)) throw refused('Send an API key in the header X-API-Key.');
+    if (looksLikeKey(token)) throw unauthenticated('Send an API key in the header X-API-Key.');
     const claims = await tokens.verify(token).catch((error: unknown) => {
-      throw error instanceof TokenError ? refused(`${capital(error.message)}.`, 'invalid_token') : error;
+      throw error instanceof TokenError
+        ? unauthenticated(`${capital(error.message)}.`, 'invalid_token')
+        : error;
     });
     const caller = await tokenCaller(database, claims);
-    if (!caller) throw refused('The subject of the token no longer exists.', 'invalid_token');
+    if (!caller) throw unauthenticated('The subject of the token no longer exists.', 'invalid_token');
     return caller;
   }
 
   async function byCookie(context: Context, value: string): Promise<PersonCaller> {
     const session = await findActiveSession(database, hashOfSecret(value));
-    if (!session) throw refused('The session has ended. Sign in again.');
+    if (!session) throw unauthenticated('The session has ended. Sign in again.');
     if (!SAFE_METHODS.has(context.method) && !isOwnOrigin(baseUrl, context.get('Origin') || undefined)) {
       throw new Problem(
         'forbidden',
         'Changes with a session cookie are only allowed from pages of this service (header Origin).',
       );
     }
-    sessionUse(session.id);
+    onSessionUsed(session.id);
     return personCaller(session);
   }
 
   /**
-   * Null where the request has no credential.
-   * @throws Problem `unauthenticated` for a bad one, `bad_request` for two that contradict each other
+   * Returns the caller; null without a credential.
+   * @throws Problem `unauthenticated` for an invalid credential, `bad_request` for contradictory credentials
    */
   return async function authenticate(context: Context): Promise<Caller | null> {
     const key = context.get('X-API-Key');
@@ -81,8 +83,8 @@ export function createAuthentication({ database, knownKeys, tokens, baseUrl, clo
 
 export type Authenticate = ReturnType<typeof createAuthentication>;
 
-/** 401 with the challenge that RFC 9110, section 11.6.1, wants. */
-export function refused(detail: string, error?: 'invalid_token'): Problem {
+/** Returns a 401 with the challenge that RFC 9110, section 11.6.1, requires. */
+export function unauthenticated(detail: string, error?: 'invalid_token'): Problem {
   const reason = error ? `, error="${error}", error_description="${detail}"` : '';
   return new Problem('unauthenticated', detail, {
     headers: {
@@ -93,7 +95,8 @@ export function refused(detail: string, error?: 'invalid_token'): Problem {
 
 function bearerOf(authorization: string): string {
   const token = /^Bearer +([^\s]+)$/i.exec(authorization.trim())?.[1];
-  if (token === undefined) throw refused('The header Authorization must be "Bearer" followed by a token.');
+  if (token === undefined)
+    throw unauthenticated('The header Authorization must be "Bearer" followed by a token.');
   return token;
 }
 

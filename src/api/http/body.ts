@@ -5,15 +5,15 @@ import getRawBody from 'raw-body';
 import { MAX_BODY_BYTES } from '../../domain/common/limits.ts';
 import { Problem } from './problem.ts';
 
-/** How much of a body that is too large is read and thrown away, so that its sender gets to see the answer. */
+/** How much of an oversized body is read and discarded, so that the client can read the response. */
 const DRAIN_BYTES = 16 * MAX_BODY_BYTES;
 const DRAIN_MS = 2_000;
 
-/** A body as it came (`text`, without a byte order mark), what it says, and which media type it is of. */
+/** A body: its text without a byte order mark, its parsed value, and its media type. */
 export type JsonBody = { text: string; value: unknown; mediaType: string };
 
 /**
- * The request's body, which must be JSON of one of the media types; undefined where there is none.
+ * Returns the request body, which must be JSON in one of the media types; undefined without a body.
  * @throws Problem `unsupported_media_type`, `payload_too_large`, `malformed_json`
  */
 export async function readJson(
@@ -27,11 +27,11 @@ export async function readJson(
   const isTyped = context.get('Content-Type') !== '';
   if (isTyped) mediaTypeOf(context, mediaTypes);
   const bytes = await readBytes(req);
-  // A chunked request may turn out to have none.
+  // A chunked request can be empty.
   if (bytes.length === 0) return undefined;
   const mediaType = mediaTypeOf(context, mediaTypes);
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.');
-  // A byte order mark is no part of the text (RFC 8259, section 8.1 lets a reader ignore it).
+  // A byte order mark is not part of the text (RFC 8259, section 8.1 allows a parser to ignore it).
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   try {
     return { text, value: JSON.parse(text), mediaType };
@@ -75,8 +75,8 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Reads on for a while without keeping anything. A server that closes while its client still sends resets the
- * connection, and the answer is lost with it.
+ * Reads and discards the rest of the body for a limited time. If a server closes the connection while the client
+ * still sends, the connection is reset and the response is lost.
  */
 function drain(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

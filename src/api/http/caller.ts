@@ -3,9 +3,9 @@ import type { Role, Scope } from '../../domain/people/access.ts';
 type Common = {
   workspaceId: string;
   scopes: readonly Scope[];
-  /** For the audit log and rows: `key:<id>`, `user:<id>`, `token:<subject>`. */
+  /** Identifier in the audit log and in rows: `key:<id>`, `user:<id>`, `token:<subject>`. */
   actor: string;
-  /** For people to read: `key:<prefix>` or `user:<email>`. */
+  /** Readable name: `key:<prefix>` or `user:<email>`. */
   label: string;
 };
 
@@ -19,7 +19,7 @@ export type KeyCaller = Common & {
 };
 /** A JWT, for one project. */
 export type TokenCaller = Common & { kind: 'token'; projectId: string; expiresAt: Date };
-/** A person with a session, for all projects of the workspace, as far as the role goes. */
+/** A user with a session. Can access all projects of the workspace, as the role allows. */
 export type PersonCaller = Common & {
   kind: 'person';
   projectId: null;

@@ -12,7 +12,7 @@ export {
   uuidOut,
 } from '../../domain/common/schema-parts.ts';
 
-/** A whole number in a query. */
+/** Returns the schema of a whole number in a query. */
 export function integerParameter(least: number, most: number) {
   return z
     .string()
@@ -25,7 +25,7 @@ export function integerParameter(least: number, most: number) {
     .meta(shownAs({ type: 'integer', minimum: least, maximum: most }));
 }
 
-/** For how many hours something that is replaced stays good beside the new one. */
+/** Returns the schema of the hours during which a replaced secret stays valid. */
 export function overlapHours(most: number) {
   return z
     .number()
@@ -37,7 +37,7 @@ export function overlapHours(most: number) {
     .meta({ minimum: 0, maximum: most });
 }
 
-/** One value or several of a closed list: repeated, or separated by commas. */
+/** Returns the schema of a query parameter with one or more of the values, repeated or separated by commas. */
 export function listParameter<const T extends string>(values: readonly T[]) {
   return z
     .union([z.string(), z.array(z.string())])
@@ -52,13 +52,13 @@ export function listParameter<const T extends string>(values: readonly T[]) {
     .meta(shownAs({ type: 'array', items: { type: 'string', enum: [...values] } }));
 }
 
-/** `?limit=` and `?cursor=` of every list that comes in pages. The cursor is the last id of the page before. */
+/** `?limit=` and `?cursor=` of all paged lists. The cursor is the last id of the previous page. */
 export const pageParameters = {
   limit: integerParameter(1, MAX_PAGE).optional().describe(`Rows per page; default: ${DEFAULT_PAGE}`),
   cursor: uuid.optional().describe('`next_cursor` of the previous page'),
 };
 
-/** The answer of such a list. */
+/** Returns the schema of a page. */
 export function pageOf<T extends z.ZodType>(row: T) {
   return z.strictObject({
     data: z.array(row),
@@ -66,7 +66,7 @@ export function pageOf<T extends z.ZodType>(row: T) {
   });
 }
 
-/** Cuts a page from rows that were read with one more than `limit`, to know whether there are more. */
+/** Cuts a page from rows that were read with a limit of one more, which shows whether there is another page. */
 export function cutPage<T extends { id: string }>(
   rows: readonly T[],
   limit: number,

@@ -4,12 +4,12 @@ import { claimKey, storeAnswer, releaseKey } from '../../database/tasks/idempote
 import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
 import { listProjectIds } from '../../database/people/projects.ts';
-import { answerPlace, type Sealing } from '../../security/sealing.ts';
+import { storedResponseContext, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
-import type { Answer, Claim } from './route.ts';
+import type { RouteResponse, Claim } from './route.ts';
 
-/** What an idempotency key may be. */
+/** The form of an idempotency key. */
 export const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 type Dependencies = {
@@ -18,14 +18,14 @@ type Dependencies = {
   clock: () => Date;
   onError: (error: unknown) => void;
 };
-type Wanted = { given: string; method: string; path: string; body: unknown; caller: Caller };
+type IdempotentRequest = { given: string; method: string; path: string; body: unknown; caller: Caller };
 
 /**
- * Makes a repeat of a request with the same `Idempotency-Key` answer what the first one answered (docs/http-api.md).
- * Only successes are kept: a refused request did nothing, and may be sent again, corrected, with the same key.
+ * Returns the first response again for a repeated `Idempotency-Key` (docs/http-api.md). Only successful responses are
+ * stored: a rejected request had no effect, and can be corrected and sent again with the same key.
  */
 export function createIdempotency({ database, sealing, clock, onError }: Dependencies) {
-  /** The project that a key belongs to; a person has none, so the workspace's oldest one holds theirs. */
+  /** Returns the project that a key belongs to. A user has no project, so the oldest one of the workspace is used. */
   async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
     if (caller.kind !== 'person') return { scope: caller.projectId, key: given };
     const [scope] = await listProjectIds(database, caller.workspaceId);
@@ -33,21 +33,27 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
     return { scope, key: `${caller.actor}:${given}` };
   }
 
-  async function first(claim: Claim, run: (claim: Claim) => Promise<Answer>): Promise<Answer> {
-    let answer: Answer;
+  async function runFirst(
+    claim: Claim,
+    run: (claim: Claim) => Promise<RouteResponse>,
+  ): Promise<RouteResponse> {
+    let answer: RouteResponse;
     try {
       answer = await run(claim);
     } catch (error) {
-      if (!isInTheDark(error)) await releaseKey(database, claim.scope, claim.key).catch(onError);
+      if (!isOutcomeUnknown(error)) await releaseKey(database, claim.scope, claim.key).catch(onError);
       throw error;
     }
-    // An answer that can't be kept is given nevertheless: what it tells of has happened.
-    const sealed = sealing.seal(JSON.stringify(answer), answerPlace(claim));
+    // If the response cannot be stored, it is still sent, because the request took effect.
+    const sealed = sealing.seal(JSON.stringify(answer), storedResponseContext(claim));
     await storeAnswer(database, claim.scope, claim.key, sealed).catch(onError);
     return answer;
   }
 
-  return async function once(wanted: Wanted, run: (claim: Claim) => Promise<Answer>): Promise<Answer> {
+  return async function once(
+    wanted: IdempotentRequest,
+    run: (claim: Claim) => Promise<RouteResponse>,
+  ): Promise<RouteResponse> {
     if (!KEY_FORM.test(wanted.given)) {
       throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
     }
@@ -55,9 +61,9 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
     const claimed = await claimKey(database, { ...place, requestHash: requestHash(wanted), now: clock() });
     switch (claimed.outcome) {
       case 'mine':
-        return await first({ ...place, claimedAt: claimed.claimedAt }, run);
+        return await runFirst({ ...place, claimedAt: claimed.claimedAt }, run);
       case 'answered':
-        return replayed(sealing.open(claimed.answer, answerPlace(place)));
+        return replayed(sealing.open(claimed.answer, storedResponseContext(place)));
       case 'at_work':
         throw new Problem('conflict', 'The first request with this idempotency key is still in progress.', {
           headers: { 'Retry-After': '1' },
@@ -74,28 +80,30 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /**
- * True where PostgreSQL went away in the midst: what was written may be there all the same. Then the key stays claimed,
- * so that a repeat comes to the same thing as soon as it may take the place of this request.
+ * Returns true if PostgreSQL failed during the request, which may have been stored. The key then stays claimed, so
+ * that a repeat after the claim expires reaches the same result.
  */
-function isInTheDark(error: unknown): boolean {
+function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof Problem) && isDatabaseOutage(error);
 }
 
-function replayed(kept: string): Answer {
-  const answer = JSON.parse(kept) as Answer;
+function replayed(kept: string): RouteResponse {
+  const answer = JSON.parse(kept) as RouteResponse;
   return { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': 'true' } };
 }
 
-/** Two bodies are the same when they say the same in the same order; white space does not count. */
-export function requestHash({ method, path, body }: Pick<Wanted, 'method' | 'path' | 'body'>): string {
+/** Returns a hash of the request. Equal values in the same order have equal hashes; white space is ignored. */
+export function requestHash({
+  method,
+  path,
+  body,
+}: Pick<IdempotentRequest, 'method' | 'path' | 'body'>): string {
   return createHash('sha256')
     .update(JSON.stringify([method, path, body ?? null]))
     .digest('hex');
 }
 
-/**
- * The execution id that belongs to a claimed idempotency key: whoever takes over after a crash comes to the same run.
- */
+/** Returns the execution id that belongs to a claimed idempotency key. A repeat after a crash gets the same run. */
 export function idOfClaim({ scope, key, claimedAt }: Claim): string {
   return derivedUuid(claimedAt, `${scope}:${claimedAt.getTime()}:${key}`);
 }

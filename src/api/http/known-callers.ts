@@ -5,7 +5,7 @@ import type { ActiveSession } from '../../database/people/sessions.ts';
 import { findTokenHolder } from '../../database/people/token-holders.ts';
 import type { KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
 
-/** A person with a living session, as the one who calls. */
+/** Returns the caller of a valid session. */
 export function personCaller(session: ActiveSession): PersonCaller {
   return {
     kind: 'person',
@@ -23,7 +23,7 @@ export function personCaller(session: ActiveSession): PersonCaller {
   };
 }
 
-/** A key that may be used now, as the one who calls. */
+/** Returns the caller of a valid key. */
 export function keyCaller(key: ActiveKey): KeyCaller {
   return {
     kind: 'key',
@@ -38,7 +38,7 @@ export function keyCaller(key: ActiveKey): KeyCaller {
   };
 }
 
-/** Whom a token speaks for now; null where they are gone. */
+/** Returns the caller of a token; null if its subject no longer exists. */
 export async function tokenCaller(database: Database, claims: TokenClaims): Promise<TokenCaller | null> {
   const holder = await findTokenHolder(database, claims);
   return holder && { kind: 'token', ...holder, expiresAt: claims.expiresAt };

@@ -3,7 +3,7 @@ import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
 import { FIELD_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
 import { rehearsalSchema } from '../../domain/tasks/rehearsal.ts';
 import { KEY_FORM } from './idempotency.ts';
-import type { DeclaredAnswer, Route } from './route.ts';
+import type { DeclaredResponse, Route } from './route.ts';
 
 const problem = z
   .object({
@@ -41,7 +41,7 @@ const idempotencyHeader = z.strictObject({
     .describe('The same key and body return the first response again, for 24 hours'),
 });
 
-/** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. */
+/** Returns the OpenAPI 3.1 document of the routes, generated from the schemas that validate their requests. */
 export function openApiDocument(routes: readonly Route[], baseUrl: string) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -97,7 +97,7 @@ function operationOf(route: Route) {
       : {}),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, answer]) => [status, answerOf(answer)]),
+        Object.entries(route.responses).map(([status, answer]) => [status, responseOf(answer)]),
       ),
       ...problemsOf(route),
     },
@@ -109,7 +109,7 @@ function headersOf(route: Route): z.ZodObject | undefined {
   return route.headers ? route.headers.extend(idempotencyHeader.shape) : idempotencyHeader;
 }
 
-function answerOf(answer: DeclaredAnswer) {
+function responseOf(answer: DeclaredResponse) {
   const types = answer.mediaTypes ?? ['application/json'];
   const text = { type: 'string' };
   const content = types.map(
@@ -125,7 +125,7 @@ function answerOf(answer: DeclaredAnswer) {
   };
 }
 
-/** Every problem that a route may answer with, by status; where two share one, both codes are named. */
+/** Returns the problems of a route by status. Codes with the same status share one response. */
 function problemsOf(route: Route) {
   const codes = new Set<ProblemCode>([...(route.problems ?? []), 'unavailable']);
   if (route.access.kind !== 'public') codes.add('unauthenticated').add('forbidden');
@@ -145,7 +145,7 @@ function problemsOf(route: Route) {
   }
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
   const answers = [...byStatus]
-    .filter(([status]) => !(status in route.answers))
+    .filter(([status]) => !(status in route.responses))
     .map(([status, names]) => {
       const description = names.map((name) => `\`${name}\`: ${PROBLEMS[name].title}`).join('; ');
       return [status, { description, content: { 'application/problem+json': { schema: problem } } }] as const;

@@ -1,16 +1,16 @@
 import { PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
 import type { ProblemEntry } from '../../domain/common/validation.ts';
 
-type Dependencies = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
+type ProblemOptions = { headers?: Record<string, string>; errors?: ProblemEntry[]; cause?: unknown };
 
-/** A refusal on its way to the caller. `detail` is read by people and names nothing internal. */
+/** An error response. `detail` is read by people and reveals no internals. */
 export class Problem extends Error {
   override name = 'Problem';
   readonly code: ProblemCode;
   readonly headers: Record<string, string>;
   readonly errors: ProblemEntry[] | undefined;
 
-  constructor(code: ProblemCode, detail: string, { headers = {}, errors, cause }: Dependencies = {}) {
+  constructor(code: ProblemCode, detail: string, { headers = {}, errors, cause }: ProblemOptions = {}) {
     super(detail, { cause });
     this.code = code;
     this.headers = headers;
@@ -22,7 +22,7 @@ export class Problem extends Error {
   }
 }
 
-/** The body of a problem (RFC 9457). `instance` is the request's path. */
+/** Returns the body of a problem (RFC 9457). `instance` is the path of the request. */
 export function problemBody(problem: Problem, instance: string, requestId: string) {
   return {
     type: `/problems/${problem.code}`,

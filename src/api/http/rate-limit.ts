@@ -3,7 +3,8 @@ import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { Problem } from './problem.ts';
 
 /**
- * Takes `count` from the bucket of `who` and says what is left (draft-ietf-httpapi-ratelimit-headers).
+ * Takes `count` tokens from the bucket of `who` and sets the headers with the remaining quota
+ * (draft-ietf-httpapi-ratelimit-headers).
  * @throws Problem `rate_limited`
  */
 export function spend(context: Context, limiter: RateLimiter, who: string, count = 1): void {
@@ -15,7 +16,7 @@ export function spend(context: Context, limiter: RateLimiter, who: string, count
   if (!granted) throw tooMany('requests', remaining, perSecond);
 }
 
-/** 429 for who asked too often for `what`; `remaining` is negative by as much as is missing. */
+/** Returns a 429 for too many requests of a kind (`what`). `remaining` is negative by the missing amount. */
 export function tooMany(what: string, remaining: number, perSecond: number): Problem {
   const seconds = Math.max(1, Math.ceil(-remaining / perSecond));
   return new Problem('rate_limited', `Too many ${what}. Try again in ${seconds} s.`, {

@@ -2,14 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { Caller } from './caller.ts';
 
-/** What the middlewares note about a request on its way; Koa's `context.state`. */
+/** The state of a request, shared by the middlewares; Koa's `context.state`. */
 export type RequestState = {
   requestId: string;
-  /** Who calls, once it is known. */
+  /** Set after authentication. */
   caller?: Caller;
-  /** The path of the route as it was declared, once it is known. */
+  /** The path template; set when the route is known. */
   route?: string;
-  /** The request's span, where traces are kept. */
+  /** The span of the request, if traces are recorded. */
   trace?: RequestTrace;
 };
 
@@ -18,7 +18,7 @@ export type RequestTrace = { traceId: string; traceparent: string };
 
 const ACCEPTED = /^[A-Za-z0-9._~:/+=@-]{1,128}$/;
 
-/** Accepts the caller's `X-Request-Id` where it is short and plain, makes one otherwise, and echoes it. */
+/** Uses the caller's `X-Request-Id` if it is short and plain, generates one otherwise, and returns it. */
 export async function requestId(context: Context, next: Next): Promise<void> {
   const given = context.get('X-Request-Id');
   const id = ACCEPTED.test(given) ? given : randomUUIDv7();

@@ -7,57 +7,57 @@ import type { Caller, PersonCaller } from './caller.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Who may call: everybody; a credential with a scope (null: any); a person of a role or more. */
+/** Who may call: everyone; a credential with a scope (null: any scope); a user with a role or a higher one. */
 export type Access =
   | { kind: 'public' }
   | { kind: 'credential'; scope: Scope | null }
   | { kind: 'person'; least: Role };
 
 /**
- * One answer as the OpenAPI document tells of it. `mediaTypes` is JSON by default; where a route's answers have types
- * and no schema, and the route itself names none, the caller can't choose among them.
+ * One response in the OpenAPI document. `mediaTypes` defaults to JSON. If responses have media types without a schema
+ * and the route declares no media types, the caller cannot choose one.
  */
-export type DeclaredAnswer = {
+export type DeclaredResponse = {
   description: string;
   schema?: z.ZodType;
   headers?: Readonly<Record<string, string>>;
   mediaTypes?: readonly string[];
 };
 
-/** What every handler gets. */
+/** The argument of a handler. */
 export type Call<Params = unknown, Query = unknown, Body = unknown, Who = Caller | null> = {
   params: Params;
   query: Query;
   body: Body;
-  /** The body as it came; empty where there is none. */
+  /** The raw body; empty if there is none. */
   text: string;
   caller: Who;
   headers: IncomingHttpHeaders;
   address: string;
   requestId: string;
-  /** The `traceparent` of the request's own span; null where no traces are kept. */
+  /** The `traceparent` of the request's span; null if no traces are recorded. */
   traceparent: string | null;
-  /** The media type that the caller likes best among those the route offers. */
+  /** The media type of the route that the caller prefers. */
   mediaType: string;
-  /** Aborted when the caller goes away or the service stops. */
+  /** Aborted when the caller disconnects or the service shuts down. */
   signal: AbortSignal;
-  /** When the idempotency key of this request was first used, with the key; null without one. */
+  /** The claimed idempotency key and the time of its first use; null without a key. */
   claim: Claim | null;
 };
 
 export type Claim = { scope: string; key: string; claimedAt: Date };
 
-export type Answer = {
+export type RouteResponse = {
   status: number;
   /** Sent as JSON. */
   body?: unknown;
   /** Several values of a header are sent as several lines. */
   headers?: Readonly<Record<string, string | string[]>>;
-  /** Sent as it comes, in the call's media type unless the headers name another. */
+  /** Sent unchanged, in the media type of the call unless the headers name another. */
   stream?: Readable;
 };
 
-/** A route said once: requests are checked by it, and the OpenAPI document tells of it. */
+/** The declaration of a route. Requests are validated by it, and the OpenAPI document is generated from it. */
 export type Route = {
   method: Method;
   /** With `{name}` for each parameter. */
@@ -69,23 +69,23 @@ export type Route = {
   access: Access;
   params?: z.ZodObject;
   query?: z.ZodObject;
-  /** Headers that mean something here, for the document alone. */
+  /** Request headers of this route, only for the document. */
   headers?: z.ZodObject;
   body?: z.ZodType;
   bodyOptional?: boolean;
-  /** What a body of another media type than application/json must be; the handler gets the same of all. */
+  /** Schemas of bodies in other media types than application/json. All have the same output. */
   otherBodies?: Readonly<Record<string, z.ZodType>>;
-  /** Whether an `Idempotency-Key` makes repeats of this request harmless. */
+  /** Whether the route supports `Idempotency-Key`. */
   idempotent?: boolean;
   /** `sign_in`: the narrow limit per address; `events`: the wide one per credential; `none`: no limit. */
   limit?: 'sign_in' | 'events' | 'none';
-  /** How much of the limit a request takes, by its checked body; one unless given. */
+  /** How much of the limit a request takes, by its validated body; default: one. */
   cost?(body: unknown): number;
   mediaTypes?: readonly string[];
-  answers: Readonly<Record<number, DeclaredAnswer>>;
-  /** Problems beyond those that follow from the declaration. */
+  responses: Readonly<Record<number, DeclaredResponse>>;
+  /** Problems in addition to those that follow from the declaration. */
   problems?: readonly ProblemCode[];
-  handle(call: Call): Promise<Answer>;
+  handle(call: Call): Promise<RouteResponse>;
 };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -121,7 +121,7 @@ export function route<
         Optional extends true ? Output<B> | undefined : Output<B>,
         CallerOf<A>
       >,
-    ): Promise<Answer>;
+    ): Promise<RouteResponse>;
   },
 ): Route {
   return declaration as unknown as Route;

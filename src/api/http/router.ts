@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import { hasRole } from '../../domain/people/access.ts';
-import { refused, type Authenticate } from './authentication.ts';
+import { unauthenticated, type Authenticate } from './authentication.ts';
 import { readJson, type JsonBody } from './body.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -9,7 +9,7 @@ import { notFound, Problem } from './problem.ts';
 import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { spend } from './rate-limit.ts';
 import type { RequestState } from './request-state.ts';
-import type { Answer, Call, Route } from './route.ts';
+import type { RouteResponse, Call, Route } from './route.ts';
 import { validated } from './validation.ts';
 
 type Dependencies = {
@@ -17,33 +17,33 @@ type Dependencies = {
   authenticate: Authenticate;
   idempotency: Idempotency;
   limiters: { credential: RateLimiter; events: RateLimiter; address: RateLimiter; signIn: RateLimiter };
-  /** Aborted when the service stops: what waits or streams ends. */
+  /** Aborted on shutdown. Ends waiting and streaming requests. */
   stopping: AbortSignal;
-  /** Called with every answer of a route, so that tests can hold it against its declaration. */
-  onAnswer?: ((route: Route, answer: Answer) => void) | undefined;
+  /** Called with each response of a route, so that tests can compare it with the declaration. */
+  onResponse?: ((route: Route, answer: RouteResponse) => void) | undefined;
 };
 
-/** Makes middleware of declared routes: each reads as admit → check → handle → send. */
+/** Creates middleware from routes. Each request is admitted, validated, handled and answered. */
 export function createRouter(deps: Dependencies): { routes: Middleware; fallback: Middleware } {
   const router = new Router({ sensitive: true });
   const fixed = new Set(deps.routes.filter(({ params }) => !params).map(({ path }) => path));
   for (const route of deps.routes) {
     router[route.method](koaPath(route.path), async (context: Context, next: Next) => {
-      // An address that is declared as it stands names nothing, whatever else would fit its form.
+      // A path that is declared literally never matches a route with parameters.
       if (route.params && fixed.has(context.path)) return await next();
       (context.state as RequestState).route = route.path;
       const caller = await admit(deps, route, context);
       const call = await callOf(deps, route, context, caller);
       charge(deps, route, context, call);
-      const answer = await answerOf(deps, route, context, call);
-      deps.onAnswer?.(route, answer);
+      const answer = await respond(deps, route, context, call);
+      deps.onResponse?.(route, answer);
       send(context, call, answer);
     });
   }
   return { routes: router.routes() as Middleware, fallback: fallbackOf(router, fixed) };
 }
 
-/** Who calls, once the limits and the route's demands are met. */
+/** Returns the caller, after the rate limits and the access rule of the route are checked. */
 async function admit(deps: Dependencies, route: Route, context: Context): Promise<Caller | null> {
   const { limiters } = deps;
   if (route.limit === 'sign_in') spend(context, limiters.signIn, context.ip);
@@ -52,14 +52,14 @@ async function admit(deps: Dependencies, route: Route, context: Context): Promis
     return null;
   }
   const caller = await deps.authenticate(context).catch((error: unknown) => {
-    // Whoever tries credentials out is slowed down by address.
+    // Attempts with invalid credentials are limited by address.
     if (error instanceof Problem && error.code === 'unauthenticated')
       spend(context, limiters.address, context.ip);
     throw error;
   });
   if (!caller) {
     spend(context, limiters.address, context.ip);
-    throw refused('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
+    throw unauthenticated('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
   }
   (context.state as RequestState).caller = caller;
   spend(context, limiterOf(deps, route), spenderOf(caller));
@@ -75,7 +75,7 @@ function spenderOf(caller: Caller): string {
   return caller.kind === 'person' ? caller.sessionId : caller.actor;
 }
 
-/** What a request takes of the limit beyond the one that let it in. */
+/** Takes the cost of a request beyond the one unit that admission took. */
 function charge(deps: Dependencies, route: Route, context: Context, { caller, body }: Call): void {
   const more = (route.cost?.(body) ?? 1) - 1;
   if (caller && more > 0) spend(context, limiterOf(deps, route), spenderOf(caller), more);
@@ -134,7 +134,12 @@ function bodyOf(route: Route, given: JsonBody | undefined): unknown {
   return validated(schema as NonNullable<Route['body']>, given.value, 'body');
 }
 
-async function answerOf(deps: Dependencies, route: Route, context: Context, call: Call): Promise<Answer> {
+async function respond(
+  deps: Dependencies,
+  route: Route,
+  context: Context,
+  call: Call,
+): Promise<RouteResponse> {
   const given = context.headers['idempotency-key'];
   if (!route.idempotent || given === undefined || call.caller === null) return await route.handle(call);
   const wanted = {
@@ -147,7 +152,7 @@ async function answerOf(deps: Dependencies, route: Route, context: Context, call
   return await deps.idempotency(wanted, (claim) => route.handle({ ...call, claim }));
 }
 
-function send(context: Context, call: Call, answer: Answer): void {
+function send(context: Context, call: Call, answer: RouteResponse): void {
   context.status = answer.status;
   context.set(answer.headers ?? {});
   if (answer.stream) {
@@ -165,14 +170,14 @@ function send(context: Context, call: Call, answer: Answer): void {
 
 function negotiate(route: Route, context: Context): string {
   const offered = route.mediaTypes ?? ['application/json'];
-  const isFixed = !route.mediaTypes && Object.values(route.answers).every((answer) => !answer.schema);
+  const isFixed = !route.mediaTypes && Object.values(route.responses).every((answer) => !answer.schema);
   if (isFixed) return 'application/json';
   const chosen = context.accepts([...offered]);
   if (chosen === false) throw new Problem('not_acceptable', `Available media types: ${offered.join(', ')}.`);
   return chosen;
 }
 
-/** Parameters of the query; a repeated one is a list. */
+/** Returns the query parameters. A repeated parameter is a list. */
 function queryOf(context: Context): Record<string, string | string[]> {
   const parameters = new URLSearchParams(context.querystring);
   const query: Record<string, string | string[]> = Object.create(null);
@@ -190,9 +195,9 @@ function signalOf(context: Context, stopping: AbortSignal): AbortSignal {
   return AbortSignal.any([gone.signal, stopping]);
 }
 
-/** Answers what no route took: 405 with `Allow` where the path is known, 404 elsewhere. */
+/** Responds to unmatched requests: 405 with `Allow` if the path exists, otherwise 404. */
 function fallbackOf(router: Router, fixed: ReadonlySet<string>): Middleware {
-  return async function answerUnrouted(context) {
+  return async function respondUnrouted(context) {
     const { path } = context;
     const fitting = router.match(path, context.method).path;
     const layers = fixed.has(path) ? fitting.filter((layer) => layer.path === path) : fitting;

@@ -2,16 +2,16 @@ import type { Context, Next } from 'koa';
 import type { Tracing } from '../../telemetry/tracing.ts';
 import type { RequestState, RequestTrace } from './request-state.ts';
 
-/** How a request was answered; `route` is the template of its path, null where there was none. */
-type Answered = { route: string | null; status: number };
+/** The result of a request; `route` is the path template, null if no route matched. */
+type RequestOutcome = { route: string | null; status: number };
 
-/** Has a request worked on within a trace: the caller's where it names one, by W3C Trace Context. */
+/** Handles a request in a trace: the caller's if it sends one (W3C Trace Context). */
 export type TraceRequest = (
   request: { method: string; traceparent: string | undefined; requestId: string },
-  work: (trace: RequestTrace) => Promise<Answered>,
+  work: (trace: RequestTrace) => Promise<RequestOutcome>,
 ) => Promise<void>;
 
-/** Works on each request within a trace, and notes which. */
+/** Handles each request in a trace and stores the trace in the request state. */
 export function traceRequests(traceRequest: TraceRequest) {
   return async function trace(context: Context, next: Next): Promise<void> {
     const state = context.state as RequestState;
@@ -26,7 +26,7 @@ export function traceRequests(traceRequest: TraceRequest) {
   };
 }
 
-/** Requests that come in; undefined where no traces are kept. */
+/** Returns the tracer of incoming requests; undefined if tracing is off. */
 export function incomingTraces(tracing: Tracing | null): TraceRequest | undefined {
   if (tracing === null) return undefined;
   return async ({ method, traceparent, requestId }, work) => {

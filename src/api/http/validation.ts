@@ -3,8 +3,8 @@ import { problemsIn } from '../../domain/common/validation.ts';
 import { Problem } from './problem.ts';
 
 /**
- * The value as the schema wants it.
- * @throws Problem `validation_failed` for a body, `bad_request` for a query, naming everything that is wrong
+ * Returns the validated value.
+ * @throws Problem `validation_failed` for a body, `bad_request` for a query, with all issues
  */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
   const result = schema.safeParse(value);

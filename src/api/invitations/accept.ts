@@ -9,19 +9,19 @@ import {
 import { hashOfSecret } from '../../security/keys.ts';
 import { hashPassword, verifyPassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { refused } from '../http/authentication.ts';
-import { demandOwnPage } from '../http/own-page.ts';
+import { unauthenticated } from '../http/authentication.ts';
+import { requireOwnOrigin } from '../http/own-origin.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { validated } from '../http/validation.ts';
-import { planSession, sessionAnswer, signedIn } from '../account/session/begin.ts';
+import { planSession, sessionResponse, signedIn } from '../account/session/begin.ts';
 import { presentToInvited } from './presenter.ts';
 import * as schema from './schema.ts';
 
 const PATH = '/api/v1/invitations';
 const tag = 'invitation';
 
-/** What the holder of an invitation's link does with it. The token is in the body, so that it reaches no log. */
+/** Returns the routes for the holder of an invitation link. The token is in the body, so that it is not logged. */
 export function acceptanceRoutes(deps: Dependencies): Route[] {
   return [lookUp(deps), accept(deps), join(deps)];
 }
@@ -35,7 +35,7 @@ function lookUp(deps: Dependencies): Route {
     summary: 'Get an invitation',
     access: { kind: 'public' },
     body: schema.lookUp,
-    answers: { 200: { description: 'The invitation', schema: schema.shownInvitation } },
+    responses: { 200: { description: 'The invitation', schema: schema.shownInvitation } },
     problems: ['not_found', 'invalid_state', 'conflict'],
     handle: async ({ body: { token } }) => ({
       status: 200,
@@ -54,19 +54,19 @@ function accept(deps: Dependencies): Route {
     access: { kind: 'public' },
     limit: 'sign_in',
     body: schema.acceptance,
-    answers: {
+    responses: {
       201: { description: 'Signed in', schema: signedIn, headers: { 'Set-Cookie': 'The session, HttpOnly' } },
     },
     problems: ['unauthenticated', 'forbidden', 'not_found', 'invalid_state', 'conflict'],
     async handle({ body: { token, name, password }, headers, address }) {
-      demandOwnPage(deps.baseUrl, headers);
+      requireOwnOrigin(deps.baseUrl, headers);
       const invitation = await findOpen(deps, token);
-      const accepting = await whoAccepts(deps, invitation, { name, password });
+      const accepting = await resolveAccepting(deps, invitation, { name, password });
       const { plan: session, cookie } = planSession(deps, { headers, address });
       const tokenHash = hashOfSecret(token);
       const done = await acceptInvitation(deps.database, { tokenHash, accepting, session, now: session.now });
       if (typeof done === 'string') throw refusalOf(done);
-      return await sessionAnswer(deps, session, cookie);
+      return await sessionResponse(deps, session, cookie);
     },
   });
 }
@@ -80,7 +80,7 @@ function join(deps: Dependencies): Route {
     summary: 'Accept an invitation to another workspace as the signed-in user',
     access: { kind: 'person', least: 'viewer' },
     body: schema.lookUp,
-    answers: { 200: { description: 'Joined', schema: schema.joined } },
+    responses: { 200: { description: 'Joined', schema: schema.joined } },
     problems: ['not_found', 'invalid_state', 'conflict'],
     async handle({ caller: { userId, email }, body: { token } }) {
       const { workspace, role, email: invited } = await findOpen(deps, token);
@@ -94,8 +94,8 @@ function join(deps: Dependencies): Route {
   });
 }
 
-/** Somebody new with a name and a password, or whom the password belongs to. */
-async function whoAccepts(
+/** Returns who accepts: a new person with a name and a password, or the account that the password belongs to. */
+async function resolveAccepting(
   deps: Dependencies,
   { email, person }: ShownInvitation,
   given: { name: string | undefined; password: string },
@@ -111,10 +111,10 @@ async function whoAccepts(
       'This account has no password. Sign in with your identity provider to accept.',
     );
   }
-  const isRight = await deps.passwordAttempts.judge(email, () =>
+  const isRight = await deps.passwordAttempts.verify(email, () =>
     verifyPassword(given.password, passwordHash),
   );
-  if (!isRight) throw refused('The password is wrong.');
+  if (!isRight) throw unauthenticated('The password is wrong.');
   return { kind: 'password', userId, passwordHash };
 }
 

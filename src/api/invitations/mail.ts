@@ -5,14 +5,14 @@ import { invitationMail } from '../../mail/invitation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { newInvitation } from './schema.ts';
 
-/** How long an answer waits for the mail server, in milliseconds. */
+/** How long a response waits for the mail server, in milliseconds. */
 const WAIT_MS = 5_000;
 
 type MailOutcome = z.infer<typeof newInvitation>['mail'];
 
 /**
- * Mails the link to the person it is for, where a mail server is configured. Only this process knows the link, so
- * there is no second attempt: who invites sees how it went, and has the link.
+ * Mails the link to the invited person, if a mail server is configured. Only this process knows the link, so there is
+ * no second attempt. The response reports the outcome and contains the link.
  */
 export async function mailInvitation(
   { database, mailer, log, clock }: Pick<Dependencies, 'database' | 'mailer' | 'log' | 'clock'>,

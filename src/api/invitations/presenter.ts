@@ -2,7 +2,7 @@ import { statusOfInvitation } from '../../domain/people/invitation.ts';
 import type { ShownInvitation } from '../../database/people/acceptance.ts';
 import type { InvitationRow } from '../../database/people/invitations.ts';
 
-/** An invitation as admins see it: never its token, never the hash of that. */
+/** Returns an invitation for admins, without its token or the hash of it. */
 export function presentInvitation(row: InvitationRow, now: Date) {
   return {
     id: row.id,
@@ -18,7 +18,7 @@ export function presentInvitation(row: InvitationRow, now: Date) {
   };
 }
 
-/** An invitation as the holder of its link sees it. */
+/** Returns an invitation for the holder of its link. */
 export function presentToInvited({ email, role, workspace, inviter, expiresAt, person }: ShownInvitation) {
   const account = person === null ? 'new' : person.passwordHash === null ? 'openid' : 'password';
   return { email, role, workspace, invited_by: inviter, expires_at: expiresAt.toISOString(), account };

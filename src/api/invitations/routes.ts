@@ -16,7 +16,7 @@ const PATH = '/api/v1/invitations';
 const access = { kind: 'person', least: 'admin' } as const;
 const tag = 'invitation';
 
-/** Inviting people by a link that works once. */
+/** Returns the routes for inviting people by a link that works once. */
 export function invitationRoutes(deps: Dependencies): Route[] {
   return [list(deps), create(deps), revoke(deps), ...acceptanceRoutes(deps)];
 }
@@ -30,7 +30,7 @@ function list(deps: Dependencies): Route {
     summary: 'List invitations, newest first',
     access,
     query: schema.invitationListParameters,
-    answers: { 200: { description: 'A page of invitations', schema: schema.invitationPage } },
+    responses: { 200: { description: 'A page of invitations', schema: schema.invitationPage } },
     async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor, status: statuses } }) {
       const now = deps.clock();
       const page = { workspaceId, statuses, now, cursor, limit: limit + 1 };
@@ -52,7 +52,7 @@ function create(deps: Dependencies): Route {
     access,
     body: invitationPlan,
     idempotent: true,
-    answers: {
+    responses: {
       201: { description: 'The invitation with its link, shown once', schema: schema.newInvitation },
     },
     problems: ['conflict'],
@@ -82,7 +82,7 @@ function revoke(deps: Dependencies): Route {
     summary: 'Revoke an invitation',
     access,
     params: schema.invitationParams,
-    answers: { 204: { description: 'Revoked, or already revoked' } },
+    responses: { 204: { description: 'Revoked, or already revoked' } },
     problems: ['invalid_state'],
     async handle({ caller: { workspaceId, userId }, params: { id } }) {
       const refused = await revokeInvitation(deps.database, { workspaceId, userId, id, now: deps.clock() });

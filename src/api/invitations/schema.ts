@@ -20,10 +20,10 @@ export const invitationView = z
   .meta({ id: 'Invitation' });
 export const invitationPage = pageOf(invitationView).meta({ id: 'InvitationPage' });
 
-/** How the mail about an invitation fared while the request was answered. */
+/** Outcome of the mail at the time of the response. */
 export const MAIL_OUTCOMES = ['sent', 'failed', 'pending', 'off'] as const;
 
-/** The only answer that holds the link. */
+/** The only response that contains the link. */
 export const newInvitation = invitationView
   .extend({
     url: z.string().describe('The link to send, shown once'),
@@ -35,7 +35,7 @@ export const newInvitation = invitationView
   })
   .meta({ id: 'NewInvitation' });
 
-/** Behind the `#` of the link. */
+/** The token behind the `#` of the link. */
 const token = z.string().max(200).describe('The part of the link after #');
 
 export const lookUp = z.strictObject({ token }).meta({ id: 'InvitationToken' });
@@ -55,7 +55,7 @@ export const shownInvitation = z
           'in with the provider',
       ),
   })
-  .meta({ id: 'ShownInvitation' });
+  .meta({ id: 'InvitationPreview' });
 
 export const acceptance = z
   .strictObject({

@@ -1,6 +1,6 @@
 import type { ApiKeyRow } from '../../database/people/keys.ts';
 
-/** A key as lists show it: never the key, never its hash. */
+/** Returns a key without its secret and the hash of it. */
 export function presentKey(row: ApiKeyRow) {
   return {
     id: row.id,

@@ -15,7 +15,7 @@ const access = { kind: 'person', least: 'admin' } as const;
 const tag = 'key';
 const HOUR_MS = 3_600_000;
 
-/** API keys (docs/http-api.md); admins make, rotate and revoke them. */
+/** Returns the routes of API keys (docs/http-api.md). Admins create, rotate and revoke them. */
 export function keyRoutes(deps: Dependencies): Route[] {
   return [list(deps), create(deps), rotate(deps), revoke(deps)];
 }
@@ -29,7 +29,7 @@ function list(deps: Dependencies): Route {
     summary: 'List keys including revoked ones, newest first',
     access,
     query: schema.keyListParameters,
-    answers: { 200: { description: 'A page of keys', schema: schema.keyPage } },
+    responses: { 200: { description: 'A page of keys', schema: schema.keyPage } },
     async handle({
       caller: { workspaceId },
       query: { limit = DEFAULT_PAGE, cursor, project_id: projectId },
@@ -51,7 +51,7 @@ function create(deps: Dependencies): Route {
     access,
     body: keyPlan,
     idempotent: true,
-    answers: { 201: { description: 'The key, shown once', schema: schema.newKey } },
+    responses: { 201: { description: 'The key, shown once', schema: schema.newKey } },
     problems: ['project_not_allowed'],
     async handle({ caller, body }) {
       const project = await findProject(deps.database, body.project_id);
@@ -88,7 +88,7 @@ function rotate(deps: Dependencies): Route {
     body: schema.rotation,
     bodyOptional: true,
     idempotent: true,
-    answers: { 201: { description: 'The new key, shown once', schema: schema.newKey } },
+    responses: { 201: { description: 'The new key, shown once', schema: schema.newKey } },
     problems: ['invalid_state'],
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();
@@ -119,7 +119,7 @@ function revoke(deps: Dependencies): Route {
     summary: 'Revoke a key immediately',
     access,
     params: schema.keyParams,
-    answers: { 204: { description: 'Revoked, or already revoked' } },
+    responses: { 204: { description: 'Revoked, or already revoked' } },
     async handle({ caller: { workspaceId, actor }, params: { id } }) {
       const row = await revokeKey(deps.database, { workspaceId, id, actor, now: deps.clock() });
       deps.knownKeys.invalidate();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SCOPES } from '../../domain/people/access.ts';
 import { overlapHours, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
-/** The longest overlap of a rotation, in hours. */
+/** Maximum overlap of a rotation, in hours. */
 const MAX_OVERLAP_HOURS = 24 * 30;
 const DEFAULT_OVERLAP_HOURS = 24;
 export const keyView = z
@@ -22,7 +22,7 @@ export const keyView = z
   .meta({ id: 'Key' });
 export const keyPage = pageOf(keyView).meta({ id: 'KeyPage' });
 
-/** The only answers that hold a key. */
+/** The only responses that contain a key. */
 export const newKey = keyView
   .extend({ key: z.string().describe('The key, shown once') })
   .meta({ id: 'NewKey' });

@@ -3,15 +3,15 @@ import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { LISTENING_MS, MAX_WEBHOOK_NAME_LENGTH } from '../../domain/common/limits.ts';
 import { presentWebhook } from '../../domain/webhooks/webhook-view.ts';
 import { createWebhook } from '../../database/webhooks/webhooks.ts';
-import { webhookSecretPlace } from '../../security/sealing.ts';
+import { webhookSecretContext } from '../../security/sealing.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { listenerMade, listenerPlan } from './schema.ts';
+import { createdListener, listenerPlan } from './schema.ts';
 
 const SECRET_BYTES = 32;
 
-/** Webhooks whose deliveries go over the live channel to who listens, and not to an address. */
+/** Returns the route that creates webhooks whose deliveries are sent over the live channel instead of to a URL. */
 export function listenerRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -25,17 +25,18 @@ export function listenerRoutes(deps: Dependencies): Route[] {
       access: { kind: 'credential', scope: 'webhooks:write' },
       body: listenerPlan,
       idempotent: true,
-      answers: {
+      responses: {
         201: {
           description: 'The webhook with its secret',
-          schema: listenerMade,
+          schema: createdListener,
           headers: { Location: 'URL of the webhook' },
         },
       },
       problems: ['conflict'],
       async handle({ caller: { workspaceId, actor }, body }) {
         const now = deps.clock();
-        // One whose answer was lost goes by itself, so that a repeat may make another.
+        // Not derived from the idempotency key: if the response is lost, this webhook expires and a repeat creates
+        // another.
         const id = randomUUIDv7();
         const secret = randomBytes(SECRET_BYTES).toString('hex');
         const webhook = {
@@ -43,11 +44,11 @@ export function listenerRoutes(deps: Dependencies): Route[] {
           name: body.name ?? body.forward_to.slice(0, MAX_WEBHOOK_NAME_LENGTH),
           url: body.forward_to,
           events: body.events ?? EVENT_KINDS.map((event) => ({ event, filters: [] })),
-          secret: deps.sealing.seal(secret, webhookSecretPlace(id)),
+          secret: deps.sealing.seal(secret, webhookSecretContext(id)),
           include_secret_header: false,
           standard_webhooks: false,
           active: true,
-          // So long its first deliveries wait for the listener to come.
+          // Until then, the first deliveries wait for the listener to connect.
           listening_until: new Date(now.getTime() + LISTENING_MS),
         };
         const most = deps.webhooksPerWorkspace;

@@ -4,7 +4,7 @@ import { webhookView } from '../../domain/webhooks/webhook-view.ts';
 
 const { name, url, events } = webhookPlan.shape;
 
-/** A webhook for somebody who listens. */
+/** The body that creates a webhook for a listener. */
 export const listenerPlan = z
   .strictObject({
     name: name.optional().describe('Default: the address'),
@@ -15,7 +15,7 @@ export const listenerPlan = z
   })
   .meta({ id: 'ListenerPlan' });
 
-export const listenerMade = webhookView
+export const createdListener = webhookView
   .extend({
     secret: z.string().describe('64 hex characters that sign deliveries, shown once'),
   })

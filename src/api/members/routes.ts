@@ -48,11 +48,11 @@ const added = member
         'Password for the first sign-in, shown once; null if you set one or the person already had one',
       ),
   })
-  .meta({ id: 'MemberAdded' });
+  .meta({ id: 'AddedMember' });
 
 const params = z.strictObject({ id: uuid });
 
-/** The people of a workspace and their roles (docs/http-api.md). */
+/** Returns the routes of the members of a workspace and their roles (docs/http-api.md). */
 export function memberRoutes(deps: Dependencies): Route[] {
   return [list(deps), add(deps), change(deps), remove(deps)];
 }
@@ -66,7 +66,9 @@ function list(deps: Dependencies): Route {
     summary: 'List members, newest first',
     access: { kind: 'person', least: 'viewer' },
     query: z.strictObject(pageParameters),
-    answers: { 200: { description: 'A page of members', schema: pageOf(member).meta({ id: 'MemberPage' }) } },
+    responses: {
+      200: { description: 'A page of members', schema: pageOf(member).meta({ id: 'MemberPage' }) },
+    },
     async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor } }) {
       const found = await listMembers(deps.database, { workspaceId, cursor, limit: limit + 1 });
       const { rows, nextCursor } = cutPage(found, limit);
@@ -85,7 +87,7 @@ function add(deps: Dependencies): Route {
     access: admins,
     body: plan,
     idempotent: true,
-    answers: { 201: { description: 'Added', schema: added } },
+    responses: { 201: { description: 'Added', schema: added } },
     problems: ['conflict'],
     async handle({ caller: { workspaceId, actor, role: actorRole }, body }) {
       const { email: address, name, role, password } = body;
@@ -117,7 +119,7 @@ function change(deps: Dependencies): Route {
     access: admins,
     params,
     body: z.strictObject({ role: z.enum(ROLES) }).meta({ id: 'MemberChange' }),
-    answers: { 200: { description: 'Changed', schema: member } },
+    responses: { 200: { description: 'Changed', schema: member } },
     problems: ['conflict'],
     async handle({
       caller: { workspaceId, actor, role: actorRole },
@@ -141,7 +143,7 @@ function remove(deps: Dependencies): Route {
     summary: 'Remove a member and end their sessions',
     access: admins,
     params,
-    answers: { 204: { description: 'Removed' } },
+    responses: { 204: { description: 'Removed' } },
     problems: ['conflict'],
     async handle({ caller: { workspaceId, actor, role: actorRole }, params: { id: userId } }) {
       const which = { workspaceId, userId, actor, actorRole, now: deps.clock() };

@@ -36,7 +36,7 @@ const listParameters = z.strictObject({
     .describe('`true`: only unread notifications'),
 });
 
-/** What a person is told of: their own notices, and having read them. */
+/** Returns the routes that list a user's notifications and mark them as read. */
 export function notificationRoutes(deps: Dependencies): Route[] {
   return [list(deps), readAll(deps), read(deps)];
 }
@@ -50,7 +50,7 @@ function list(deps: Dependencies): Route {
     summary: 'List your notifications, newest first',
     access,
     query: listParameters,
-    answers: { 200: { description: 'A page of notifications', schema: noticePage } },
+    responses: { 200: { description: 'A page of notifications', schema: noticePage } },
     async handle({ caller, query: { limit = DEFAULT_PAGE, cursor, unread = false } }) {
       const page = { ...ownerOf(caller), unread, cursor, limit: limit + 1 };
       const { rows, nextCursor } = cutPage(await listNotices(deps.database, page), limit);
@@ -67,7 +67,7 @@ function readAll(deps: Dependencies): Route {
     tag,
     summary: 'Mark all notifications as read',
     access,
-    answers: {
+    responses: {
       200: {
         description: 'Number of notifications that were unread',
         schema: z.strictObject({ count: z.int() }).meta({ id: 'NotificationsRead' }),
@@ -89,7 +89,7 @@ function read(deps: Dependencies): Route {
     summary: 'Mark a notification as read',
     access,
     params: z.strictObject({ id: uuid }),
-    answers: {
+    responses: {
       200: { description: 'The notification; `read_at` is the time of the first read', schema: notice },
     },
     async handle({ caller, params: { id } }) {

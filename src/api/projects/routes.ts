@@ -14,7 +14,7 @@ const project = z
   .strictObject({ id: uuidOut, key: z.string(), name: z.string(), created_at: timestamp })
   .meta({ id: 'Project' });
 
-/** The projects of a workspace; a key or token sees its own. */
+/** Returns the routes of projects. A key or token sees only its own project. */
 export function projectRoutes(deps: Dependencies): Route[] {
   return [list(deps), create(deps)];
 }
@@ -28,7 +28,7 @@ function list(deps: Dependencies): Route {
     summary: 'List projects, newest first',
     access: { kind: 'credential', scope: null },
     query: z.strictObject(pageParameters),
-    answers: {
+    responses: {
       200: { description: 'A page of projects', schema: pageOf(project).meta({ id: 'ProjectPage' }) },
     },
     async handle({ caller, query: { limit = DEFAULT_PAGE, cursor } }) {
@@ -49,7 +49,7 @@ function create(deps: Dependencies): Route {
     access: { kind: 'person', least: 'admin' },
     body: projectPlan,
     idempotent: true,
-    answers: { 201: { description: 'The project', schema: project } },
+    responses: { 201: { description: 'The project', schema: project } },
     problems: ['conflict'],
     async handle({ caller: { workspaceId, actor }, body }) {
       const key = body.key ?? projectKeyFrom(body.name);

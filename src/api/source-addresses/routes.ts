@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import { route, type Route } from '../http/route.ts';
 
-/** From which addresses deliveries come, for firewalls (docs/receiving.md). */
+/** Returns the route that lists the source addresses of deliveries, for firewalls (docs/receiving.md). */
 export function sourceAddressRoutes({ sourceAddresses }: Dependencies): Route[] {
   const addresses = z.array(z.string()).describe('CIDR ranges of single addresses, as configured');
   return [
@@ -13,7 +13,7 @@ export function sourceAddressRoutes({ sourceAddresses }: Dependencies): Route[] 
       tag: 'webhook',
       summary: 'List the source addresses of callbacks and deliveries',
       access: { kind: 'public' },
-      answers: {
+      responses: {
         200: { description: 'The addresses', schema: z.strictObject({ addresses }) },
       },
       handle: async () => ({ status: 200, body: { addresses: sourceAddresses } }),

@@ -2,46 +2,45 @@ import { findRun, insertRun, removeUnstartedRun, type NewRun } from '../../datab
 import { isDuplicate } from '../../database/common/outage.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import { rehearsalOf } from '../../domain/tasks/task-metadata.ts';
-import { callbackSecretPlace } from '../../security/sealing.ts';
+import { callbackSecretContext } from '../../security/sealing.ts';
 import { EngineUncertain } from '../../temporal/task-control.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { unavailable } from '../http/problem.ts';
 import type { Claim } from '../http/route.ts';
 import { statusUrl } from './presenter.ts';
 
-/** A run that was taken in, as its caller is told (docs/http-api.md). */
-export type TakenIn = {
+/** The response to an accepted run (docs/http-api.md). */
+export type AcceptedRun = {
   execution_id: string;
   status_url: string;
   websocket_room: string;
   callback_secret: string;
 };
 
-/** A run that is about to be stored; `secret` is what its callbacks are signed with. */
-export type RunToTakeIn = {
+/** A run to store. `secret` signs its callbacks. */
+export type RunToAccept = {
   run: Omit<NewRun, 'callback_secret'>;
   secret: string;
   claim: Claim | null;
-  /** What else must be stored before the workflow starts; may be done twice. */
+  /** Stores more before the workflow starts; can be called twice. */
   beforeStart?: () => Promise<void>;
 };
 
 /**
- * Stores a run and starts its workflow: first the row, then the workflow. A start that certainly failed takes the row
- * back; so does one that stays uncertain, since a workflow without a row ends itself. Only a crash between the two
- * leaves a row, which the reconciler takes up.
- * @throws Problem `unavailable` where Temporal does not take it
+ * Stores a run, then starts its workflow. If the start fails or stays uncertain, the row is deleted: a workflow
+ * without a row ends itself. A crash between the two leaves a row, which the reconciler starts.
+ * @throws Problem `unavailable` if Temporal does not accept the start
  */
-export async function takeIn(
+export async function acceptRun(
   deps: Dependencies,
-  { run, secret, claim, beforeStart }: RunToTakeIn,
-): Promise<TakenIn> {
+  { run, secret, claim, beforeStart }: RunToAccept,
+): Promise<AcceptedRun> {
   let shown = secret;
   try {
-    const sealed = deps.sealing.seal(secret, callbackSecretPlace(run.id));
+    const sealed = deps.sealing.seal(secret, callbackSecretContext(run.id));
     await insertRun(deps.database, { ...run, callback_secret: sealed });
   } catch (error) {
-    // Only a claimed id can be there already: the process that claimed it died after this point.
+    // Only a claimed id can exist already: the process that claimed it crashed after storing the run.
     if (!claim || !isDuplicate(error)) throw error;
     shown = await secretOfEarlier(deps, run.id);
   }
@@ -51,7 +50,7 @@ export async function takeIn(
   return { execution_id: run.id, status_url: url, websocket_room: roomOf(run.id), callback_secret: shown };
 }
 
-async function startRun(deps: Dependencies, run: RunToTakeIn['run']): Promise<void> {
+async function startRun(deps: Dependencies, run: RunToAccept['run']): Promise<void> {
   try {
     await deps.control.start({
       id: run.id,
@@ -65,14 +64,14 @@ async function startRun(deps: Dependencies, run: RunToTakeIn['run']): Promise<vo
       createdAt: run.created_at,
     });
   } catch (error) {
-    if (error instanceof EngineUncertain && (await settled(deps, run.id))) return;
-    // One that has begun in spite of all (the reconciler may have started it meanwhile) is taken in.
+    if (error instanceof EngineUncertain && (await hasStarted(deps, run.id))) return;
+    // A run that was started after all, for example by the reconciler, counts as accepted.
     if (await removeUnstartedRun(deps.database, run.id)) throw unavailable('Temporal', error);
   }
 }
 
-/** True where the workflow of an uncertain start is there. */
-async function settled(deps: Dependencies, id: string): Promise<boolean> {
+/** Returns true if an uncertain start did start the workflow. */
+async function hasStarted(deps: Dependencies, id: string): Promise<boolean> {
   try {
     return (await deps.control.confirmStart(id)) === 'started';
   } catch (error) {
@@ -84,5 +83,5 @@ async function settled(deps: Dependencies, id: string): Promise<boolean> {
 async function secretOfEarlier(deps: Dependencies, id: string): Promise<string> {
   const row = await findRun(deps.database, id);
   if (!row) throw unavailable('PostgreSQL');
-  return deps.sealing.open(row.callback_secret, callbackSecretPlace(id));
+  return deps.sealing.open(row.callback_secret, callbackSecretContext(id));
 }

@@ -1,13 +1,16 @@
 import { Readable } from 'node:stream';
 import type { ArtifactRow } from '../../database/tasks/artifacts.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
-import type { Answer } from '../http/route.ts';
+import type { RouteResponse } from '../http/route.ts';
 import { statusUrl } from './presenter.ts';
 
-/** Types that a browser would run or draw as a page of ours, whatever else is said; they go out as plain bytes. */
+/**
+ * Media types that a browser could execute or render as a page of this origin, whatever other headers say. They are
+ * sent as plain bytes.
+ */
 const ACTIVE = /html|xml|script|^application\/pdf$|^multipart\/|^message\//;
 
-/** A document in a list. */
+/** Returns a document as an entry of a list. */
 export function presentArtifact(row: ArtifactRow, run: TaskRunRow, baseUrl: string) {
   return {
     name: row.name,
@@ -22,13 +25,13 @@ export function presentArtifact(row: ArtifactRow, run: TaskRunRow, baseUrl: stri
 }
 
 /**
- * A document's bytes, always as a file to keep: an agent wrote them, perhaps by what a stranger told it, so no browser
- * may show them as a page at our address.
+ * Returns a document as an attachment. An agent wrote it, possibly under the influence of untrusted input, so
+ * browsers must not render it under this origin.
  */
 export function download(
   name: string,
   { media_type, content }: { media_type: string; content: Buffer },
-): Answer {
+): RouteResponse {
   const type = ACTIVE.test(media_type) ? 'application/octet-stream' : media_type;
   return {
     status: 200,
@@ -42,7 +45,7 @@ export function download(
   };
 }
 
-/** RFC 6266: the name in ASCII for old readers, and as it is (RFC 8187). */
+/** Returns the header of RFC 6266: the name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 function dispositionOf(name: string): string {
   const ascii = name.replaceAll(/[^ -~]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(

@@ -2,21 +2,21 @@ import type { CallCursor } from '../../database/agents/call-list.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { AgentCall } from '../../domain/agents/agent-work.ts';
 
-/** A call in a list; `step` is Null for calls of the planner, before there were steps. */
+/** Returns a call as an entry of a list; `step` is null for calls of the planner, before there are steps. */
 export function presentCall(call: AgentCall, run: TaskRunRow) {
   const step = run.steps.find(({ id }) => id === call.step_id);
   const { step_id: _, ...rest } = call;
   return { step: step?.name ?? null, agent: step?.agent ?? null, ...rest };
 }
 
-/** A cursor as it is answered: where the page ends, in a form of our own. */
+/** Returns an opaque cursor for the end of a page. */
 export function cursorAt({ started_at, step_id, attempt, number }: AgentCall): string {
   return Buffer.from(`${started_at} ${step_id} ${attempt} ${number}`).toString('base64url');
 }
 
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([0-9a-f-]{36}) (\d{1,9}) (\d{1,9})$/;
 
-/** Null for a text that is no cursor of ours. */
+/** Parses a cursor; null if it is not valid. */
 export function readCursor(text: string): CallCursor | null {
   const [, startedAt, stepId, attempt, number] =
     CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];

@@ -4,15 +4,15 @@ import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { listEventsAfter } from '../../database/tasks/feed.ts';
 import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { createBell } from './wait.ts';
+import { createFeedSignal } from './wait.ts';
 
 const BATCH = 500;
 /** A comment keeps proxies from closing a quiet stream. */
 const HEARTBEAT_MS = 15_000;
-/** How often a run is looked at that has ended and whose callback is still on its way. */
-const SETTLING_LOOK_MS = 1_000;
+/** How often an ended run with a pending callback is read, in milliseconds. */
+const PENDING_CALLBACK_POLL_MS = 1_000;
 
-/** All events of a run behind `after`, the oldest first. */
+/** Returns all events of a run after `after`, oldest first. */
 export async function allEvents(
   deps: Dependencies,
   row: TaskRunRow,
@@ -27,14 +27,14 @@ export async function allEvents(
   return { data, last_seq: Math.max(row.last_seq, data.at(-1)?.seq ?? 0) };
 }
 
-/** True where nothing will come behind what the row counts: the run has ended and its callback is settled. */
+/** Returns true if the feed is complete: the run has ended and its callback is not pending. */
 export function isFeedOver(row: TaskRunRow): boolean {
   return isTerminal(row.state) && row.callback_status !== 'pending';
 }
 
 /**
- * The events of a run as server-sent events (WHATWG HTML, section 9.2): `id` is the `seq`, `data` the event as
- * JSON. The stream ends by itself behind the last event.
+ * Returns the events of a run as server-sent events (WHATWG HTML, section 9.2): `id` is the `seq`, `data` the event
+ * as JSON. The stream ends after the last event.
  */
 export function eventStream(
   deps: Dependencies,
@@ -51,13 +51,13 @@ async function* streamTexts(
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const bell = createBell(deps, executionId, signal);
+  const feedSignal = createFeedSignal(deps, executionId, signal);
   let sent = after;
   try {
-    // The first bytes tell the client that the stream stands.
+    // The first bytes show the client that the stream is open.
     yield ': connected\n\n';
     while (!signal.aborted) {
-      // The row first: what it counts is then surely among the events that are read after it.
+      // The row is read first: all events that it counts are then among the events read after it.
       const row = await findRun(deps.database, executionId);
       const events = await listEventsAfter(deps.database, executionId, sent, BATCH);
       for (const event of events) yield textOf(event);
@@ -65,11 +65,11 @@ async function* streamTexts(
       if (!row || (isFeedOver(row) && events.length < BATCH)) return;
       if (events.length > 0) continue;
       const beaten = performance.now();
-      await bell.rings(isTerminal(row.state) ? SETTLING_LOOK_MS : HEARTBEAT_MS);
+      await feedSignal.wait(isTerminal(row.state) ? PENDING_CALLBACK_POLL_MS : HEARTBEAT_MS);
       if (performance.now() - beaten >= HEARTBEAT_MS - 1) yield ': still here\n\n';
     }
   } finally {
-    bell.close();
+    feedSignal.close();
   }
 }
 

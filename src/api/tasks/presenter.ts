@@ -3,27 +3,27 @@ import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 
-/** Where to poll a run. */
+/** Returns the URL to poll a run. */
 export function statusUrl(baseUrl: string, executionId: string): string {
   return `${baseUrl}/api/v1/tasks/${executionId}`;
 }
 
-/** What stands around a row: the public address, and how people read who did something. */
-type Dependencies = { baseUrl: string; labelOf: (actor: string) => string };
+/** The public URL, and the readable names of actors. */
+type PresenterContext = { baseUrl: string; labelOf: (actor: string) => string };
 
-/** What the detail tells that is neither in the row nor in the view. */
-type Beside = {
+/** Data of the detail that is in neither the row nor the view. */
+type DetailParts = {
   usage: Usage | null;
   attempts: readonly CallbackAttemptRow[];
   reruns: readonly Rerun[];
 };
 
-/** A run in full: what was submitted from the row, what moves from the view. */
+/** Returns the detail of a run: submitted fields from the row, changing fields from the view. */
 export function presentDetail(
   row: TaskRunRow,
   view: RunView,
-  { usage, attempts, reruns }: Beside,
-  { baseUrl, labelOf }: Dependencies,
+  { usage, attempts, reruns }: DetailParts,
+  { baseUrl, labelOf }: PresenterContext,
 ) {
   return {
     execution_id: row.id,
@@ -56,8 +56,8 @@ export function presentDetail(
   };
 }
 
-/** A run in a list, from its row alone. */
-export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: Dependencies) {
+/** Returns a run as an entry of a list, from its row alone. */
+export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterContext) {
   const view = viewOfRow(row);
   return {
     execution_id: row.id,
@@ -77,7 +77,7 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: Dependencie
   };
 }
 
-/** An attempt with everything that was sent and received. */
+/** Returns an attempt with its full request and response. */
 export function presentAttempt(row: CallbackAttemptRow) {
   return {
     id: row.id,

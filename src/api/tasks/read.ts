@@ -10,8 +10,8 @@ import { notFound } from '../http/problem.ts';
 import { presentDetail } from './presenter.ts';
 
 /**
- * A run that the caller may see.
- * @throws Problem `not_found`, the same for one that does not exist and one of another project
+ * Returns a run that the caller can access.
+ * @throws Problem `not_found`, the same for an unknown run and for a run of another project
  */
 export async function openRun(deps: Dependencies, caller: Caller, id: string): Promise<TaskRunRow> {
   const row = await findRun(deps.database, id);
@@ -23,18 +23,18 @@ export async function openRun(deps: Dependencies, caller: Caller, id: string): P
   return row;
 }
 
-/** How a run looks now. */
+/** Returns the current view of a run. */
 export async function readRun(deps: Dependencies, row: TaskRunRow): Promise<RunWithView> {
   return await readView(deps.database, row, (id) => deps.control.view(id));
 }
 
-/** The detail as it is answered. */
+/** Returns the body of the detail response. */
 export async function detailOf(deps: Dependencies, { row, view }: RunWithView) {
-  const told = row.callback_url !== null && isTerminal(view.state);
-  // Only an ended run can have been taken up by others.
+  const hasCallbackAttempts = row.callback_url !== null && isTerminal(view.state);
+  // Only an ended run can have reruns.
   const [usage, attempts, reruns, labelOf] = await Promise.all([
     readRunUsage(deps.database, row.id),
-    told ? listCallbackAttempts(deps.database, row.id) : [],
+    hasCallbackAttempts ? listCallbackAttempts(deps.database, row.id) : [],
     isTerminal(view.state) ? listReruns(deps.database, row.id) : [],
     readActorLabels(deps.database, [row.created_by]),
   ]);

@@ -19,27 +19,27 @@ import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';
-import type { Answer, Claim } from '../http/route.ts';
+import type { RouteResponse, Claim } from '../http/route.ts';
 import { openRun } from './read.ts';
 import { newSecret } from './submit.ts';
 import { idOfClaim } from '../http/idempotency.ts';
-import { takeIn, type RunToTakeIn } from './accept.ts';
+import { acceptRun, type RunToAccept } from './accept.ts';
 
-type Wanted = { id: string; fromStep: string | null };
-/** The plan that lies ready for the new run, and from which of its steps on there is work to do. */
+type RerunRequest = { id: string; fromStep: string | null };
+/** The plan of the new run, and the step that it starts from. */
 type Ready = { plan: StoredPlan; rerun_from: string };
 
 /**
- * Makes a new run of an ended one that keeps the finished steps before the one it begins from, and answers 201. What
- * was submitted stays the same; a run that never came to a plan is planned anew.
- * @throws Problem `invalid_state` while the run goes on, `validation_failed` where it has no such step
+ * Creates a new run from an ended one, keeps the completed steps before the start step, and returns 201. The
+ * submitted fields stay the same. A run without a plan is planned again.
+ * @throws Problem `invalid_state` if the run has not ended, `validation_failed` if it has no such step
  */
 export async function rerunTask(
   deps: Dependencies,
   caller: Caller,
-  { id, fromStep }: Wanted,
+  { id, fromStep }: RerunRequest,
   claim: Claim | null,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const earlier = await openRun(deps, caller, id);
   if (!isTerminal(earlier.state)) {
     const detail = `The run is ${earlier.state}. Only a run that has ended can be rerun.`;
@@ -48,35 +48,35 @@ export async function rerunTask(
   const newId = claim ? idOfClaim(claim) : randomUUIDv7();
   const plan = await findPlan(deps.database, earlier.id);
   const reached = plan ? stepsReached(plan, earlier.steps) : [];
-  const takingUp = takingUpOf(plan, reached, fromStep);
+  const takingUp = resolveStart(plan, reached, fromStep);
   const ready: Partial<Ready> =
     plan && takingUp
       ? {
           plan: createRerunPlan(
             plan,
             reached,
-            await leftoversOf(deps, earlier.id, reached, takingUp.kept),
+            await keptResultsOf(deps, earlier.id, reached, takingUp.kept),
             stepIdsOf(newId),
           ),
           rerun_from: takingUp.from,
         }
       : {};
-  const run = runLike(earlier, { id: newId, created_by: caller.actor, created_at: deps.clock(), ...ready });
-  const copied = { from: earlier.id, to: newId, steps: stepsTaken(reached, ready.plan?.kept ?? []) };
+  const run = copyRun(earlier, { id: newId, created_by: caller.actor, created_at: deps.clock(), ...ready });
+  const copied = { from: earlier.id, to: newId, steps: keptSteps(reached, ready.plan?.kept ?? []) };
   try {
     const beforeStart = () => copyStepOutputs(deps.database, copied);
-    const taken = await takeIn(deps, { run, secret: newSecret(), claim, beforeStart });
+    const taken = await acceptRun(deps, { run, secret: newSecret(), claim, beforeStart });
     const body = { ...taken, rerun_of: earlier.id, rerun_from: ready.rerun_from ?? null };
     return { status: 201, headers: { Location: taken.status_url }, body };
   } catch (error) {
-    // Erased between the look at it and now.
+    // The run was erased during this request.
     if (isForeignKeyMissing(error)) throw notFound('task');
     throw error;
   }
 }
 
-/** Null where there is nothing to take up: the run is planned anew. */
-function takingUpOf(
+/** Returns where the rerun starts; null if the earlier run has no plan and is planned again. */
+function resolveStart(
   plan: StoredPlan | null,
   reached: readonly Step[],
   fromStep: string | null,
@@ -91,8 +91,8 @@ function takingUpOf(
   });
 }
 
-/** What the steps that are kept have left behind, as the output of the new run will tell of it. */
-async function leftoversOf(
+/** Returns the results and documents of the kept steps, for the output of the new run. */
+async function keptResultsOf(
   { database }: Dependencies,
   executionId: string,
   reached: readonly Step[],
@@ -110,19 +110,19 @@ async function leftoversOf(
   return { kept, results: cut, artifacts };
 }
 
-/** The steps that are taken over, by their ids there and here. */
-function stepsTaken(reached: readonly Step[], kept: readonly Step[]): KeptStep[] {
+/** Returns the kept steps with their ids in both runs. */
+function keptSteps(reached: readonly Step[], kept: readonly Step[]): KeptStep[] {
   return kept.flatMap(({ id, name }) => {
     const there = reached.find((step) => step.name === name);
     return there ? [{ name, earlierId: there.id, id }] : [];
   });
 }
 
-/** What was submitted, once more. */
-function runLike(
+/** Copies the submitted fields of a run. */
+function copyRun(
   earlier: TaskRunRow,
-  fresh: Pick<RunToTakeIn['run'], 'id' | 'created_by' | 'created_at'> & Partial<Ready>,
-): RunToTakeIn['run'] {
+  fresh: Pick<RunToAccept['run'], 'id' | 'created_by' | 'created_at'> & Partial<Ready>,
+): RunToAccept['run'] {
   return {
     workspace_id: earlier.workspace_id,
     project_id: earlier.project_id,

@@ -9,13 +9,13 @@ import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-ru
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
-import { route, type Answer, type Route } from '../http/route.ts';
+import { route, type RouteResponse, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
 import { presentAttempt, presentListed } from './presenter.ts';
 import { detailOf, openRun, readRun } from './read.ts';
 import { rerunTask } from './rerun.ts';
 import * as schema from './schema.ts';
-import { steerTask, type Steering } from './steer.ts';
+import { applyAction, type RunAction } from './actions.ts';
 import { submitTask } from './submit.ts';
 import { workRoutes } from './work-routes.ts';
 import { preferredWait, readWhenChanged } from './wait.ts';
@@ -26,13 +26,13 @@ const reads = { kind: 'credential', scope: 'tasks:read' } as const;
 const writes = { kind: 'credential', scope: 'tasks:write' } as const;
 const tag = 'task';
 
-/** Everything about tasks (docs/http-api.md). */
+/** Returns the routes of tasks (docs/http-api.md). */
 export function taskRoutes(deps: Dependencies): Route[] {
   return [
     submit(deps),
     list(deps),
     read(deps),
-    ...steerings(deps),
+    ...actionRoutes(deps),
     rerun(deps),
     events(deps),
     callbacks(deps),
@@ -51,7 +51,7 @@ function submit(deps: Dependencies): Route {
     access: writes,
     body: submission,
     idempotent: true,
-    answers: {
+    responses: {
       201: {
         description: 'Accepted; the run was created',
         schema: schema.submitted,
@@ -74,7 +74,7 @@ function list(deps: Dependencies): Route {
       'In addition to the named parameters, `metadata.<name>=<value>` returns only runs whose metadata has this value in this field.',
     access: reads,
     query: schema.listParameters,
-    answers: { 200: { description: 'A page of runs', schema: schema.listPage } },
+    responses: { 200: { description: 'A page of runs', schema: schema.listPage } },
     async handle({ caller, query }) {
       const { rows, nextCursor } = await listRuns(deps.database, await filterOf(deps, caller, query));
       const labelOf = await readActorLabels(
@@ -102,7 +102,7 @@ function read(deps: Dependencies): Route {
         .optional()
         .describe('`wait=N`: respond when the state changes, or after N seconds (at most 60)'),
     }),
-    answers: { 200: { description: 'The workflow detail', schema: schema.detail } },
+    responses: { 200: { description: 'The workflow detail', schema: schema.detail } },
     async handle(call) {
       const row = await openRun(deps, call.caller, call.params.execution_id);
       const reading = await readRun(deps, row);
@@ -115,27 +115,27 @@ function read(deps: Dependencies): Route {
   });
 }
 
-function steerings(deps: Dependencies): Route[] {
-  const summaries: Record<Steering, string> = {
+function actionRoutes(deps: Dependencies): Route[] {
+  const summaries: Record<RunAction, string> = {
     pause: 'Pause a task; no new step starts',
     continue: 'Continue a paused task',
     cancel: 'Cancel a task',
   };
-  return (['pause', 'continue', 'cancel'] as const).map((steering) =>
+  return (['pause', 'continue', 'cancel'] as const).map((action) =>
     route({
       method: 'post',
-      path: `${ONE}/${steering}`,
-      operationId: `${steering}Task`,
+      path: `${ONE}/${action}`,
+      operationId: `${action}Task`,
       tag,
-      summary: summaries[steering],
+      summary: summaries[action],
       access: writes,
       params: schema.taskParams,
-      body: schema.wish,
+      body: schema.actionRequest,
       bodyOptional: true,
-      answers: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
+      responses: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
       problems: ['invalid_state', 'unavailable'],
       handle: async ({ caller, params, body }) =>
-        await steerTask(deps, caller, { id: params.execution_id, steering, reason: body?.reason }),
+        await applyAction(deps, caller, { id: params.execution_id, action, reason: body?.reason }),
     }),
   );
 }
@@ -151,10 +151,10 @@ function rerun(deps: Dependencies): Route {
       'Creates a new run with the same fields and its own callback secret. The new run keeps the completed steps before the step it starts from.',
     access: writes,
     params: schema.taskParams,
-    body: schema.rerunWish,
+    body: schema.rerunRequest,
     bodyOptional: true,
     idempotent: true,
-    answers: {
+    responses: {
       201: {
         description: 'Accepted; the new run was created',
         schema: schema.rerun,
@@ -183,7 +183,7 @@ function events(deps: Dependencies): Route {
       'Last-Event-ID': z.string().optional().describe('For event streams: continue after this `seq`'),
     }),
     mediaTypes: ['application/json', 'text/event-stream'],
-    answers: {
+    responses: {
       200: {
         description: 'The events',
         schema: schema.eventList,
@@ -191,14 +191,14 @@ function events(deps: Dependencies): Route {
       },
       204: { description: 'For a reconnecting event source: the run has ended and all events were sent' },
     },
-    async handle(call): Promise<Answer> {
+    async handle(call): Promise<RouteResponse> {
       const row = await openRun(deps, call.caller, call.params.execution_id);
       if (call.mediaType !== 'text/event-stream') {
         return { status: 200, body: await allEvents(deps, row, call.query.after ?? 0) };
       }
       const lastSeen = /^\d{1,10}$/.exec(String(call.headers['last-event-id'] ?? ''))?.[0];
       const after = lastSeen === undefined ? (call.query.after ?? 0) : Number(lastSeen);
-      // 204 is what makes an EventSource stop coming back (WHATWG HTML, section 9.2.3).
+      // 204 makes an EventSource stop reconnecting (WHATWG HTML, section 9.2.3).
       if (lastSeen !== undefined && isFeedOver(row) && after >= row.last_seq) return { status: 204 };
       return { status: 200, stream: eventStream(deps, row.id, Math.min(after, 2_147_483_647), call.signal) };
     },
@@ -214,7 +214,7 @@ function callbacks(deps: Dependencies): Route {
     summary: 'List the callback attempts of a run, oldest first',
     access: reads,
     params: schema.taskParams,
-    answers: { 200: { description: 'All attempts', schema: schema.callbackList } },
+    responses: { 200: { description: 'All attempts', schema: schema.callbackList } },
     async handle({ caller, params }) {
       const row = await openRun(deps, caller, params.execution_id);
       return {
@@ -234,7 +234,7 @@ function erase(deps: Dependencies): Route {
     summary: 'Erase the data of an ended run, in Baton and in Temporal',
     access: writes,
     params: schema.taskParams,
-    answers: { 204: { description: 'Erased' } },
+    responses: { 204: { description: 'Erased' } },
     problems: ['invalid_state', 'unavailable'],
     async handle({ caller, params }) {
       const row = await openRun(deps, caller, params.execution_id);

@@ -18,7 +18,7 @@ import {
   uuidOut,
 } from '../http/fields.ts';
 
-/** The answer to a submission (docs/http-api.md). */
+/** The response to a submission (docs/http-api.md). */
 export const submitted = z
   .strictObject({
     execution_id: uuidOut,
@@ -30,8 +30,8 @@ export const submitted = z
   })
   .meta({ id: 'TaskSubmitted' });
 
-/** The body of a rerun; without it the run is taken up where it was not completed. */
-export const rerunWish = z
+/** The body of a rerun. Without it, the run starts from the first step that is not completed. */
+export const rerunRequest = z
   .strictObject({
     from_step: text({ least: 1, most: MAX_STEP_NAME_LENGTH })
       .optional()
@@ -39,7 +39,7 @@ export const rerunWish = z
         'Name of the first step to run again, with all steps after it; default: the first step that is not completed',
       ),
   })
-  .meta({ id: 'RerunWish' });
+  .meta({ id: 'RerunRequest' });
 const rerunFrom = z
   .string()
   .nullable()
@@ -79,7 +79,7 @@ const timing = {
   duration_ms: z.int().nullable(),
 };
 
-/** The workflow detail (docs/http-api.md), its members always in this order. */
+/** The workflow detail (docs/http-api.md). Its fields are always in this order. */
 export const detail = z
   .strictObject({
     ...head,
@@ -118,7 +118,7 @@ export const detail = z
   })
   .meta({ id: 'TaskDetail' });
 
-/** A run in a list: the detail without its long members. It is the stored projection, milliseconds old at most. */
+/** A run in a list: the detail without its long fields. It is the stored projection, milliseconds old at most. */
 export const listed = z
   .strictObject({
     ...head,
@@ -144,7 +144,10 @@ const knownListParameters = z.strictObject({
   created_before: givenTime.optional().describe('Submitted before this time'),
   project_id: uuid.optional().describe('For users, who can access all projects of their workspace'),
 });
-/** Beside the named ones, `metadata.<name>=<value>` compares a top-level member of the metadata by its text. */
+/**
+ * In addition to the named parameters, `metadata.<name>=<value>` compares a top-level field of the metadata by its
+ * text.
+ */
 export const listParameters = knownListParameters.catchall(z.string()).superRefine(
   (query, context) => {
     for (const [name, value] of Object.entries(query)) {
@@ -157,16 +160,16 @@ export const listParameters = knownListParameters.catchall(z.string()).superRefi
       }
     }
   },
-  // Also when other parameters are wrong: all that is wrong is named at once.
+  // Also runs if other parameters are wrong, so that all issues are reported at once.
   { when: () => true },
 );
 
 export const taskParams = z.strictObject({ execution_id: uuid });
 
 /** The optional body of pause, continue and cancel. */
-export const wish = z
+export const actionRequest = z
   .strictObject({ reason: text({ most: MAX_REASON_LENGTH }).optional().describe('Reason shown to people') })
-  .meta({ id: 'Wish' });
+  .meta({ id: 'RunActionRequest' });
 
 export const eventList = z
   .strictObject({ data: z.array(feedEvent), last_seq: z.int() })

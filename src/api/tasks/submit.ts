@@ -5,24 +5,24 @@ import type { Submission } from '../../domain/tasks/task-submission.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
-import type { Answer, Claim } from '../http/route.ts';
+import type { RouteResponse, Claim } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
-import { takeIn, type RunToTakeIn } from './accept.ts';
+import { acceptRun, type RunToAccept } from './accept.ts';
 
-/** Takes a task in and answers 201. */
+/** Accepts a task and returns 201. */
 export async function submitTask(
   deps: Dependencies,
   caller: Caller,
   body: Submission,
   claim: Claim | null,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   await checkProject(deps, caller, body.project_id);
   const run = newRun(deps, caller, body, claim);
-  const taken = await takeIn(deps, { run, secret: newSecret(), claim });
+  const taken = await acceptRun(deps, { run, secret: newSecret(), claim });
   return { status: 201, headers: { Location: taken.status_url }, body: taken };
 }
 
-/** A callback secret: 32 random bytes as 64 hex characters. */
+/** Returns a new callback secret: 32 random bytes as 64 hex characters. */
 export function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
@@ -42,7 +42,7 @@ function newRun(
   caller: Caller,
   body: Submission,
   claim: Claim | null,
-): RunToTakeIn['run'] {
+): RunToAccept['run'] {
   return {
     id: claim ? idOfClaim(claim) : randomUUIDv7(),
     workspace_id: caller.workspaceId,

@@ -5,7 +5,9 @@ import { findRun, type RunWithView } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
 
-/** The seconds of `Prefer: wait=N` (RFC 7240, section 4.3), at most 60; null where it is not asked for, or no number. */
+/**
+ * Returns the seconds of `Prefer: wait=N` (RFC 7240, section 4.3), at most 60; null if it is missing or not a number.
+ */
 export function preferredWait(prefer: string | undefined): number | null {
   for (const preference of (prefer ?? '').split(',')) {
     const seconds = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*(;.*)?$/i.exec(preference)?.[1];
@@ -14,7 +16,7 @@ export function preferredWait(prefer: string | undefined): number | null {
   return null;
 }
 
-/** Reads a run once its state is another than at first, it has ended, the time is over or the caller is gone. */
+/** Returns the run once its state differs from the first, it has ended, the time is over or the caller is gone. */
 export async function readWhenChanged(
   deps: Dependencies,
   first: RunWithView,
@@ -22,22 +24,22 @@ export async function readWhenChanged(
 ): Promise<RunWithView> {
   const until = performance.now() + seconds * 1_000;
   const before: TaskState = first.view.state;
-  const bell = createBell(deps, first.row.id, signal);
+  const feedSignal = createFeedSignal(deps, first.row.id, signal);
   try {
     let reading = first;
     while (!isTerminal(before)) {
-      // Also before the first ring: the run may have changed since `first` was read and before the bell was there.
+      // Also read before the first signal: the run may have changed between `first` and the subscription.
       const row = await findRun(deps.database, first.row.id);
       if (!row) break;
-      // A change is stored before the workflow shows it, so the row is enough to see one.
+      // A change is stored before the workflow shows it, so reading the row is enough.
       reading = row.state === before ? { row, view: reading.view } : await readRun(deps, row);
       const left = until - performance.now();
       if (reading.view.state !== before || left <= 0 || signal.aborted) break;
-      await bell.rings(left);
+      await feedSignal.wait(left);
     }
     return reading.view.state === before ? await readLast(deps, reading) : reading;
   } finally {
-    bell.close();
+    feedSignal.close();
   }
 }
 
@@ -46,24 +48,24 @@ async function readLast(deps: Dependencies, reading: RunWithView): Promise<RunWi
   return row ? await readRun(deps, row) : reading;
 }
 
-/** Rings when a run's feed grows. A ring that nobody waits for is kept for the next who does. */
-export function createBell(
+/** Signals when a run's feed grows. A signal that nobody waits for is kept for the next `wait`. */
+export function createFeedSignal(
   deps: Pick<Dependencies, 'notifications'>,
   executionId: string,
   signal: AbortSignal,
 ) {
-  let rung = false;
+  let isSignalled = false;
   let wake: () => void = () => {};
-  const ring = () => {
-    rung = true;
+  const signalChange = () => {
+    isSignalled = true;
     wake();
   };
-  const unsubscribe = deps.notifications.subscribe('feed', executionId, ring);
-  signal.addEventListener('abort', ring, { once: true });
+  const unsubscribe = deps.notifications.subscribe('feed', executionId, signalChange);
+  signal.addEventListener('abort', signalChange, { once: true });
   return {
-    /** Resolves at the next ring, or after `ms`. */
-    async rings(ms: number): Promise<void> {
-      if (!rung && !signal.aborted) {
+    /** Resolves at the next signal, or after `ms`. */
+    async wait(ms: number): Promise<void> {
+      if (!isSignalled && !signal.aborted) {
         const { promise, resolve } = Promise.withResolvers<void>();
         const timer = setTimeout(resolve, ms);
         wake = resolve;
@@ -71,11 +73,11 @@ export function createBell(
         clearTimeout(timer);
         wake = () => {};
       }
-      rung = false;
+      isSignalled = false;
     },
     close(): void {
       unsubscribe();
-      signal.removeEventListener('abort', ring);
+      signal.removeEventListener('abort', signalChange);
     },
   };
 }

@@ -14,7 +14,7 @@ const ONE = '/api/v1/tasks/{execution_id}';
 const reads = { kind: 'credential', scope: 'tasks:read' } as const;
 const tag = 'task';
 
-/** What the agents of a run have done and left behind. */
+/** Returns the routes of the calls and documents of a run's agents. */
 export function workRoutes(deps: Dependencies): Route[] {
   return [calls(deps), artifacts(deps), artifact(deps)];
 }
@@ -30,7 +30,7 @@ function calls(deps: Dependencies): Route {
     access: reads,
     params: taskParams,
     query: schema.callParameters,
-    answers: { 200: { description: 'A page of calls', schema: schema.callPage } },
+    responses: { 200: { description: 'A page of calls', schema: schema.callPage } },
     async handle({ caller, params, query: { limit = DEFAULT_PAGE, cursor = null, kind = null } }) {
       const run = await openRun(deps, caller, params.execution_id);
       const found = await listCalls(deps.database, run.id, { kind, cursor, limit: limit + 1 });
@@ -51,7 +51,7 @@ function artifacts(deps: Dependencies): Route {
     summary: 'List the documents of a run',
     access: reads,
     params: taskParams,
-    answers: { 200: { description: 'The documents, without content', schema: schema.artifactList } },
+    responses: { 200: { description: 'The documents, without content', schema: schema.artifactList } },
     async handle({ caller, params }) {
       const run = await openRun(deps, caller, params.execution_id);
       const rows = await listArtifacts(deps.database, run.id);
@@ -71,7 +71,7 @@ function artifact(deps: Dependencies): Route {
       'Always sent as an attachment (`Content-Disposition: attachment`) with its stored media type. Types that a browser would execute or render are sent as plain bytes.',
     access: reads,
     params: schema.artifactParams,
-    answers: {
+    responses: {
       200: {
         description: 'The content',
         mediaTypes: ['*/*'],

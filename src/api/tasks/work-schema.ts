@@ -4,7 +4,7 @@ import { usage } from '../../domain/tasks/run-schemas.ts';
 import { integerParameter, fieldProblem, pageOf, shownAs, text, timestamp, uuid } from '../http/fields.ts';
 import { readCursor } from './calls.ts';
 
-/** What the agents of a run have left behind as documents, in the order they were kept. */
+/** The documents of a run's agents, in the order in which they were stored. */
 export const artifactList = z
   .strictObject({
     data: z.array(

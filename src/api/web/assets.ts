@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** What a browser may ask for below `/assets/`; no part of it leads out of the folder. */
+/** Allowed file names below `/assets/`. None of them can leave the folder. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*\.(js|css|svg|woff2|png)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -14,13 +14,13 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
 };
 
-/** Past this the pages of one build are long in memory, and it is somebody's game. */
-const MOST_ASSETS = 500;
+/** One build has fewer files. The limit bounds memory. */
+const MAX_ASSETS = 500;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 type Asset = { type: string; bytes: Readonly<Record<Encoding, Buffer>> };
 
-/** Gives the hashed files of a build, compressed once each; null where there is none of that name. */
+/** Returns a lookup of the hashed files of a build, each compressed once; null for an unknown name. */
 export function createAssets(folder: string): (name: string) => Promise<Asset | null> {
   const known = new Map<string, Asset>();
 
@@ -32,7 +32,7 @@ export function createAssets(folder: string): (name: string) => Promise<Asset | 
     const plain = await readOrNull(join(folder, 'assets', name));
     if (plain === null) return null;
     const asset = { type, bytes: await compressed(plain) };
-    if (known.size >= MOST_ASSETS) known.clear();
+    if (known.size >= MAX_ASSETS) known.clear();
     known.set(name, asset);
     return asset;
   };
@@ -47,7 +47,7 @@ async function compressed(identity: Buffer): Promise<Record<Encoding, Buffer>> {
   return { identity, br, gzip: gz };
 }
 
-/** The bytes of a file; null where there is none. */
+/** Returns the bytes of a file; null if it does not exist. */
 export async function readOrNull(file: string): Promise<Buffer | null> {
   try {
     return await readFile(file);

@@ -1,15 +1,15 @@
-/** What the built page says where each answer's own nonce belongs; written by the build. */
+/** Placeholder in the built page for the nonce of each response; written by the build. */
 const NONCE_PLACE = 'NONCE-OF-THIS-ANSWER';
 
-/** The page with a nonce in every place that waits for one. */
+/** Returns the page with the nonce in place of each placeholder. */
 export function withNonce(page: string, nonce: string): string {
   return page.replaceAll(NONCE_PLACE, nonce);
 }
 
 /**
- * The policy of a page with screens: nothing from elsewhere, no script and no style that does not carry this answer's
- * nonce or lie in a file of ours, and no connection but to this address. `socket` is the origin of the live channel,
- * which not every browser counts as 'self'.
+ * Returns the policy of a page with screens: no external resources, only scripts and styles with the nonce or from
+ * files of this origin, and connections only to this address. `socket` is the origin of the live channel, which not
+ * every browser includes in 'self'.
  */
 export function policyFor(nonce: string, socket: string): string {
   return [
@@ -25,7 +25,9 @@ export function policyFor(nonce: string, socket: string): string {
   ].join('; ');
 }
 
-/** The live channel's origin as the browser will write it; the public one where the Host header is no plain host. */
+/**
+ * Returns the origin of the live channel for this browser; the public origin if the Host header is not a plain host.
+ */
 export function socketOrigin(baseUrl: string, host: string): string {
   const base = new URL(baseUrl);
   const scheme = base.protocol === 'https:' ? 'wss' : 'ws';

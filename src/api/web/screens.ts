@@ -4,9 +4,9 @@ import type { Context, Middleware } from 'koa';
 import { createAssets, readOrNull, type Encoding } from './assets.ts';
 import { policyFor, socketOrigin, withNonce } from './policy.ts';
 
-/** The first words of the addresses that belong to others. */
-const OTHERS = new Set(['api', 'docs', 'health', 'problems', 'ws']);
-/** The first words of the screens' own addresses; what is none gets the page as well, with 404. */
+/** First path segments of other parts of the service. */
+const RESERVED = new Set(['api', 'docs', 'health', 'problems', 'ws']);
+/** First path segments of the screens. Unknown paths get the page with 404. */
 const SCREENS = new Set(['', 'sign-in', 'orchestration', 'settings', 'invitation']);
 
 const NOT_BUILT = `<!doctype html>
@@ -21,23 +21,23 @@ const NOT_BUILT = `<!doctype html>
 `;
 
 /**
- * Serves the built screens: their hashed files, and one page for each of their addresses, which finds out in the
- * browser what it shows. Takes nothing that belongs to the API, its documents or the live channel.
+ * Serves the built screens: their hashed files, and one page for all their paths, which selects the screen in the
+ * browser. Paths of the API, the documents and the live channel are passed on.
  */
 export function createScreens({ folder, baseUrl }: { folder: string; baseUrl: string }): Middleware {
   const assetNamed = createAssets(folder);
 
-  return async function answerScreens(context: Context, next) {
+  return async function serveScreens(context: Context, next) {
     if (context.method !== 'GET' && context.method !== 'HEAD') return await next();
     const [first = '', ...rest] = context.path.slice(1).split('/');
-    if (OTHERS.has(first)) return await next();
-    if (first === 'assets' && rest.length === 1) return await answerAsset(context, rest[0] ?? '');
+    if (RESERVED.has(first)) return await next();
+    if (first === 'assets' && rest.length === 1) return await serveAsset(context, rest[0] ?? '');
     const isScreen = SCREENS.has(first);
     if (!isScreen && !wantsPage(context)) return await next();
-    await answerPage(context, isScreen ? 200 : 404);
+    await servePage(context, isScreen ? 200 : 404);
   };
 
-  async function answerAsset(context: Context, name: string): Promise<void> {
+  async function serveAsset(context: Context, name: string): Promise<void> {
     const asset = await assetNamed(name);
     if (!asset) {
       context.status = 404;
@@ -57,7 +57,7 @@ export function createScreens({ folder, baseUrl }: { folder: string; baseUrl: st
     });
   }
 
-  async function answerPage(context: Context, status: number): Promise<void> {
+  async function servePage(context: Context, status: number): Promise<void> {
     const page = await readOrNull(join(folder, 'index.html'));
     if (page === null) {
       context.status = 503;
@@ -73,7 +73,7 @@ export function createScreens({ folder, baseUrl }: { folder: string; baseUrl: st
   }
 }
 
-/** True for a browser that opens an address, not for a client that takes anything. */
+/** Returns true for a browser that opens a page, not for a client that accepts anything. */
 function wantsPage(context: Context): boolean {
   return /\btext\/html\b/.test(context.get('Accept'));
 }

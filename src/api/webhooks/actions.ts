@@ -2,7 +2,7 @@ import { findWebhook } from '../../database/webhooks/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { previewOf } from './preview.ts';
+import { previewSubscriptions } from './preview.ts';
 import { recoverWebhook } from './recover.ts';
 import * as schema from './schema.ts';
 import { draftTest, testWebhook } from './test.ts';
@@ -13,7 +13,7 @@ const reads = { kind: 'credential', scope: 'webhooks:read' } as const;
 const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
 const tag = 'webhook';
 
-/** What is done with a webhook beside changing it. */
+/** Returns the routes that test, preview and recover webhooks. */
 export function webhookActions(deps: Dependencies): Route[] {
   return [test(deps), testDraft(deps), preview(deps), previewPlan(deps), recover(deps)];
 }
@@ -29,9 +29,9 @@ function test(deps: Dependencies): Route {
       'Sent like any event, also while the webhook is disabled or inactive. Not counted and not retried.',
     access: writes,
     params: schema.webhookParams,
-    body: schema.testWish,
+    body: schema.testRequest,
     idempotent: true,
-    answers: { 200: { description: 'The attempt, successful or not', schema: schema.testAttempt } },
+    responses: { 200: { description: 'The attempt, successful or not', schema: schema.testAttempt } },
     problems: ['invalid_state', 'conflict'],
     handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data, draft } }) =>
       await testWebhook(deps, { workspaceId, id, event, data, draft }),
@@ -49,8 +49,8 @@ function testDraft(deps: Dependencies): Route {
       'Nothing is stored or sent. Pass the returned `draft` to the test to send exactly this request.',
     access: writes,
     params: schema.webhookParams,
-    body: schema.testDraftWish,
-    answers: { 200: { description: 'The request', schema: schema.testDraft } },
+    body: schema.testDraftRequest,
+    responses: { 200: { description: 'The request', schema: schema.testDraft } },
     handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data } }) =>
       await draftTest(deps, { workspaceId, id, event, data }),
   });
@@ -65,14 +65,14 @@ function preview(deps: Dependencies): Route {
     summary: 'Preview which recent events match a webhook, with reasons',
     access: reads,
     params: schema.webhookParams,
-    body: schema.previewWish,
+    body: schema.previewRequest,
     bodyOptional: true,
-    answers: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
+    responses: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
     async handle({ caller: { workspaceId }, params: { id }, body }) {
       const webhook = await findWebhook(deps.database, { workspaceId, id });
       if (!webhook) throw notFound(tag);
       const events = body?.events ?? webhook.events;
-      return await previewOf(deps, workspaceId, { events, limit: body?.limit });
+      return await previewSubscriptions(deps, workspaceId, { events, limit: body?.limit });
     },
   });
 }
@@ -85,10 +85,10 @@ function previewPlan(deps: Dependencies): Route {
     tag,
     summary: 'Preview which recent events match the given filters',
     access: reads,
-    body: schema.planPreviewWish,
-    answers: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
+    body: schema.subscriptionPreviewRequest,
+    responses: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
     handle: async ({ caller: { workspaceId }, body: { events, limit } }) =>
-      await previewOf(deps, workspaceId, { events, limit }),
+      await previewSubscriptions(deps, workspaceId, { events, limit }),
   });
 }
 
@@ -105,7 +105,7 @@ function recover(deps: Dependencies): Route {
     params: schema.webhookParams,
     body: schema.recovery,
     idempotent: true,
-    answers: {
+    responses: {
       200: {
         description: 'With `count_only`: number of deliveries that would be sent',
         schema: schema.recovered,

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { route, type Route } from '../http/route.ts';
 import { dataOf } from './preview.ts';
 
-const LOOKED_AT = 100;
+const RECENT_EVENTS = 100;
 const MOST_VALUES = 30;
 const MOST_LENGTH = 100;
 
@@ -19,9 +19,9 @@ const seen = z
     values: z.array(value).describe('Current values, latest first'),
     changed_to: z.array(value).describe('Values it changed to, latest first'),
   })
-  .meta({ id: 'SeenFilterValues' });
+  .meta({ id: 'FilterValues' });
 
-/** What filters could name, as recent events had it: suggestions for whoever writes filters. */
+/** Returns the route that suggests filter values from recent events. */
 export function filterValuesRoute(deps: Dependencies): Route {
   return route({
     method: 'get',
@@ -29,11 +29,11 @@ export function filterValuesRoute(deps: Dependencies): Route {
     operationId: 'listFilterValues',
     tag: 'webhook',
     summary: 'List values of filterable fields in recent events',
-    description: `Based on the latest ${LOOKED_AT} events. Fields that occur in none of them are omitted.`,
+    description: `Based on the latest ${RECENT_EVENTS} events. Fields that occur in none of them are omitted.`,
     access: { kind: 'credential', scope: 'webhooks:read' },
-    answers: { 200: { description: 'The values', schema: z.strictObject({ data: z.array(seen) }) } },
+    responses: { 200: { description: 'The values', schema: z.strictObject({ data: z.array(seen) }) } },
     async handle({ caller: { workspaceId } }) {
-      const events = (await listRecentEvents(deps.database, workspaceId, LOOKED_AT)).map(
+      const events = (await listRecentEvents(deps.database, workspaceId, RECENT_EVENTS)).map(
         ({ event, body }) => ({
           event,
           data: dataOf(body),

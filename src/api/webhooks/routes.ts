@@ -9,7 +9,7 @@ import {
   listWebhooks,
   rotateSecret,
 } from '../../database/webhooks/webhooks.ts';
-import { webhookSecretPlace } from '../../security/sealing.ts';
+import { webhookSecretContext } from '../../security/sealing.ts';
 import { webhookEdit, webhookPlan } from '../../domain/webhooks/webhook-plan.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
@@ -19,7 +19,7 @@ import { idOfClaim } from '../http/idempotency.ts';
 import { webhookActions } from './actions.ts';
 import { filterValuesRoute } from './filter-values.ts';
 import * as schema from './schema.ts';
-import { checkHeaderSecret, settledChange } from './settle.ts';
+import { checkHeaderSecret, resolveChange } from './change.ts';
 import { webhookStatsRoute } from './stats.ts';
 
 const PATH = '/api/v1/webhooks';
@@ -29,7 +29,7 @@ const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
 const tag = 'webhook';
 const HOUR_MS = 3_600_000;
 
-/** Webhooks of the workspace (docs/webhooks.md). */
+/** Returns the routes of webhooks (docs/webhooks.md). */
 export function webhookRoutes(deps: Dependencies): Route[] {
   return [
     list(deps),
@@ -53,7 +53,7 @@ function list(deps: Dependencies): Route {
     summary: 'List webhooks, newest first',
     access: reads,
     query: schema.webhookListParameters,
-    answers: { 200: { description: 'A page of webhooks', schema: schema.webhookPage } },
+    responses: { 200: { description: 'A page of webhooks', schema: schema.webhookPage } },
     async handle({ caller: { workspaceId }, query: { limit = DEFAULT_PAGE, cursor } }) {
       const found = await listWebhooks(deps.database, { workspaceId, cursor, limit: limit + 1 });
       const { rows, nextCursor } = cutPage(found, limit);
@@ -76,7 +76,7 @@ function create(deps: Dependencies): Route {
     access: writes,
     body: webhookPlan,
     idempotent: true,
-    answers: {
+    responses: {
       201: {
         description: 'The webhook',
         schema: webhookView,
@@ -89,7 +89,7 @@ function create(deps: Dependencies): Route {
       const id = claim ? idOfClaim(claim) : randomUUIDv7();
       const options = { include_secret_header: false, standard_webhooks: false };
       const empty = { id, secret: null, listening_until: null, ...options };
-      const { secret = null } = settledChange(deps, empty, body);
+      const { secret = null } = resolveChange(deps, empty, body);
       const { name, url, events, active = true } = body;
       const { include_secret_header = false, standard_webhooks = false } = body;
       const webhook = { id, name, url, events, active, secret, include_secret_header, standard_webhooks };
@@ -113,7 +113,7 @@ function read(deps: Dependencies): Route {
     summary: 'Get a webhook',
     access: reads,
     params: schema.webhookParams,
-    answers: { 200: { description: 'The webhook', schema: webhookView } },
+    responses: { 200: { description: 'The webhook', schema: webhookView } },
     async handle({ caller: { workspaceId }, params: { id } }) {
       const row = await findWebhook(deps.database, { workspaceId, id });
       if (!row) throw notFound(tag);
@@ -134,11 +134,11 @@ function change(deps: Dependencies): Route {
     access: writes,
     params: schema.webhookParams,
     body: webhookEdit,
-    answers: { 200: { description: 'The current webhook', schema: webhookView } },
+    responses: { 200: { description: 'The current webhook', schema: webhookView } },
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
       const now = deps.clock();
       const row = await changeWebhook(deps.database, { workspaceId, id, actor, now }, (before) =>
-        settledChange(deps, before, body),
+        resolveChange(deps, before, body),
       );
       if (!row) throw notFound(tag);
       return { status: 200, body: presentWebhook(row, now) };
@@ -155,7 +155,7 @@ function remove(deps: Dependencies): Route {
     summary: 'Delete a webhook and cancel its pending deliveries',
     access: writes,
     params: schema.webhookParams,
-    answers: { 204: { description: 'Deleted; its delivery log follows normal retention' } },
+    responses: { 204: { description: 'Deleted; its delivery log follows normal retention' } },
     async handle({ caller: { workspaceId, actor }, params: { id } }) {
       const deleted = await deleteWebhook(deps.database, { workspaceId, id, actor, now: deps.clock() });
       if (!deleted) throw notFound(tag);
@@ -176,7 +176,7 @@ function rotate(deps: Dependencies): Route {
     body: schema.rotation,
     bodyOptional: true,
     idempotent: true,
-    answers: {
+    responses: {
       200: { description: 'The webhook, with the secret if it was generated', schema: schema.rotated },
     },
     async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
@@ -189,7 +189,7 @@ function rotate(deps: Dependencies): Route {
         { workspaceId, id, actor, now, previousUntil },
         (before) => {
           checkHeaderSecret(before, secret);
-          return deps.sealing.seal(secret, webhookSecretPlace(id));
+          return deps.sealing.seal(secret, webhookSecretContext(id));
         },
       );
       if (!row) throw notFound(tag);

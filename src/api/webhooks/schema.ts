@@ -24,7 +24,7 @@ export const rotation = z
   .meta({ id: 'SecretRotation' });
 export { DEFAULT_OVERLAP_HOURS };
 
-/** The only answer that holds a secret, and only one that we made. */
+/** The only response that contains a secret, and only a generated one. */
 export const rotated = webhookView
   .extend({ secret: z.string().optional().describe('64 hex characters, shown once; only if generated') })
   .meta({ id: 'RotatedWebhook' });
@@ -43,7 +43,7 @@ type TestEvent = z.output<z.ZodObject<typeof testEvent>>;
 const checkTestData = ({ event, data }: TestEvent, context: z.core.$RefinementCtx) =>
   checkData(event, data, ['data'], context.issues);
 
-export const testWish = z
+export const testRequest = z
   .strictObject({
     ...testEvent,
     draft: uuid
@@ -53,12 +53,12 @@ export const testWish = z
   .superRefine(checkTestData)
   .meta({ id: 'TestDelivery' });
 
-export const testDraftWish = z
+export const testDraftRequest = z
   .strictObject(testEvent)
   .superRefine(checkTestData)
-  .meta({ id: 'TestDraftWish' });
+  .meta({ id: 'TestDraftRequest' });
 
-/** A test as it would go out. */
+/** The request that a test would send. */
 export const testDraft = z
   .strictObject({
     draft: uuidOut.describe('Pass it as `draft` of a test to send exactly this; also the id of the delivery'),
@@ -68,7 +68,7 @@ export const testDraft = z
   })
   .meta({ id: 'TestDraft' });
 
-/** An attempt as the delivery log shows it, with the id of its delivery. */
+/** An attempt as in the delivery log, with the id of its delivery. */
 export const testAttempt = attempt
   .extend({ delivery_id: uuidOut.describe('Id in the delivery log') })
   .meta({ id: 'TestAttempt' });
@@ -79,13 +79,13 @@ const previewLimit = z
   .max(MAX_PREVIEW)
   .optional()
   .describe(`Number of recent events; default: ${DEFAULT_PREVIEW}`);
-/** Subscriptions to try on recent events: those of the webhook where none are given. */
-export const previewWish = z
+/** Subscriptions to match with recent events; default: those of the webhook. */
+export const previewRequest = z
   .strictObject({ events: subscriptions.optional(), limit: previewLimit })
-  .meta({ id: 'FilterPreviewWish' });
-export const planPreviewWish = z
+  .meta({ id: 'FilterPreviewRequest' });
+export const subscriptionPreviewRequest = z
   .strictObject({ events: subscriptions, limit: previewLimit })
-  .meta({ id: 'PlanPreviewWish' });
+  .meta({ id: 'SubscriptionPreviewRequest' });
 export const preview = z
   .strictObject({
     data: z.array(
@@ -101,7 +101,7 @@ export const preview = z
   })
   .meta({ id: 'FilterPreview' });
 
-/** What `recover` may send again. */
+/** Statuses that `recover` can resend. */
 const RECOVERABLE = ['held', 'failed', 'skipped'] as const;
 export type Recoverable = (typeof RECOVERABLE)[number];
 export const DEFAULT_RECOVERY: readonly Recoverable[] = ['held', 'failed'];

@@ -17,12 +17,12 @@ const HOUR_MS = 3_600_000;
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
 /**
- * Counts of so many attempts and more, which take a quarter of a second to find, serve for fifty times as long as that, two
- * minutes at most.
+ * From this many attempts, counting takes a quarter of a second. Such counts are then cached for fifty times as long
+ * as counting took, two minutes at most.
  */
-const VERY_MANY = 50_000;
-const SERVES_MS_PER_ATTEMPT = 0.25;
-const SERVES_AT_MOST_MS = 120_000;
+const CACHED_FROM = 50_000;
+const CACHE_MS_PER_ATTEMPT = 0.25;
+const MAX_CACHE_MS = 120_000;
 
 const hour = z.strictObject({
   from: timestamp,
@@ -58,11 +58,10 @@ const stats = z
   .meta({ id: 'WebhookStats' });
 
 /**
- * How a webhook's attempts went in the last hours. Where they are very many, the same counts serve for a while; how the
- * webhook stands is always of now.
+ * Returns the route of hourly attempt statistics. Large counts are cached; the current state of the webhook is not.
  */
 export function webhookStatsRoute(deps: Dependencies): Route {
-  const counts = createAnswerCache<WebhookHours>(servesMs);
+  const counts = createAnswerCache<WebhookHours>(cacheMs);
   return route({
     method: 'get',
     path: '/api/v1/webhooks/{id}/stats',
@@ -74,7 +73,7 @@ export function webhookStatsRoute(deps: Dependencies): Route {
     query: z.strictObject({
       hours: integerParameter(1, MAX_HOURS).optional().describe(`Number of hours; default: ${DEFAULT_HOURS}`),
     }),
-    answers: { 200: { description: 'The statistics', schema: stats } },
+    responses: { 200: { description: 'The statistics', schema: stats } },
     async handle({ caller: { workspaceId }, params: { id }, query: { hours = DEFAULT_HOURS } }) {
       const standing = await readWebhookHealth(deps.database, { workspaceId, webhookId: id });
       if (!standing) throw notFound('webhook');
@@ -86,9 +85,9 @@ export function webhookStatsRoute(deps: Dependencies): Route {
   });
 }
 
-function servesMs({ hours }: WebhookHours): number {
+function cacheMs({ hours }: WebhookHours): number {
   const { total } = sumsOf(hours);
-  return total < VERY_MANY ? 0 : Math.min(total * SERVES_MS_PER_ATTEMPT, SERVES_AT_MOST_MS);
+  return total < CACHED_FROM ? 0 : Math.min(total * CACHE_MS_PER_ATTEMPT, MAX_CACHE_MS);
 }
 
 function sumsOf(hours: WebhookHours['hours']) {
@@ -116,7 +115,7 @@ function present(standing: WebhookHealth, { hours, to, lastAttemptAt }: WebhookH
   };
 }
 
-/** An old delivery may have been attempted later than the newest one. */
+/** Returns the later time. An old delivery may have been attempted after the newest one. */
 function later(one: Date | null, other: Date | null): Date | null {
   if (one === null || other === null) return one ?? other;
   return one > other ? one : other;

@@ -7,12 +7,12 @@ import { insertTestEvent, findWorkspaceName } from '../../database/webhooks/even
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { requestHeaders } from '../../outbound/attempt-record.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
-import { webhookSecretPlace } from '../../security/sealing.ts';
+import { webhookSecretContext } from '../../security/sealing.ts';
 import { EngineUncertain } from '../../temporal/task-control.ts';
 import { presentAttempt } from '../deliveries/presenter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
-import type { Answer } from '../http/route.ts';
+import type { RouteResponse } from '../http/route.ts';
 
 type TestPlan = {
   workspaceId: string;
@@ -21,20 +21,20 @@ type TestPlan = {
   data: Record<string, unknown> | undefined;
 };
 
-/** How old a draft may be when it is sent, and how far its clock may be ahead of this one. */
+/** Maximum age of a draft, and how far its clock may be ahead of this one. */
 const DRAFT_MS = 24 * 3_600_000;
 const AHEAD_MS = 60_000;
 
 /**
- * Sends a sample event to one webhook, also while it is disabled or off, and answers with the attempt, whatever the
- * receiver said. It neither counts as a failure nor is it retried. With a `draft`, what goes out is what
- * {@link draftTest} showed for it.
- * @throws Problem `conflict` where the draft was sent already, `validation_failed` where it is none of today's
+ * Sends a sample event to a webhook, also while it is disabled or inactive, and returns the attempt, successful or
+ * not. It does not count as a failure and is not retried. With a `draft`, it sends exactly the request that {@link
+ * draftTest} returned.
+ * @throws Problem `conflict` if the draft was already sent, `validation_failed` if it is unknown or older than a day
  */
 export async function testWebhook(
   deps: Dependencies,
   plan: TestPlan & { draft: string | undefined },
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const webhook = await findWebhook(deps.database, plan);
   if (!webhook) throw notFound('webhook');
   const draft = plan.draft ?? randomUUIDv7();
@@ -52,8 +52,8 @@ export async function testWebhook(
   return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body) } };
 }
 
-/** The request that a test would make, byte for byte, and the id that sends exactly it. Nothing is stored. */
-export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<Answer> {
+/** Returns the exact request that a test would send, and the id that sends it. Nothing is stored. */
+export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<RouteResponse> {
   const webhook = await findWebhook(deps.database, plan);
   if (!webhook) throw notFound('webhook');
   const draft = randomUUIDv7();
@@ -67,7 +67,7 @@ export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<Ans
 
 function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {
   const { id, secret, previous_secret: previous, previous_secret_until: until } = webhook;
-  const open = (sealed: string) => sealing.open(sealed, webhookSecretPlace(id));
+  const open = (sealed: string) => sealing.open(sealed, webhookSecretContext(id));
   return {
     secret: secret ? open(secret) : null,
     previousSecret: previous && until && now < until ? open(previous) : null,
@@ -76,7 +76,10 @@ function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {
   };
 }
 
-/** Everything of a test follows from its draft: the ids, and the time, which a UUID of version 7 begins with. */
+/**
+ * Returns the payload of a test. Everything follows from its draft: the ids, and the time, which a UUID of version 7
+ * starts with.
+ */
 async function payloadOf(deps: Dependencies, { workspaceId, event, data }: TestPlan, draft: string) {
   const name = (await findWorkspaceName(deps.database, workspaceId)) ?? '';
   const [eventId, timestamp] = [`evt_test_${draft}`, timeOf(draft)];

@@ -13,7 +13,7 @@ import { useApiForm } from '../../forms/use-api-form.ts';
 import classes from '../sign-in/sign-in.module.css';
 import { openIdSignInUrl } from '../sign-in/sign-in-options.ts';
 
-type Invitation = Schemas['ShownInvitation'];
+type Invitation = Schemas['InvitationPreview'];
 
 const visibilityToggle = { 'aria-label': 'Show or hide password' };
 

@@ -6,18 +6,18 @@ import type { SignInProblem } from '../../../domain/people/sign-in-problems.ts';
 import { signInByOpenId } from '../../../database/people/openid.ts';
 import { isDatabaseOutage } from '../../../database/common/outage.ts';
 import { OpenIdFailure } from '../../../security/openid.ts';
-import { returnPlace } from '../../../security/return-place.ts';
+import { safeReturnPath } from '../../../security/return-path.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { shownAs } from '../../http/fields.ts';
-import { route, type Answer, type Route } from '../../http/route.ts';
+import { route, type RouteResponse, type Route } from '../../http/route.ts';
 import { planSession } from '../session/begin.ts';
-import { dropCookie, keepCookie, keptSignIn } from './browser.ts';
+import { expiredCookie, pendingSignInCookie, findPendingSignIn } from './browser.ts';
 import { visitorOf } from './visitor.ts';
 
 const PATH = '/api/v1/openid';
 const tag = 'session';
 
-/** One value; a browser that brings several is not judged here. */
+/** One value. Repeated parameters are not rejected here. */
 const parameter = z
   .union([z.string(), z.array(z.string())])
   .optional()
@@ -31,8 +31,8 @@ const FOUND = {
 };
 
 /**
- * Signing in at an OpenID provider. Both addresses are for browsers, which they always send on: failures lead to the
- * sign-in page, which says them in words.
+ * Returns the routes of the sign-in with an OpenID provider. Both are for browsers and always redirect. A failure
+ * redirects to the sign-in page, which shows a message.
  */
 export function openIdRoutes(deps: Dependencies): Route[] {
   const perMinute = deps.signInsPerMinute;
@@ -55,14 +55,14 @@ function begin(deps: Dependencies): Route {
     summary: 'Sign in with the OpenID provider (for browsers)',
     access: { kind: 'public' },
     query: z.looseObject({ to: parameter.describe('Path of the page to return to after sign-in') }),
-    answers: FOUND,
+    responses: FOUND,
     handle: async ({ query: { to } }) =>
       await guarded(deps, to, async () => {
-        const place = returnPlace(to);
+        const place = safeReturnPath(to);
         if (!deps.openId) return toSignIn(deps, 'openid_off', place);
         const { url, secrets } = await deps.openId.provider.begin();
         const until = deps.clock().getTime() + OPENID_SIGN_IN_MS;
-        const cookie = keepCookie(deps.baseUrl, deps.sealing, { ...secrets, place, until });
+        const cookie = pendingSignInCookie(deps.baseUrl, deps.sealing, { ...secrets, place, until });
         return { status: 302, headers: { Location: url, 'Set-Cookie': cookie } };
       }),
   });
@@ -76,35 +76,35 @@ function finish(deps: Dependencies, limiter: RateLimiter): Route {
     tag,
     summary: 'Receive the browser from the OpenID provider',
     access: { kind: 'public' },
-    // Counted below, so that too many are told on the sign-in page, too.
+    // Counted in the handler, so that the sign-in page also reports a rate limit.
     limit: 'none',
     query: z.looseObject({ code: parameter, state: parameter, error: parameter }),
-    answers: FOUND,
+    responses: FOUND,
     async handle({ query, headers, address }) {
       if (!limiter.take(address).granted) return toSignIn(deps, 'rate_limited', '/');
       const state = typeof query.state === 'string' ? query.state : '';
       const now = deps.clock();
       const { baseUrl, sealing } = deps;
-      const attempt = keptSignIn(headers, { baseUrl, sealing, state, now });
+      const attempt = findPendingSignIn(headers, { baseUrl, sealing, state, now });
       if (!attempt) return toSignIn(deps, deps.openId ? 'openid_expired' : 'openid_off', '/');
       const answer = await guarded(
         deps,
         attempt.place,
         async () => await redeem(deps, query, attempt, { headers, address }),
       );
-      return withCookie(answer, dropCookie(baseUrl, state));
+      return withCookie(answer, expiredCookie(baseUrl, state));
     },
   });
 }
 
-type Attempt = NonNullable<ReturnType<typeof keptSignIn>>;
+type Attempt = NonNullable<ReturnType<typeof findPendingSignIn>>;
 
 async function redeem(
   deps: Dependencies,
   query: Record<string, unknown>,
   { place, ...secrets }: Attempt,
   request: { headers: IncomingHttpHeaders; address: string },
-): Promise<Answer> {
+): Promise<RouteResponse> {
   if (!deps.openId) return toSignIn(deps, 'openid_off', place);
   const { provider, joining } = deps.openId;
   const given = Object.entries(query).filter(([, value]) => typeof value === 'string') as [string, string][];
@@ -116,15 +116,19 @@ async function redeem(
   return { status: 302, headers: { Location: deps.baseUrl + place, 'Set-Cookie': cookie } };
 }
 
-/** What goes wrong is told on the sign-in page, in words, and in the log, in full. */
-async function guarded(deps: Dependencies, to: unknown, work: () => Promise<Answer>): Promise<Answer> {
+/** Runs the work. A known failure is logged and redirects to the sign-in page. */
+async function guarded(
+  deps: Dependencies,
+  to: unknown,
+  work: () => Promise<RouteResponse>,
+): Promise<RouteResponse> {
   try {
     return await work();
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) throw error;
     deps.log.warn({ problem, reason: (error as Error).message }, 'OpenID sign-in failed');
-    return toSignIn(deps, problem, returnPlace(to));
+    return toSignIn(deps, problem, safeReturnPath(to));
   }
 }
 
@@ -133,12 +137,12 @@ function problemOf(error: unknown): SignInProblem | null {
   return isDatabaseOutage(error) ? 'unavailable' : null;
 }
 
-function toSignIn({ baseUrl }: Dependencies, problem: SignInProblem, place: string): Answer {
+function toSignIn({ baseUrl }: Dependencies, problem: SignInProblem, place: string): RouteResponse {
   const search = new URLSearchParams({ problem, ...(place === '/' ? {} : { to: place }) });
   return { status: 302, headers: { Location: `${baseUrl}/sign-in?${search.toString()}` } };
 }
 
-function withCookie(answer: Answer, cookie: string): Answer {
+function withCookie(answer: RouteResponse, cookie: string): RouteResponse {
   const before = answer.headers?.['Set-Cookie'] ?? [];
   return { ...answer, headers: { ...answer.headers, 'Set-Cookie': [before, cookie].flat() } };
 }

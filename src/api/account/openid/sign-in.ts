@@ -3,13 +3,13 @@ import { getCACertificates } from 'node:tls';
 import type { JoinByDomain } from '../../../database/people/openid.ts';
 import { createOpenIdProvider, type OpenIdProvider, type OpenIdSettings } from '../../../security/openid.ts';
 
-/** What signing in at a provider needs. */
+/** The configured OpenID provider. */
 export type OpenIdSignIn = { name: string; provider: OpenIdProvider; joining: JoinByDomain | null };
 
 type OpenIdPlan = Pick<OpenIdSignIn, 'name' | 'joining'> &
   Pick<OpenIdSettings, 'issuer' | 'clientId' | 'clientSecret'>;
 
-/** The provider that is configured; `ca` is trusted beside the usual certificates. */
+/** Returns the configured provider. `ca` is trusted in addition to the system's certificates. */
 export function createOpenIdSignIn(
   { name, joining, issuer, clientId, clientSecret }: OpenIdPlan,
   { baseUrl, ca, clock }: { baseUrl: string; ca: string | null; clock: () => Date },

@@ -3,10 +3,10 @@ import { MAX_EMAIL_LENGTH, MAX_PERSON_NAME_LENGTH } from '../../../domain/common
 import { isStorableText } from '../../../domain/common/text.ts';
 import type { OpenIdPerson } from '../../../security/openid.ts';
 
-/** Held against the address as it came: lower-casing would make letters of others look like ours (U+212A is a k then). */
+/** Validated before lower-casing, which could turn other letters into ASCII (U+212A becomes k). */
 const address = z.email().max(MAX_EMAIL_LENGTH);
 
-/** Whom the provider vouches for in our terms: a verified address or none, and a name to call them by. */
+/** Returns the person whom the provider identified: a verified address or null, and a display name. */
 export function visitorOf({ issuer, subject, email, isEmailVerified, name }: OpenIdPerson) {
   const checked = isEmailVerified ? address.safeParse(email) : null;
   const own = checked?.success ? checked.data.toLowerCase() : null;

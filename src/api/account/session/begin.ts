@@ -5,12 +5,12 @@ import { findWorkspace } from '../../../database/people/projects.ts';
 import { findActiveSession, type NewSession } from '../../../database/people/sessions.ts';
 import { newSessionToken, SESSION_MS, sessionCookie } from '../../../security/sessions.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { refused } from '../../http/authentication.ts';
+import { unauthenticated } from '../../http/authentication.ts';
 import { timestamp, uuidOut } from '../../http/fields.ts';
 
 const USER_AGENT_KEPT = 300;
 
-/** Who is signed in, as every answer that starts a session tells it. */
+/** The signed-in user, as every response that starts a session returns it. */
 export const signedIn = z
   .strictObject({
     user: z.strictObject({ id: uuidOut, email: z.string(), name: z.string() }),
@@ -29,10 +29,10 @@ type Signed = {
   expires_at: Date;
 };
 
-/** A session as it is stored, but for whose it is. */
+/** A session to store, without its user and workspace. */
 export type SessionPlan = Omit<NewSession, 'userId' | 'workspaceId'>;
 
-/** What is stored of a session that begins with this request, and the cookie that stands for it. */
+/** Returns the session to store for this request, and its cookie. */
 export function planSession(
   deps: Pick<Dependencies, 'baseUrl' | 'clock'>,
   { headers, address }: { headers: IncomingHttpHeaders; address: string },
@@ -52,12 +52,12 @@ export function planSession(
 }
 
 /**
- * 201 with the cookie of a session that was stored.
- * @throws Problem `unauthenticated` where it has ended already, for example with the person's membership
+ * Returns 201 with the cookie of a stored session.
+ * @throws Problem `unauthenticated` if the session has already ended, for example with the person's membership
  */
-export async function sessionAnswer(deps: Dependencies, plan: SessionPlan, cookie: string) {
+export async function sessionResponse(deps: Dependencies, plan: SessionPlan, cookie: string) {
   const signed = await findActiveSession(deps.database, plan.tokenHash);
-  if (!signed) throw refused('The session has ended. Sign in again.');
+  if (!signed) throw unauthenticated('The session has ended. Sign in again.');
   return { status: 201, headers: { 'Set-Cookie': cookie }, body: await presentSigned(deps, signed) };
 }
 

@@ -12,7 +12,7 @@ const options = z
   })
   .meta({ id: 'SignInOptions', example: { password: true, openid: { name: 'Acme SSO' } } });
 
-/** List the ways to sign in. */
+/** Returns the route that lists the ways to sign in. */
 export function signInOptionRoutes(deps: Dependencies): Route[] {
   return [
     route({
@@ -22,7 +22,7 @@ export function signInOptionRoutes(deps: Dependencies): Route[] {
       tag: 'session',
       summary: 'List the ways to sign in',
       access: { kind: 'public' },
-      answers: { 200: { description: 'The ways to sign in', schema: options } },
+      responses: { 200: { description: 'The ways to sign in', schema: options } },
       async handle() {
         const openid = deps.openId && { name: deps.openId.name };
         return { status: 200, body: { password: true, openid } };

@@ -3,20 +3,20 @@ import { createRateLimiter } from '../../../domain/common/rate-limiter.ts';
 import { tooMany } from '../../http/rate-limit.ts';
 
 /**
- * Slows down whoever guesses the password of one account, from however many addresses. Accounts that do not exist
- * are counted alike, so that the limit tells nobody who exists. A right password clears the count.
+ * Limits wrong passwords per account, across all addresses. Unknown accounts are counted too, so that the limit does
+ * not reveal which accounts exist. A correct password clears the count.
  */
 export function createPasswordAttempts(clock: () => Date) {
   const rate = { name: 'account', perSecond: 1 / WRONG_PASSWORD_SECONDS, burst: WRONG_PASSWORDS };
   const limiter = createRateLimiter(rate, clock);
   return {
     /**
-     * What `check` says of a password of this account.
-     * @throws Problem `rate_limited`, without asking, where too many were wrong
+     * Returns the result of `check` for a password of this account.
+     * @throws Problem `rate_limited`, without calling `check`, after too many wrong passwords
      */
-    async judge(email: string, check: () => Promise<boolean>): Promise<boolean> {
+    async verify(email: string, check: () => Promise<boolean>): Promise<boolean> {
       const account = accountOf(email);
-      // Counted before the check, so that many at once are no way around it.
+      // Counted before the check, so that concurrent attempts cannot bypass the limit.
       const { granted, remaining } = limiter.take(account);
       if (!granted) throw tooMany('wrong passwords for this account', remaining, rate.perSecond);
       const isRight = await check();
@@ -28,7 +28,7 @@ export function createPasswordAttempts(clock: () => Date) {
 
 export type PasswordAttempts = ReturnType<typeof createPasswordAttempts>;
 
-/** The one spelling of an e-mail address under which a person is stored. */
+/** Returns the normalized e-mail address under which a person is stored. */
 export function accountOf(email: string): string {
   return email.trim().toLowerCase();
 }

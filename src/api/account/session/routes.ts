@@ -5,20 +5,20 @@ import { endSession, startSession } from '../../../database/people/sessions.ts';
 import { verifyPassword } from '../../../security/passwords.ts';
 import { sessionCookie } from '../../../security/sessions.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { refused } from '../../http/authentication.ts';
-import { demandOwnPage } from '../../http/own-page.ts';
+import { unauthenticated } from '../../http/authentication.ts';
+import { requireOwnOrigin } from '../../http/own-origin.ts';
 import { route, type Route } from '../../http/route.ts';
 import { givenPassword } from '../../../domain/people/person-fields.ts';
-import { planSession, presentSigned, sessionAnswer, signedIn } from './begin.ts';
+import { planSession, presentSigned, sessionResponse, signedIn } from './begin.ts';
 import { accountOf } from './password-attempts.ts';
 
 const PATH = '/api/v1/session';
 
 const signIn = z
   .strictObject({ email: z.string().max(MAX_EMAIL_LENGTH), password: givenPassword })
-  .meta({ id: 'SignIn' });
+  .meta({ id: 'SignInRequest' });
 
-/** Signing in and out (docs/http-api.md): a session cookie for people. */
+/** Returns the routes that start, read and end a session (docs/http-api.md). */
 export function sessionRoutes(deps: Dependencies): Route[] {
   return [start(deps), read(deps), end(deps)];
 }
@@ -33,22 +33,22 @@ function start(deps: Dependencies): Route {
     access: { kind: 'public' },
     limit: 'sign_in',
     body: signIn,
-    answers: {
+    responses: {
       201: { description: 'Signed in', schema: signedIn, headers: { 'Set-Cookie': 'The session, HttpOnly' } },
     },
     problems: ['unauthenticated', 'forbidden'],
     async handle({ body: { email, password }, headers, address }) {
-      demandOwnPage(deps.baseUrl, headers);
+      requireOwnOrigin(deps.baseUrl, headers);
       const person = await findForSignIn(deps.database, accountOf(email));
       const hash = person?.passwordHash ?? null;
-      const right = await deps.passwordAttempts.judge(email, () => verifyPassword(password, hash));
-      if (!person || !right) throw refused('E-mail or password is wrong.');
+      const right = await deps.passwordAttempts.verify(email, () => verifyPassword(password, hash));
+      if (!person || !right) throw unauthenticated('E-mail or password is wrong.');
       const { userId, workspaceId } = person;
       const { plan, cookie } = planSession(deps, { headers, address });
       const started = await startSession(deps.database, { ...plan, userId, workspaceId, passwordHash: hash });
-      // The password was changed in this moment.
-      if (!started) throw refused('E-mail or password is wrong.');
-      return await sessionAnswer(deps, plan, cookie);
+      // The password was changed during this request.
+      if (!started) throw unauthenticated('E-mail or password is wrong.');
+      return await sessionResponse(deps, plan, cookie);
     },
   });
 }
@@ -61,7 +61,7 @@ function read(deps: Dependencies): Route {
     tag: 'session',
     summary: 'Get the current session',
     access: { kind: 'person', least: 'viewer' },
-    answers: { 200: { description: 'The session', schema: signedIn } },
+    responses: { 200: { description: 'The session', schema: signedIn } },
     handle: async ({ caller }) => ({
       status: 200,
       body: await presentSigned(deps, {
@@ -84,7 +84,7 @@ function end(deps: Dependencies): Route {
     tag: 'session',
     summary: 'Sign out',
     access: { kind: 'person', least: 'viewer' },
-    answers: { 204: { description: 'Signed out', headers: { 'Set-Cookie': 'Removes the cookie' } } },
+    responses: { 204: { description: 'Signed out', headers: { 'Set-Cookie': 'Removes the cookie' } } },
     async handle({ caller: { sessionId: id, userId, workspaceId } }) {
       await endSession(deps.database, { id, userId, workspaceId, now: deps.clock() });
       return { status: 204, headers: { 'Set-Cookie': sessionCookie(deps.baseUrl, null) } };

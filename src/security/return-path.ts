@@ -1,14 +1,14 @@
 import { MAX_RETURN_TO_LENGTH } from '../domain/common/limits.ts';
 
-/** Where somebody lands who wanted nothing in particular. */
+/** Default destination after sign-in. */
 const HOME = '/';
 
 /**
- * The page of ours that somebody wanted, as path, query and fragment; the first one for anything else. Whatever a
- * browser would take for another address (`//host`, a backslash, a scheme) is none of ours, also after the path has
- * been made simple (`/.//host`).
+ * Returns the requested page of this origin as path, query and fragment; `/` for anything else. Rejects everything
+ * that a browser would resolve to another origin (`//host`, a backslash, a scheme), also after normalization of the
+ * path (`/.//host`).
  */
-export function returnPlace(wanted: unknown): string {
+export function safeReturnPath(wanted: unknown): string {
   if (typeof wanted !== 'string' || !wanted.startsWith('/') || wanted.length > MAX_RETURN_TO_LENGTH)
     return HOME;
   const base = 'https://baton.invalid';

@@ -2,15 +2,18 @@ import type { NewEvent } from '../../database/webhooks/events.ts';
 import { EngineUnavailable } from '../../temporal/task-control.ts';
 import { Problem, unavailable } from '../http/problem.ts';
 import type { GroupStore } from './group-store.ts';
-import { createPace } from './pace.ts';
+import { createBatchingWindow } from './batching-window.ts';
 
-/** When a group is full; a request larger than that is a group of its own. */
+/** Maximum size of a group. A larger request forms a group of its own. */
 const FULL_EVENTS = 100;
 const FULL_BYTES = 512 * 1_024;
-/** What may wait in all; more is refused, since whoever sends is faster than we are. */
-const MOST_WAITING_BYTES = 128 * 1_024 * 1_024;
+/**
+ * Maximum size of all waiting requests. Further requests are rejected, because they arrive faster than they are
+ * stored.
+ */
+const MAX_WAITING_BYTES = 128 * 1_024 * 1_024;
 
-/** Does the work in the trace of a `traceparent`. */
+/** Runs the work in the trace of a `traceparent`. */
 type InTrace = (traceparent: string | null, work: () => Promise<void>) => Promise<void>;
 
 type Request = {
@@ -21,13 +24,14 @@ type Request = {
 };
 
 /**
- * Gathers requests as a database gathers commits: at rest a request goes at once; while groups are under way the next
- * one grows, at the pace of `pace.ts`. A request is never split.
+ * Batches requests into groups, as a database groups commits. An idle batcher dispatches a request immediately. While
+ * groups are in flight, the next group grows; `batching-window.ts` decides when it is dispatched. A request is never
+ * split.
  */
-export function createGatherer(store: GroupStore, inTrace: InTrace = (_traceparent, work) => work()) {
+export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparent, work) => work()) {
   let waiting: Request[] = [];
   let waitingBytes = 0;
-  const pace = createPace();
+  const batchingWindow = createBatchingWindow();
   let timer: NodeJS.Timeout | null = null;
   const runs = new Set<Promise<void>>();
 
@@ -37,27 +41,34 @@ export function createGatherer(store: GroupStore, inTrace: InTrace = (_tracepare
     for (;;) {
       const now = performance.now();
       const oldestAt = waiting[0]?.arrivedAt ?? now;
-      const at = pace.leavesAt({ requests: waiting.length, isFull: isFull(waiting), oldestAt }, now);
+      const at = batchingWindow.nextDispatchAt(
+        { requests: waiting.length, isFull: isFull(waiting), oldestAt },
+        now,
+      );
       if (at !== 0) {
         if (at !== null) timer = setTimeout(pump, Math.ceil(at - now));
         return;
       }
-      leave(nextGroup(), now);
+      dispatch(nextGroup(), now);
     }
   }
 
-  function leave(group: readonly Request[], now: number): void {
-    pace.left(group.length, now);
-    // Whoever happens to set a group off need not be in it: it belongs to the trace of its first request.
+  function dispatch(group: readonly Request[], now: number): void {
+    batchingWindow.dispatched(group.length, now);
+    // The request that triggers a dispatch may not be in the group. The group belongs to the trace of its first
+    // request.
     const run = inTrace(group[0]?.events[0]?.traceparent ?? null, () => send(group)).finally(() => {
       runs.delete(run);
-      pace.done(group.length, waiting.length, performance.now());
+      batchingWindow.finished(group.length, waiting.length, performance.now());
       pump();
     });
     runs.add(run);
   }
 
-  /** As many as fit, in their order. One with an id that is in the group already begins the next. */
+  /**
+   * Removes and returns the next group, in order of arrival. A request with an event id that is already in the group
+   * starts the next group.
+   */
   function nextGroup(): Request[] {
     const ids = new Set<string>();
     let count = 0;
@@ -76,7 +87,7 @@ export function createGatherer(store: GroupStore, inTrace: InTrace = (_tracepare
     return waiting.splice(0, count);
   }
 
-  /** Resolves when the group has been started, whatever becomes of the requests. */
+  /** Resolves when the group was started, whatever the outcome of its requests. */
   async function send(group: readonly Request[]): Promise<void> {
     try {
       const promised = await store.store(group.map(({ events }) => events));
@@ -87,14 +98,14 @@ export function createGatherer(store: GroupStore, inTrace: InTrace = (_tracepare
           await outcome;
         }),
       );
-      for (const one of settled) if (one.status === 'rejected') dismissIfOut(one.reason);
+      for (const one of settled) if (one.status === 'rejected') rejectWaitingOnOutage(one.reason);
     } catch (error) {
       for (const { promise } of group) promise.reject(error);
     }
   }
 
-  /** While Temporal is out of reach every start takes its time to fail; what waits would only fail later. */
-  function dismissIfOut(reason: unknown): void {
+  /** If Temporal is unreachable, each start takes long to fail. The waiting requests would only fail later. */
+  function rejectWaitingOnOutage(reason: unknown): void {
     if (!(reason instanceof EngineUnavailable)) return;
     for (const { promise } of waiting) promise.reject(unavailable('Temporal', reason));
     waiting = [];
@@ -103,13 +114,13 @@ export function createGatherer(store: GroupStore, inTrace: InTrace = (_tracepare
 
   return {
     /**
-     * Takes the events of one request. Resolves, once all are sure to be sent, to the ids of those that were there
-     * already.
-     * @throws Problem `conflict`, or what says that PostgreSQL or Temporal is out of reach: then nothing was taken
+     * Adds the events of one request. Resolves, once their delivery is guaranteed, to the ids of the events that were
+     * already accepted.
+     * @throws Problem `conflict`, or the outage of PostgreSQL or Temporal; in both cases nothing was accepted
      */
-    take(events: readonly NewEvent[]): Promise<ReadonlySet<string>> {
+    add(events: readonly NewEvent[]): Promise<ReadonlySet<string>> {
       const bytes = events.reduce((sum, { body }) => sum + body.length, 0);
-      if (waitingBytes + bytes > MOST_WAITING_BYTES) throw tooMany();
+      if (waitingBytes + bytes > MAX_WAITING_BYTES) throw tooMany();
       const promise = Promise.withResolvers<ReadonlySet<string>>();
       waiting.push({ events, bytes, arrivedAt: performance.now(), promise });
       waitingBytes += bytes;
@@ -117,7 +128,7 @@ export function createGatherer(store: GroupStore, inTrace: InTrace = (_tracepare
       return promise.promise;
     },
 
-    /** Resolves when everything that was taken is stored and started, or refused. */
+    /** Resolves when all added requests are stored and started, or rejected. */
     async close(): Promise<void> {
       while (runs.size > 0 || waiting.length > 0) await Promise.race([...runs, pause()]);
       await store.settled();
@@ -125,7 +136,7 @@ export function createGatherer(store: GroupStore, inTrace: InTrace = (_tracepare
   };
 }
 
-export type Gatherer = ReturnType<typeof createGatherer>;
+export type Batcher = ReturnType<typeof createBatcher>;
 
 function isFull(requests: readonly Request[]): boolean {
   let events = 0;

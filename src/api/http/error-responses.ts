@@ -6,9 +6,9 @@ import { EngineUnavailable } from '../../temporal/task-control.ts';
 import { Problem, problemBody, unavailable } from './problem.ts';
 import type { RequestState } from './request-state.ts';
 
-/** The one place where an error becomes an answer. What is no refusal of ours is logged, and told to nobody. */
-export function errorAnswers(log: Logger) {
-  return async function answerErrors(context: Context, next: Next): Promise<void> {
+/** Turns errors into responses. Details of unexpected errors are logged and not sent. */
+export function errorResponses(log: Logger) {
+  return async function respondToErrors(context: Context, next: Next): Promise<void> {
     const { requestId } = context.state as RequestState;
     try {
       await next();

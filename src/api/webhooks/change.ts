@@ -1,7 +1,7 @@
 import { isHeaderSafe } from '../../domain/webhooks/webhook.ts';
 import type { WebhookChange, WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { judgeUrlHost } from '../../outbound/address-guard.ts';
-import { webhookSecretPlace, type Sealing } from '../../security/sealing.ts';
+import { webhookSecretContext, type Sealing } from '../../security/sealing.ts';
 import type { ProblemEntry } from '../../domain/common/validation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
@@ -9,21 +9,21 @@ import type { WebhookEdit } from '../../domain/webhooks/webhook-plan.ts';
 
 const SECRET_OPTIONS = ['include_secret_header', 'standard_webhooks'] as const;
 type SecretOption = (typeof SECRET_OPTIONS)[number];
-/** What of a webhook decides how it signs. */
+/** The fields of a webhook that decide how it signs. */
 type Signing = Pick<WebhookRow, 'id' | 'secret' | SecretOption | 'listening_until'>;
 
 /**
- * What an edit stores of a webhook, `row` being how it stands; a new webhook is an edit of an empty one. `secret`
- * comes out sealed.
- * @throws Problem `validation_failed` where the parts do not go together, or nothing may be sent to the address
+ * Validates an edit and returns the change to store. `row` is the current webhook; a new webhook is an edit of an
+ * empty one. `secret` is sealed in the result.
+ * @throws Problem `validation_failed` if the fields contradict each other, or the address is not allowed
  */
-export function settledChange(
+export function resolveChange(
   deps: Pick<Dependencies, 'guard' | 'sealing'>,
   row: Signing,
   edit: WebhookEdit,
 ): WebhookChange {
   const errors = [
-    ...(isListenedTo(row) ? listenerProblems(edit) : addressProblems(deps, edit.url)),
+    ...(isListener(row) ? listenerProblems(edit) : addressProblems(deps, edit.url)),
     ...secretProblems(deps.sealing, row, edit),
   ];
   if (errors.length > 0) {
@@ -33,11 +33,11 @@ export function settledChange(
   if (given === undefined) return change;
   return {
     ...change,
-    secret: given === null ? null : deps.sealing.seal(given, webhookSecretPlace(row.id)),
+    secret: given === null ? null : deps.sealing.seal(given, webhookSecretContext(row.id)),
   };
 }
 
-/** @throws Problem `validation_failed` where the header could not carry it */
+/** @throws Problem `validation_failed` if the secret cannot be sent in a header */
 export function checkHeaderSecret(row: Pick<WebhookRow, 'include_secret_header'>, secret: string): void {
   if (!row.include_secret_header || isHeaderSafe(secret)) return;
   const errors = [problem('secret', 'invalid_format', UNSAFE)];
@@ -52,17 +52,17 @@ function addressProblems({ guard }: Pick<Dependencies, 'guard'>, url: string | u
   return judgement.allowed ? [] : [problem('url', 'not_allowed', `is not allowed: ${judgement.reason}`)];
 }
 
-function isListenedTo({ listening_until: until }: Signing): boolean {
+function isListener({ listening_until: until }: Signing): boolean {
   return (until ?? null) !== null;
 }
 
-/** What is relayed lies in the database for a moment, where no secret may be; its address is only shown. */
+/** Relayed requests are stored in the database for a moment, where no secret may be. The address is only shown. */
 function listenerProblems({ include_secret_header: wished }: WebhookEdit): ProblemEntry[] {
   if (wished !== true) return [];
   return [problem('include_secret_header', 'not_allowed', 'is not supported for a webhook of a listener')];
 }
 
-/** Options that need a secret are at fault where they are given, else the secret that is taken away. */
+/** Reports an option that requires a secret if the edit sets it, otherwise the removal of the secret. */
 function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): ProblemEntry[] {
   const hasSecret = edit.secret === undefined ? (row.secret ?? null) !== null : edit.secret !== null;
   const isOn = (option: SecretOption) => edit[option] ?? row[option];
@@ -78,7 +78,7 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
     return isHeaderSafe(edit.secret) ? [] : [problem('secret', 'invalid_format', UNSAFE)];
   }
   if (row.include_secret_header || !row.secret) return [];
-  return isHeaderSafe(sealing.open(row.secret, webhookSecretPlace(row.id)))
+  return isHeaderSafe(sealing.open(row.secret, webhookSecretContext(row.id)))
     ? []
     : [
         problem(
@@ -89,6 +89,6 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
       ];
 }
 
-function problem(member: string, code: ProblemEntry['code'], words: string): ProblemEntry {
-  return { pointer: `/${member}`, code, message: `\`${member}\` ${words}.` };
+function problem(field: string, code: ProblemEntry['code'], words: string): ProblemEntry {
+  return { pointer: `/${field}`, code, message: `\`${field}\` ${words}.` };
 }

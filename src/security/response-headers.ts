@@ -1,15 +1,16 @@
-/** How long browsers come back by HTTPS alone, in seconds: a year. Other names below ours are not ours to decide on. */
+/**
+ * How long browsers use only HTTPS, in seconds: one year. Subdomains are excluded, because they may belong to others.
+ */
 const HTTPS_ONLY_SECONDS = 31_536_000;
 
-/** What no page of ours ever uses, so that nothing in one can. */
+/** Browser features that no page uses. */
 const UNUSED = ['camera', 'microphone', 'geolocation', 'payment', 'usb', 'serial', 'display-capture'];
 
 /**
- * The headers that every answer begins with, whoever makes it. An answer may loosen them where it says so: pages have a
- * policy of their own, files whose names change with their content may be kept. `baseUrl` is the public address, null for
- * one on this machine.
+ * Returns the default headers of all responses. A response can override them: pages have their own policy, files with
+ * hashed names are cacheable. `baseUrl` is the public URL, null on this machine.
  */
-export function answerHeaders(baseUrl: string | null): Readonly<Record<string, string>> {
+export function responseHeaders(baseUrl: string | null): Readonly<Record<string, string>> {
   const isHttps = baseUrl?.startsWith('https:') ?? false;
   return {
     'X-Content-Type-Options': 'nosniff',

@@ -4,7 +4,7 @@ import type { Registry } from './registry.ts';
 /* Figures that are not counted but read when somebody asks for them. */
 
 /** What the live channel tells of itself. */
-export type ChannelReading = {
+export type ChannelStatistics = {
   connections: number;
   rooms: Readonly<Record<string, number>>;
   events_sent: number;
@@ -13,14 +13,14 @@ export type ChannelReading = {
 };
 
 /** Of a process that carries the live channel. */
-export function tellOfChannel(registry: Registry, read: () => ChannelReading): void {
+export function collectChannelMetrics(registry: Registry, read: () => ChannelStatistics): void {
   const connections = registry.family(METRICS.channelConnections).of();
   const rooms = registry.family(METRICS.channelRooms);
   const sent = registry.family(METRICS.channelSent).of();
   const lag = registry.family(METRICS.channelLag);
   const dropped = registry.family(METRICS.channelDropped);
   dropped.of('slow_reader');
-  registry.beforeReading(() => {
+  registry.beforeScrape(() => {
     const now = read();
     connections.set(now.connections);
     sent.set(now.events_sent);
@@ -39,17 +39,17 @@ export function tellOfChannel(registry: Registry, read: () => ChannelReading): v
 }
 
 /** Connections of a pool to PostgreSQL. */
-export type PoolReading = { busy: number; idle: number; waiting: number };
+export type PoolStatistics = { busy: number; idle: number; waiting: number };
 
-export function tellOfPool(registry: Registry, read: () => Promise<PoolReading>): void {
+export function collectPoolMetrics(registry: Registry, read: () => Promise<PoolStatistics>): void {
   const connections = registry.family(METRICS.databaseConnections);
-  registry.beforeReading(async () => {
+  registry.beforeScrape(async () => {
     for (const [state, count] of Object.entries(await read())) connections.of(state).set(count);
   });
 }
 
 /** What only the database knows. */
-export type StoredFigures = {
+export type DatabaseStatistics = {
   tasks: Readonly<Record<string, number>>;
   callbacksWaiting: number;
   webhooks: Readonly<Record<string, number>>;
@@ -59,20 +59,20 @@ export type StoredFigures = {
 };
 
 /** However often somebody reads, the database is asked no more often than this. */
-const KEPT_MS = 10_000;
+const CACHE_MS = 10_000;
 /** A database that is slower leaves the reader with the figures of before. */
-const PATIENCE_MS = 2_000;
+const READ_TIMEOUT_MS = 2_000;
 
 /**
  * Asks the database at a reading, when the last answer is older than ten seconds. Where it does not answer, the figures
  * stay and their age grows.
  */
-export function tellOfStored(
+export function collectDatabaseMetrics(
   registry: Registry,
-  read: () => Promise<StoredFigures>,
-  onTrouble: (error: unknown) => void,
+  read: () => Promise<DatabaseStatistics>,
+  onError: (error: unknown) => void,
 ): void {
-  const fill = fillingOf(registry);
+  const fill = createGaugeWriter(registry);
   const age = registry.family(METRICS.storedAge);
   let readAt: number | null = null;
   let reading: Promise<void> | null = null;
@@ -82,22 +82,22 @@ export function tellOfStored(
       fill(await read());
       readAt = performance.now();
     } catch (error) {
-      onTrouble(error);
+      onError(error);
     } finally {
       reading = null;
     }
   }
 
-  registry.beforeReading(async () => {
-    if (readAt === null || performance.now() - readAt >= KEPT_MS) {
+  registry.beforeScrape(async () => {
+    if (readAt === null || performance.now() - readAt >= CACHE_MS) {
       reading ??= readAgain();
-      await Promise.race([reading, late()]);
+      await Promise.race([reading, readTimeout()]);
     }
     if (readAt !== null) age.of().set((performance.now() - readAt) / 1_000);
   });
 }
 
-function fillingOf(registry: Registry): (figures: StoredFigures) => void {
+function createGaugeWriter(registry: Registry): (figures: DatabaseStatistics) => void {
   const tasks = registry.family(METRICS.tasks);
   const callbacks = registry.family(METRICS.callbacksWaiting);
   const webhooks = registry.family(METRICS.webhooks);
@@ -114,6 +114,6 @@ function fillingOf(registry: Registry): (figures: StoredFigures) => void {
   };
 }
 
-function late(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref());
+function readTimeout(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, READ_TIMEOUT_MS).unref());
 }

@@ -3,11 +3,12 @@ import { isOwnOrigin } from '../../security/sessions.ts';
 import { Problem } from './problem.ts';
 
 /**
- * For requests that need no cookie but leave one: a page of somebody else must not sign its visitors in as another
- * person. Browsers name the page's `Origin` with every such request; what names none is no browser.
+ * Rejects a request from a page of another origin. For requests that set a session cookie without needing one:
+ * another site must not sign its visitors in as somebody else. Browsers send `Origin` with each such request; a
+ * client without it is not a browser.
  * @throws Problem `forbidden`
  */
-export function demandOwnPage(baseUrl: string, { origin }: IncomingHttpHeaders): void {
+export function requireOwnOrigin(baseUrl: string, { origin }: IncomingHttpHeaders): void {
   if (origin === undefined || isOwnOrigin(baseUrl, origin)) return;
   throw new Problem('forbidden', 'Sign-in is only allowed from pages of this service (header Origin).');
 }

@@ -1,9 +1,9 @@
 import type { AgedEvent, FeedPosition } from '../database/tasks/feed.ts';
 
 /** Reads feeds, those of many runs at once, one reading after another: what is wanted meanwhile goes with the next. */
-export type Lane = {
+export type FeedReader = {
   /** Has the run's feed read soon. */
-  want(executionId: string): void;
+  request(executionId: string): void;
   close(): void;
 };
 
@@ -15,25 +15,25 @@ type Dependencies = {
   read(places: readonly FeedPosition[], limit: number): Promise<AgedEvent[][]>;
   /** Called for each place that was read; `isWhole` is false where there may be more behind the events. */
   onRead(place: FeedPosition, events: readonly AgedEvent[], isWhole: boolean): void;
-  onTrouble(error: unknown): void;
+  onError(error: unknown): void;
 };
 
 /** A reading that failed is tried again after so many milliseconds. */
-const AGAIN_MS = 250;
+const RETRY_MS = 250;
 
-export function createLane({ size, placesOf, read, onRead, onTrouble }: Dependencies): Lane {
-  const wanted = new Set<string>();
+export function createFeedReader({ size, placesOf, read, onRead, onError }: Dependencies): FeedReader {
+  const requested = new Set<string>();
   let isReading = false;
   let isClosed = false;
 
   async function run(): Promise<void> {
     isReading = true;
-    while (wanted.size > 0 && !isClosed) await readSome([...wanted].slice(0, size.runs));
+    while (requested.size > 0 && !isClosed) await readBatch([...requested].slice(0, size.runs));
     isReading = false;
   }
 
-  async function readSome(runs: readonly string[]): Promise<void> {
-    for (const id of runs) wanted.delete(id);
+  async function readBatch(runs: readonly string[]): Promise<void> {
+    for (const id of runs) requested.delete(id);
     const places = runs.flatMap(placesOf);
     if (places.length === 0) return;
     try {
@@ -45,20 +45,20 @@ export function createLane({ size, placesOf, read, onRead, onTrouble }: Dependen
       }
     } catch (error) {
       if (isClosed) return;
-      onTrouble(error);
-      for (const id of runs) wanted.add(id);
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+      onError(error);
+      for (const id of runs) requested.add(id);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
     }
   }
 
   return {
-    want(executionId) {
-      wanted.add(executionId);
+    request(executionId) {
+      requested.add(executionId);
       if (!isReading && !isClosed) void run();
     },
     close() {
       isClosed = true;
-      wanted.clear();
+      requested.clear();
     },
   };
 }

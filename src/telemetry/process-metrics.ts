@@ -4,10 +4,10 @@ import type { Registry } from './registry.ts';
 
 const LOOP_QUANTILES = [50, 99, 100] as const;
 /** How often the delay of the event loop is looked at, in milliseconds. */
-const LOOP_LOOK_MS = 20;
+const LOOP_RESOLUTION_MS = 20;
 
 /** What every process tells of itself; `name` as in its log. Answers the means to stop. */
-export function tellOfProcess(
+export function collectProcessMetrics(
   registry: Registry,
   { name, version }: { name: string; version: string },
 ): () => void {
@@ -20,9 +20,9 @@ export function tellOfProcess(
   const memory = registry.family(METRICS.memory).of();
   const heap = registry.family(METRICS.heap).of();
   const delays = registry.family(METRICS.loopDelay);
-  const loop = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
+  const loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   loop.enable();
-  registry.beforeReading(() => {
+  registry.beforeScrape(() => {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
     cpu.set((user + system) / 1e6);
@@ -30,7 +30,7 @@ export function tellOfProcess(
     heap.set(heapUsed);
     for (const percent of LOOP_QUANTILES) {
       // The delay counts from the last look, which is the resolution ago where nothing is late.
-      const late = Math.max(0, loop.percentile(percent) / 1e9 - LOOP_LOOK_MS / 1_000);
+      const late = Math.max(0, loop.percentile(percent) / 1e9 - LOOP_RESOLUTION_MS / 1_000);
       delays.of(String(percent / 100)).set(late);
     }
     loop.reset();

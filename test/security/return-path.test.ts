@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { returnPlace } from '../../src/security/return-place.ts';
+import { safeReturnPath } from '../../src/security/return-path.ts';
 
 describe('the page to come back to', () => {
   it('is a page of ours, with all that stands in its address', () => {
@@ -10,9 +10,9 @@ describe('the page to come back to', () => {
       '/apiary',
       '/a//b',
     ]) {
-      assert.equal(returnPlace(place), place);
+      assert.equal(safeReturnPath(place), place);
     }
-    assert.equal(returnPlace('/a/../b'), '/b');
+    assert.equal(safeReturnPath('/a/../b'), '/b');
   });
 
   it('is the first one where another address is meant, or none of the screens', () => {
@@ -40,6 +40,6 @@ describe('the page to come back to', () => {
       `/${'x'.repeat(1_001)}`,
       `/${'ü'.repeat(500)}`,
     ];
-    for (const wanted of others) assert.equal(returnPlace(wanted), '/', String(wanted));
+    for (const wanted of others) assert.equal(safeReturnPath(wanted), '/', String(wanted));
   });
 });

@@ -10,19 +10,19 @@ import {
   relayRequest,
 } from '../../domain/channel/listening-schemas.ts';
 
-/** The vocabulary of the live channel, in the order in which it is described. */
+/** The messages of the live channel, in the order of the document. */
 
-/** What a client says, and what a good one is answered. */
+/** Messages of clients, with the type of the reply to a valid one. */
 export const CLIENT_MESSAGES = {
-  join: { schema: joinMessage, answeredAs: 'joined' },
-  leave: { schema: leaveMessage, answeredAs: 'left' },
-  renew: { schema: renewMessage, answeredAs: 'renewed' },
-  listen: { schema: listenMessage, answeredAs: 'listening' },
-  answer: { schema: answerMessage, answeredAs: 'answered' },
-} as const satisfies Record<string, { schema: z.ZodType; answeredAs: string }>;
+  join: { schema: joinMessage, replyType: 'joined' },
+  leave: { schema: leaveMessage, replyType: 'left' },
+  renew: { schema: renewMessage, replyType: 'renewed' },
+  listen: { schema: listenMessage, replyType: 'listening' },
+  answer: { schema: answerMessage, replyType: 'answered' },
+} as const satisfies Record<string, { schema: z.ZodType; replyType: string }>;
 
-/** Answers by their plain `type`; a Socket.IO client gets them as acknowledgements. */
-export const ANSWERS = {
+/** Replies by their plain `type`. A Socket.IO client gets them as acknowledgements. */
+export const REPLIES = {
   joined: answers.joinedAnswer,
   left: answers.leftAnswer,
   renewed: answers.renewedAnswer,
@@ -31,7 +31,7 @@ export const ANSWERS = {
   refused: answers.refusedAnswer,
 } as const satisfies Record<string, z.ZodType>;
 
-/** What comes without having been asked for, beside the events of rooms. */
+/** Unsolicited messages other than room events. */
 export const PUSHED = {
   request: relayRequest,
   listening_ended: listeningEnded,
@@ -51,7 +51,7 @@ const seconds = (ms: number) => `${ms / 1_000} s`;
 const kibibytes = (bytes: number) => `${bytes / 1_024} KiB`;
 const { CHANNEL_MESSAGES, PROGRESS_EVENTS } = limits;
 
-/** Every limit of the channel, in words. */
+/** All limits of the channel, as text. */
 export const CHANNEL_LIMITS: Readonly<Record<string, string>> = {
   'Rooms per connection': String(limits.MAX_ROOMS),
   'Size of a client message': kibibytes(limits.MAX_CHANNEL_MESSAGE_BYTES),

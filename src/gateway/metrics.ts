@@ -6,7 +6,7 @@ const WINDOW_S = 10;
 const LAGS = 2_048;
 
 /** What a gateway counts of itself. */
-export type Numbers = {
+export type MetricsRecorder = {
   connected(by: 1 | -1): void;
   /** Events handed to clients, one for each client. */
   sent(count: number): void;
@@ -18,7 +18,7 @@ export type Numbers = {
 };
 
 /** Counts from zero. `clock` is only for the seconds of rates. */
-export function createNumbers(clock: () => Date): Numbers {
+export function createMetricsRecorder(clock: () => Date): MetricsRecorder {
   let connections = 0;
   let total = 0;
   const seconds = new Map<number, number>();
@@ -57,9 +57,9 @@ export function createNumbers(clock: () => Date): Numbers {
         events_sent: total,
         events_per_second: recent / WINDOW_S,
         lag_ms: {
-          p50: share(sorted, 0.5),
-          p95: share(sorted, 0.95),
-          max: share(sorted, 1),
+          p50: percentile(sorted, 0.5),
+          p95: percentile(sorted, 0.95),
+          max: percentile(sorted, 1),
         },
         dropped: { ...dropped },
       };
@@ -67,7 +67,7 @@ export function createNumbers(clock: () => Date): Numbers {
   };
 }
 
-function share(sorted: readonly number[], part: number): number | null {
+function percentile(sorted: readonly number[], part: number): number | null {
   const value = sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
   return value === undefined ? null : Math.round(value * 10) / 10;
 }

@@ -12,7 +12,7 @@ export type AnsweredRequest = { method: string; route: string | null; status: nu
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Of a process that carries the API. */
-export function measureRequests(registry: Registry) {
+export function createRequestMetrics(registry: Registry) {
   const requests = registry.family(METRICS.httpRequests);
   const seconds = registry.histogram(METRICS.httpSeconds);
   const events = registry.family(METRICS.eventsReceived);
@@ -37,7 +37,7 @@ export function measureRequests(registry: Registry) {
 type Written = { entries: readonly { type: string; data: Record<string, unknown> }[] };
 
 /** Of a process that carries a worker for runs. `states` are all that a run can come to. */
-export function measureRuns(registry: Registry, states: readonly string[]) {
+export function createRunMetrics(registry: Registry, states: readonly string[]) {
   const transitions = registry.family(METRICS.taskTransitions);
   const steps = registry.family(METRICS.steps);
   const seconds = registry.histogram(METRICS.stepSeconds);
@@ -59,7 +59,7 @@ export function measureRuns(registry: Registry, states: readonly string[]) {
 type EndedAttempt = { outcome: 'succeeded' | 'failed'; failure: string | null; duration_ms: number };
 
 /** Of a process that carries a worker for runs: their results on the way to the callers. */
-export function measureCallbacks(registry: Registry) {
+export function createCallbackMetrics(registry: Registry) {
   const attempts = registry.family(METRICS.callbackAttempts);
   const seconds = registry.histogram(METRICS.callbackSeconds);
   attempts.of('succeeded', 'none');
@@ -80,7 +80,7 @@ export type EndedModelCall = {
 };
 
 /** Of a task worker: what agents do. Models are those of the catalogue. */
-export function measureAgents(registry: Registry) {
+export function createAgentMetrics(registry: Registry) {
   const calls = registry.family(METRICS.modelCalls);
   const seconds = registry.histogram(METRICS.modelSeconds);
   const tokens = registry.family(METRICS.modelTokens);
@@ -105,7 +105,7 @@ export function measureAgents(registry: Registry) {
 }
 
 /** Of a task worker: what it does when the reconciler's turn is its own. `actions` are all there are. */
-export function measureReconciler(registry: Registry, actions: readonly string[]) {
+export function createReconcilerMetrics(registry: Registry, actions: readonly string[]) {
   const turns = registry.family(METRICS.reconcilerTurns);
   const done = registry.family(METRICS.reconcilerActions);
   turns.of('done');
@@ -135,7 +135,7 @@ export type RecordedAttempt = {
 };
 
 /** Of a delivery worker. */
-export function measureDeliveries(registry: Registry) {
+export function createDeliveryMetrics(registry: Registry) {
   const attempts = registry.family(METRICS.deliveryAttempts);
   const seconds = registry.histogram(METRICS.deliverySeconds);
   const lag = registry.histogram(METRICS.deliveryLag);
