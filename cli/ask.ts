@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { EXIT, usageError } from './exit-codes.ts';
 import type { Io } from './io.ts';
 
-/** Asks a person for a line; usage error where nobody is there to answer. `secret` hides what is typed. */
+/** Asks the user for a line. Without a terminal this is a usage error. `secret` hides the input. */
 export async function ask(
   { stdin, stderr }: Io,
   question: string,
@@ -18,7 +18,7 @@ export async function ask(
     terminal: true,
   });
   lines.on('SIGINT', () => process.exit(EXIT.interrupted));
-  // Only now, when what is typed is not shown any more.
+  // Only now, after echo is off.
   if (secret) stderr.write(question);
   const answer = await lines.question(secret ? '' : question);
   lines.close();
@@ -26,7 +26,7 @@ export async function ask(
   return answer;
 }
 
-/** All of stdin as text, without the line end at its end. */
+/** Returns all of stdin as text, without the last line end. */
 export async function readStdin({ stdin }: Io): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
@@ -35,7 +35,7 @@ export async function readStdin({ stdin }: Io): Promise<string> {
     .replace(/\r?\n$/, '');
 }
 
-/** What a file holds as text; `-` is stdin. */
+/** Returns the text of a file; `-` is stdin. */
 export async function contentOf(path: string, io: Io): Promise<string> {
   if (path === '-') return await readStdin(io);
   try {
@@ -45,7 +45,7 @@ export async function contentOf(path: string, io: Io): Promise<string> {
   }
 }
 
-/** A secret out of a file without the line end at its end; `-` is stdin, where a person is asked. */
+/** Returns a secret from a file, without the last line end. `-` is stdin; in a terminal the user is asked. */
 export async function readSecret(path: string, io: Io): Promise<string> {
   const secret =
     path === '-' && io.stdin.isTTY
@@ -55,7 +55,7 @@ export async function readSecret(path: string, io: Io): Promise<string> {
   return secret;
 }
 
-/** A password: from stdin where that was asked for, else typed by a person. */
+/** Returns a password: from stdin if requested, otherwise asked in the terminal. */
 export async function readPassword(
   fromStdin: boolean | undefined,
   question: string,

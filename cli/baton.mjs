@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node reads: the command line itself needs one that runs TypeScript as it is, so an
-// older Node hands over to the one that is installed beside the other packages.
+// Plain JavaScript, so that any Node can run it. The command line needs a Node that runs TypeScript directly. An older
+// Node starts the one installed with the packages.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -23,7 +23,7 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
 
 function handOver() {
   const child = spawn(modernNode, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // The child decides how it ends. A terminal sends Ctrl-C to both of us; told twice does no harm.
+  // The child handles the signal. The terminal sends Ctrl-C to both processes, and receiving it twice is harmless.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`baton could not start: ${error.message}`);

@@ -2,21 +2,21 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { configFolder, readJsonFile, writeSecretJson } from './files.ts';
 
-/** How many are kept, the newest ones. */
-const KEPT = 500;
+/** Maximum number of stored secrets. The newest are kept. */
+const MAX_STORED = 500;
 
 const secretsSchema = z.record(z.string(), z.string());
 
 const pathIn = (env: NodeJS.ProcessEnv) => join(configFolder(env), 'callback-secrets.json');
 
-/** Keeps the secret of a run that was submitted here, so that `baton receiver` can check its callback. */
-export function keepCallbackSecret(env: NodeJS.ProcessEnv, executionId: string, secret: string): void {
+/** Stores the secret of a run that was submitted here, so that `baton receiver` can check its callback. */
+export function storeCallbackSecret(env: NodeJS.ProcessEnv, executionId: string, secret: string): void {
   const path = pathIn(env);
-  const known = Object.entries(readJsonFile(path, secretsSchema) ?? {}).slice(-KEPT + 1);
+  const known = Object.entries(readJsonFile(path, secretsSchema) ?? {}).slice(-MAX_STORED + 1);
   writeSecretJson(path, Object.fromEntries([...known, [executionId, secret]]));
 }
 
-/** The secret of a run, where it was submitted here. */
+/** Returns the secret of a run that was submitted here. */
 export function callbackSecretOf(env: NodeJS.ProcessEnv, executionId: string): string | undefined {
   const known = readJsonFile(pathIn(env), secretsSchema) ?? {};
   return Object.hasOwn(known, executionId) ? known[executionId] : undefined;

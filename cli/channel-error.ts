@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { CHANNEL_CODES, type ChannelCode } from '../src/domain/channel/channel.ts';
 import { printable } from './output.ts';
 
-/** Why the channel said no or ended; `unreachable` where it did not say, or nothing of it is there. */
+/** An error or the close of the channel; `unreachable` if there is no code from the service. */
 export class ChannelError extends Error {
   override name = 'ChannelError';
   readonly code: ChannelCode | 'unreachable';
@@ -13,8 +13,8 @@ export class ChannelError extends Error {
   }
 }
 
-/** The connection is gone, or never was. */
-export function lost(why: string): ChannelError {
+/** Returns the error of a lost or failed connection. */
+export function connectionLost(why: string): ChannelError {
   const reason = printable(why);
   return new ChannelError(
     'unreachable',
@@ -22,23 +22,23 @@ export function lost(why: string): ChannelError {
   );
 }
 
-/** From a `refused` or `closed` message, or the problem that answers an upgrade. */
+/** Returns the error of a `refused` or `closed` message, or of a problem. */
 export function errorOf({ code, message, detail }: Record<string, unknown>): ChannelError {
   const words = [message, detail].find((text) => typeof text === 'string');
-  if (typeof code !== 'string' || !isCode(code)) return lost(words ?? String(code));
+  if (typeof code !== 'string' || !isCode(code)) return connectionLost(words ?? String(code));
   return new ChannelError(code, words === undefined ? CHANNEL_CODES[code] : printable(words));
 }
 
-/** From the reason of a close frame, which is a code where the server had something to say. */
+/** Returns the error of a close frame, whose reason is a code of the service or empty. */
 export function endOf(reason: string): ChannelError {
-  return isCode(reason) ? new ChannelError(reason, CHANNEL_CODES[reason]) : lost(reason);
+  return isCode(reason) ? new ChannelError(reason, CHANNEL_CODES[reason]) : connectionLost(reason);
 }
 
 const MAX_REFUSAL_BYTES = 16_384;
 
-/** From the answer to an upgrade that was refused: of our channel, or of whatever stands in front of it. */
+/** Returns the error of a rejected upgrade, by the channel or by a proxy in front of it. */
 export async function refusedUpgrade(response: IncomingMessage): Promise<ChannelError> {
-  const nothing = lost(`status ${response.statusCode}`);
+  const nothing = connectionLost(`status ${response.statusCode}`);
   let text = '';
   try {
     for await (const chunk of response.setEncoding('utf8')) {

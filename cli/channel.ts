@@ -1,48 +1,48 @@
 import WebSocket from 'ws';
 import { CHANNEL_PATH, type PushedMessages } from '../src/domain/channel/channel.ts';
-import { type ChannelError, endOf, errorOf, lost, refusedUpgrade } from './channel-error.ts';
+import { type ChannelError, endOf, errorOf, connectionLost, refusedUpgrade } from './channel-error.ts';
 import { newToken, type Token } from './channel-token.ts';
 import type { Api } from './http.ts';
 
 type PushedNames = Exclude<keyof PushedMessages, 'event' | 'closed'>;
-/** What the server sends unasked; its last words become the error in which `pushed` ends. */
+/** Unsolicited messages of the server. A `closed` message becomes the error that ends `pushed`. */
 export type PushedMessage =
   | { type: 'event'; event: PushedMessages['event'] }
   | { [Name in PushedNames]: { type: Name } & PushedMessages[Name] }[PushedNames];
 
-/** What is no answer. */
+/** Types of messages that are not replies. */
 const PUSHED = { event: true, request: true, listening_ended: true, closed: true } as const satisfies Record<
   keyof PushedMessages,
   true
 >;
 
-/** One connection to the live channel, over a plain WebSocket. */
+/** A connection to the live channel, over a plain WebSocket. */
 export type Channel = {
-  /** Sends a message and gives its answer. @throws ChannelError where it is refused, or no answer comes */
+  /** Sends a message and returns its reply. @throws ChannelError if it is rejected or no reply arrives */
   ask(type: string, members: Record<string, unknown>): Promise<Record<string, unknown>>;
-  /** In order, for one reader. Ends with `close()`; throws the ChannelError of any other end. */
+  /** Pushed messages in order, for one reader. Ends after `close()`; throws the ChannelError of any other end. */
   pushed: AsyncIterable<PushedMessage>;
   close(): void;
 };
 
-/** In milliseconds. */
+/** Timeouts and intervals in milliseconds. */
 export type ChannelTimes = {
-  /** The upgrade, and each answer. */
+  /** Timeout of the upgrade and of each reply. */
   answer: number;
-  /** Silence after which a sign of life is asked for; twice that long, and the connection is dead. */
+  /** After this silence a ping is sent; after twice as long the connection is dead. */
   silence: number;
-  /** How soon a token is renewed; null: when two thirds of its time are over. */
+  /** When a token is renewed; null: after two thirds of its lifetime. */
   renewal: number | null;
 };
 const TIMES: ChannelTimes = { answer: 15_000, silence: 20_000, renewal: null };
-/** How soon a renewal is tried again that failed, in milliseconds. */
-const RENEWAL_AGAIN_MS = 5_000;
-const FAREWELL_MS = 500;
+/** When a failed renewal is tried again, in milliseconds. */
+const RENEWAL_RETRY_MS = 5_000;
+const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * Connects with a token of its own, which it renews for as long as it is open. `projectId` is needed for people; a
- * key has its own.
- * @throws CliError where no token can be had, ChannelError where the channel can not
+ * Connects with its own token, which it renews while the connection is open. `projectId` is required for users; a key
+ * has its own project.
+ * @throws CliError if the token cannot be created, ChannelError if the connection fails
  */
 export async function openChannel(
   api: Api,
@@ -51,8 +51,8 @@ export async function openChannel(
   const all = { ...TIMES, ...times };
   const token = await newToken(api, projectId);
   const socket = await connect(api.baseUrl, token, all.answer);
-  const channel = speak(socket, all);
-  keepFresh(socket, token, all.renewal, async () => {
+  const channel = createChannel(socket, all);
+  keepTokenFresh(socket, token, all.renewal, async () => {
     const next = await newToken(api, projectId);
     await channel.ask('renew', { token: next.token });
     return next;
@@ -64,30 +64,30 @@ function connect(baseUrl: string, { token }: Token, timeoutMs: number): Promise<
   const url = new URL(baseUrl + CHANNEL_PATH);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   const socket = new WebSocket(url, {
-    // Not in the address, where logs of proxies would keep it.
+    // Not in the URL, which proxies may log.
     headers: { authorization: `Bearer ${token}` },
     handshakeTimeout: timeoutMs,
     perMessageDeflate: false,
   });
-  // Held until somebody listens: messages may come in the same packet as the upgrade's answer.
+  // Paused until there is a listener: messages can arrive in the same packet as the upgrade response.
   socket.once('open', () => socket.pause());
   return new Promise((resolve, reject) => {
     socket.once('open', () => resolve(socket));
     socket.once('unexpected-response', (_request, response) => {
-      // Kept alive, it would keep the command for as long.
+      // A keep-alive connection would delay the end of the command.
       const { socket: line } = response;
       void refusedUpgrade(response).then((error) => {
         line.destroy();
         reject(error);
       });
     });
-    // Stays for good: what fails later is told by the close that follows.
-    socket.on('error', (error) => reject(lost(error.message)));
+    // Never removed: later errors are reported by the close that follows.
+    socket.on('error', (error) => reject(connectionLost(error.message)));
   });
 }
 
-/** Renews until the socket closes; a renewal that fails is tried again while the old token may still be good. */
-function keepFresh(
+/** Renews the token until the socket closes. A failed renewal is retried while the old token may still be valid. */
+function keepTokenFresh(
   socket: WebSocket,
   first: Token,
   afterMs: number | null,
@@ -97,7 +97,7 @@ function keepFresh(
   const later = (ms: number) => {
     timer = setTimeout(() => {
       void renew()
-        .then(waitOf, () => RENEWAL_AGAIN_MS)
+        .then(waitOf, () => RENEWAL_RETRY_MS)
         .then((wait) => socket.readyState === WebSocket.OPEN && later(wait));
     }, ms);
   };
@@ -106,8 +106,8 @@ function keepFresh(
   socket.once('close', () => clearTimeout(timer));
 }
 
-function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: ChannelTimes): Channel {
-  const questions = createQuestions();
+function createChannel(socket: WebSocket, { answer: answerMs, silence: silenceMs }: ChannelTimes): Channel {
+  const questions = createPendingReplies();
   const inbox = createInbox();
   let lastWords: ChannelError | null = null;
   let isClosedHere = false;
@@ -115,7 +115,7 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
     questions.end(error);
     inbox.end(isClosedHere ? null : error);
   };
-  watchLife(socket, silenceMs, () => endWith(lost('no sign of life')));
+  watchLiveness(socket, silenceMs, () => endWith(connectionLost('no sign of life')));
   socket.on('close', (_status, reason) => endWith(lastWords ?? endOf(reason.toString())));
   socket.on('message', (data, isBinary) => {
     const message = isBinary ? null : parsed((data as Buffer).toString());
@@ -131,7 +131,7 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
       const { id, answer } = questions.open();
       socket.send(JSON.stringify({ type, ...members, id }));
       const timer = setTimeout(() => {
-        endWith(lost(`no response to \`${type}\` within ${answerMs / 1_000} s`));
+        endWith(connectionLost(`no response to \`${type}\` within ${answerMs / 1_000} s`));
         socket.terminate();
       }, answerMs);
       return await answer.finally(() => clearTimeout(timer));
@@ -140,23 +140,23 @@ function speak(socket: WebSocket, { answer: answerMs, silence: silenceMs }: Chan
     close() {
       if (socket.readyState === WebSocket.CLOSED) return;
       isClosedHere = true;
-      endWith(lost('connection closed'));
+      endWith(connectionLost('connection closed'));
       socket.close(1000);
-      // One that does not answer the farewell must not keep the command.
-      const timer = setTimeout(() => socket.terminate(), FAREWELL_MS);
+      // A server that does not answer the close must not delay the end of the command.
+      const timer = setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS);
       socket.once('close', () => clearTimeout(timer));
     },
   };
 }
 
-/** The messages that wait for their answers, by `id`. */
-function createQuestions() {
+/** The messages that wait for replies, by `id`. */
+function createPendingReplies() {
   type Asker = { resolve(answer: Record<string, unknown>): void; reject(error: ChannelError): void };
   const askers = new Map<string, Asker>();
   let ended: ChannelError | null = null;
   let asked = 0;
   return {
-    /** @throws ChannelError where the connection has ended */
+    /** @throws ChannelError if the connection has ended */
     open(): { id: string; answer: Promise<Record<string, unknown>> } {
       if (ended !== null) throw ended;
       const id = String(++asked);
@@ -178,7 +178,7 @@ function createQuestions() {
   };
 }
 
-/** Keeps what is pushed until its reader takes it. */
+/** Queues pushed messages for their reader. */
 function createInbox() {
   const arrived: PushedMessage[] = [];
   let wake = () => {};
@@ -199,7 +199,7 @@ function createInbox() {
       arrived.push(message);
       wake();
     },
-    /** Once only: quietly with null. */
+    /** Ends the queue, once; without an error if it is null. */
     end(error: ChannelError | null): void {
       end ??= { error };
       wake();
@@ -207,8 +207,8 @@ function createInbox() {
   };
 }
 
-/** A connection can be dead for many minutes before the system notices: asks for a pong where nothing comes. */
-function watchLife(socket: WebSocket, silenceMs: number, onDead: () => void): void {
+/** Pings a silent connection, because the system may not notice a dead one for many minutes. */
+function watchLiveness(socket: WebSocket, silenceMs: number, onDead: () => void): void {
   let silences = 0;
   const alive = () => void (silences = 0);
   for (const sign of ['message', 'ping', 'pong']) socket.on(sign, alive);

@@ -5,26 +5,25 @@ import { type Api, createApi, type Credential } from './http.ts';
 import { ioOf } from './io.ts';
 import { createOutput, type Output } from './output.ts';
 import { signIn } from './sign-in.ts';
-import { CHECKOUT, keepSession, keptSession, type LocalCredentials, readSettings } from './settings.ts';
+import { CHECKOUT, storeSession, storedSession, type LocalCredentials, readSettings } from './settings.ts';
 
-/** What every command may be given on its line. */
+/** Options of all commands. */
 export type GlobalOptions = { json?: true; url?: string; verbose?: true };
 
-/** What a command works with. */
+/** The context of a command. */
 export type Context = {
   env: NodeJS.ProcessEnv;
   output: Output;
-  /** The service, for whoever is signed in or holds a key. */
+  /** The API with the credential of the signed-in user or the key. */
   api(): Api;
-  /** The service for what only people may do; in a checkout where it runs, as its admin. */
+  /** The API for routes that require a user; in a checkout with a running service, as its admin. */
   apiForPeople(): Promise<Api>;
-  /** Where requests would go. */
+  /** The URL of the server. */
   baseUrl: string;
 };
 
 /**
- * Reads options, environment and files; nothing is asked of the server yet. `quiet` where the credential that is found
- * is not what the command will use.
+ * Reads options, environment and files; sends no request. `quiet` if the command does not use the found credential.
  */
 export function contextOf(command: Command, { quiet = false } = {}): Context {
   const { env } = ioOf(command);
@@ -42,7 +41,7 @@ export function contextOf(command: Command, { quiet = false } = {}): Context {
   };
 }
 
-/** Where a command writes, without reading any settings. */
+/** Returns the output of a command without reading settings. */
 export function outputOf(command: Command): Output {
   const { json, verbose } = command.optsWithGlobals<GlobalOptions>();
   return createOutput(json === true, verbose === true, ioOf(command));
@@ -53,13 +52,13 @@ function known(credential: Credential): Credential {
   throw usageError('Not signed in. Set BATON_API_KEY or run `baton login`');
 }
 
-/** The admin's session, kept beside the credentials so that not every command signs in anew. */
+/** Returns the admin's session, stored next to the credentials so that not every command signs in again. */
 async function asLocalAdmin(baseUrl: string, local: LocalCredentials): Promise<Credential> {
   const path = join(CHECKOUT, '.local', 'cli-session.json');
-  const kept = keptSession(path, baseUrl);
+  const kept = storedSession(path, baseUrl);
   if (kept !== null && (await isAlive(baseUrl, kept.cookie))) return { kind: 'session', cookie: kept.cookie };
   const cookie = await signIn(baseUrl, local.admin_email, local.admin_password);
-  keepSession(path, baseUrl, { cookie, email: local.admin_email });
+  storeSession(path, baseUrl, { cookie, email: local.admin_email });
   return { kind: 'session', cookie };
 }
 

@@ -20,7 +20,7 @@ const STAGES: ReadonlyArray<readonly [name: string, member: keyof AttemptTimings
   ['total', 'total_ms'],
 ];
 
-/** Deliveries of a list, for people. */
+/** Formats a list of deliveries. */
 export function describeDeliveries(deliveries: readonly Delivery[]): string {
   if (deliveries.length === 0) return 'No deliveries';
   const rows = deliveries.map((delivery): Cell[] => [
@@ -38,7 +38,7 @@ export function describeDeliveries(deliveries: readonly Delivery[]): string {
   return table(headings, rows);
 }
 
-/** A delivery with its attempts, and one of them in full: the last unless `shown` says which. */
+/** Formats a delivery with its attempts, and one of them in full: the last one, or `shown`. */
 export function describeDelivery(delivery: DeliveryDetail, shown?: number): string {
   const head = fields([
     ['Delivery', delivery.id],
@@ -65,7 +65,7 @@ export function describeDelivery(delivery: DeliveryDetail, shown?: number): stri
   ].join('\n');
 }
 
-/** An attempt with everything that went out and came back. */
+/** Formats an attempt with its request and response. */
 export function describeAttempt(attempt: DeliveryAttempt): string {
   const { request, response, timings } = attempt;
   const stages = STAGES.flatMap(([name, member]) => {
@@ -97,7 +97,7 @@ export function describeAttempt(attempt: DeliveryAttempt): string {
   ].join('\n');
 }
 
-/** What came back, in a word: the status, what failed, or both. */
+/** Returns the outcome: the status, the failure, or both. */
 function outcomeOf(status: number | null, failure: string | null): string {
   if (failure === null || failure === 'status') return status === null ? '-' : String(status);
   return status === null ? failure : `${status} ${failure}`;

@@ -5,7 +5,7 @@ import { sparkline } from './sparkline.ts';
 
 const STATUS_COLOURS = { active: 'green', inactive: 'dim', disabled: 'red' } as const;
 
-/** A webhook with all that is known of it, for people. */
+/** Formats a webhook with its statistics. */
 export function describeWebhook(webhook: Webhook, stats?: Stats): string {
   const { status, consecutive_failures: failures, disabled_at: disabledAt } = webhook;
   const head = fields([
@@ -20,13 +20,13 @@ export function describeWebhook(webhook: Webhook, stats?: Stats): string {
     ['Secret header', webhook.include_secret_header ? 'sent as X-Webhook-Secret' : null],
     ['Standard Webhooks', webhook.standard_webhooks ? 'headers are sent' : null],
     ['Changed', webhook.updated_at],
-    ...(stats === undefined ? [] : figuresOf(stats)),
+    ...(stats === undefined ? [] : statsFields(stats)),
   ]);
   const events = webhook.events.map(({ event, filters }) => [event, filtersOf(filters)]);
   return `${head}\n\n${table(['EVENT', 'FILTERS'], events)}`;
 }
 
-/** Webhooks of a list, for people; the figures in the same order. */
+/** Formats a list of webhooks; the statistics are in the same order. */
 export function describeWebhooks(
   webhooks: readonly Webhook[],
   figures: readonly (Stats | undefined)[],
@@ -50,7 +50,7 @@ export function describeWebhooks(
   return table(['WEBHOOK', 'STATUS', 'NAME', ...columns, 'EVENTS', 'URL'], rows);
 }
 
-/** All filters of an event in one line, written as on the command line. */
+/** Formats all filters of an event in one line, in the syntax of the command line. */
 export function filtersOf(filters: Webhook['events'][number]['filters']): string {
   return filters
     .map((filter) =>
@@ -70,7 +70,7 @@ function statusCell(status: WebhookStatus): Cell {
   return { drawn: styled(STATUS_COLOURS[status], status) };
 }
 
-function figuresOf(stats: Stats): (readonly [string, Cell])[] {
+function statsFields(stats: Stats): (readonly [string, Cell])[] {
   const counted =
     stats.total === 0
       ? 'no attempts'
@@ -83,7 +83,7 @@ function figuresOf(stats: Stats): (readonly [string, Cell])[] {
 
 function rateOf({ success_rate: rate }: Stats): string {
   if (rate === null) return '-';
-  // 99.96 % is not all of them.
+  // Rounded down, so that 99.96 % is not shown as 100 %.
   return `${rate === 1 ? 100 : Math.min(99.9, Math.round(rate * 1_000) / 10)} %`;
 }
 

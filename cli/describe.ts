@@ -1,7 +1,7 @@
 import { duration, fields, printable, table } from './output.ts';
 import type { Detail, Listed, Submitted, Usage } from './shapes.ts';
 
-/** A new run, for people. */
+/** Formats a new run. */
 export function describeSubmitted(submitted: Submitted): string {
   return fields([
     ['Run', submitted.execution_id],
@@ -11,7 +11,7 @@ export function describeSubmitted(submitted: Submitted): string {
   ]);
 }
 
-/** A run with all that is known of it, for people. */
+/** Formats a run in detail. */
 export function describeRun(run: Detail): string {
   const { progress, callback, escalation } = run;
   const head = fields([
@@ -61,7 +61,7 @@ function describeUsage({ input_tokens, output_tokens, model_calls = 0, cost_usd 
   return `${model_calls} call(s), ${input_tokens} tokens in, ${output_tokens} out${cost}`;
 }
 
-/** Runs of a list, for people. */
+/** Formats a list of runs. */
 export function describeListed(runs: readonly Listed[]): string {
   if (runs.length === 0) return 'No runs';
   const rows = runs.map((run) => [

@@ -15,9 +15,8 @@ export type SendOptions = {
 };
 
 /**
- * The body that the options describe. What was given as JSON stands in it as it was written: the service keeps the
- * text of `data` to the byte, and so must what hands it over. The server judges its contents; it is asked only for a
- * sample.
+ * Returns the body that the options describe. Given JSON is passed on unchanged, because the service keeps the text
+ * of `data` byte for byte. The server validates the contents; it is only asked for a sample.
  */
 export async function eventBodyOf(options: SendOptions, api: () => Api, io: Io): Promise<string> {
   const { event, data, sample, id, timestamp, file } = options;
@@ -34,12 +33,12 @@ export async function eventBodyOf(options: SendOptions, api: () => Api, io: Io):
   return `{${written.join(',')},"data":${content}}`;
 }
 
-/** What every kind of event looks like. */
+/** Returns all event types. */
 export async function eventTypes(api: Api): Promise<EventType[]> {
   return (await api.call<Whole<EventType>>('GET', '/api/v1/event-types')).data;
 }
 
-/** @throws CliError where there is no such kind */
+/** Returns an event type. @throws CliError if the kind is unknown */
 export async function eventTypeOf(api: Api, kind: string): Promise<EventType> {
   const types = await eventTypes(api);
   const found = types.find(({ event }) => event === kind);
@@ -51,14 +50,16 @@ async function sampleOf(api: Api, kind: string): Promise<unknown> {
   return (await eventTypeOf(api, kind)).sample.data;
 }
 
-/** JSON as text: as it is, from a file with `@` before its path, or from stdin with `-`. */
+/** Returns JSON text: as given, from a file with `@` before its path, or from stdin with `-`. */
 async function jsonOf(given: string, io: Io): Promise<string> {
   const text = given === '-' || given.startsWith('@') ? await contentOf(given.replace(/^@/, ''), io) : given;
   if (!isJson(text)) throw usageError('--data is not valid JSON');
   return text.trim();
 }
 
-/** An array of events, an object `{ "events": [...] }`, a single event, or one event on each line. */
+/**
+ * Returns the body for an array of events, an object `{ "events": [...] }`, a single event, or one event per line.
+ */
 function batchOf(text: string): string {
   if (isJson(text)) return text.trim().startsWith('[') ? `{"events":${text.trim()}}` : text.trim();
   const lines = text.split('\n').filter((line) => line.trim() !== '');

@@ -1,17 +1,17 @@
 import type { TaskState } from '../src/domain/tasks/task-states.ts';
 
-/** What the exit code of `baton` tells a script. */
+/** The exit codes of `baton`. */
 export const EXIT = {
   ok: 0,
-  /** The run that was waited for or watched failed, or the test of a webhook. */
+  /** The followed run or the webhook test failed. */
   failed: 1,
   usage: 2,
-  /** The run asks for a human. */
+  /** The run was escalated and needs a decision. */
   escalated: 3,
   cancelled: 4,
-  /** The server said no (4xx). */
+  /** The server rejected the request (4xx). */
   refused: 5,
-  /** The server is out of reach, or failed itself (5xx). */
+  /** The server is unreachable or failed (5xx). */
   unavailable: 6,
   /** Ctrl-C. */
   interrupted: 130,
@@ -28,13 +28,13 @@ Exit codes:
   6    the server is unreachable or failed (5xx)
   130  interrupted with Ctrl-C`;
 
-/** For a run that was followed to its end. */
+/** Returns the exit code for the final state of a run. */
 export function exitCodeOf(state: TaskState): number {
   if (state === 'failed' || state === 'escalated' || state === 'cancelled') return EXIT[state];
   return EXIT.ok;
 }
 
-/** Ends the command with a sentence for people and an exit code. */
+/** Ends the command with a message and an exit code. */
 export class CliError extends Error {
   readonly exitCode: number;
 

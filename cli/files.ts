@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { usageError } from './exit-codes.ts';
 
-/** Where the command line keeps what is this person's own: `$XDG_CONFIG_HOME/baton`, else `~/.config/baton`. */
+/** Returns the folder of the user's own files: `$XDG_CONFIG_HOME/baton`, otherwise `~/.config/baton`. */
 export function configFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'baton');
 }
 
 /**
- * What a JSON file of ours holds; null where there is none. Throws a CliError where it cannot be read or is of another
- * form than `schema`.
+ * Returns the content of a JSON file; null if it does not exist. Throws a CliError if it cannot be read or does not
+ * match `schema`.
  */
 export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | null {
   let text: string;
@@ -29,7 +29,7 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | null {
   }
 }
 
-/** Writes a file that only its owner may read, whole or not at all. */
+/** Writes a file atomically that only its owner can read. */
 export function writeSecretJson(path: string, value: object): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const fresh = `${path}.${process.pid}.new`;

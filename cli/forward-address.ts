@@ -1,8 +1,8 @@
 import { usageError } from './exit-codes.ts';
 
 /**
- * The address that somebody means: whole, or as people write addresses of their own machine, `4000`, `:4000/hook`,
- * `localhost:4000/hook`. @throws CliError for what is none
+ * Returns the URL for a full address, or for a short one on this machine: `4000`, `:4000/hook`,
+ * `localhost:4000/hook`. @throws CliError for any other text
  */
 export function forwardAddress(text: string): string {
   const url = URL.parse(whole(text.trim()));

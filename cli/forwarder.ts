@@ -12,33 +12,33 @@ import { createOutboundClient } from '../src/outbound/attempt.ts';
 import type { AttemptRecord } from '../src/outbound/attempt-record.ts';
 import { CHECKOUT } from './settings.ts';
 
-/** Posts deliveries to an address of this machine, just as the service would. */
+/** Posts deliveries to a local address, as the service would. */
 export type Forwarder = {
-  /** What came of it. A request that comes again, since the connection was lost, is not posted again. */
+  /** Returns the result. A request that is repeated after a lost connection is not posted again. */
   forward(request: RelayRequest): Promise<RelayAnswer>;
   close(): Promise<void>;
 };
 
 export type Forwarded = {
   answer: RelayAnswer;
-  /** Whether the answer is a 2xx. */
+  /** Whether the response is a 2xx. */
   succeeded: boolean;
   duration_ms: number;
 };
 
-/** How long it is remembered what a request came to. */
-const REMEMBERED_MS = 2 * DELIVERY_TIMEOUT_MS;
-/** So that `https://localhost` works with the certificate that a checkout makes for itself. */
+/** How long results are cached, in milliseconds. */
+const CACHE_MS = 2 * DELIVERY_TIMEOUT_MS;
+/** Trusted so that `https://localhost` works with the certificate of a checkout. */
 const LOCAL_CA = join(CHECKOUT, '.local', 'tls', 'ca.pem');
 
-/** `onPosted` is told of each post that `signal` has not broken off. */
+/** `onPosted` is called after each post that `signal` did not abort. */
 export function createForwarder(
   url: string,
   signal: AbortSignal,
   onPosted: (request: RelayRequest, forwarded: Forwarded) => void,
 ): Forwarder {
   const sender = createOutboundClient({
-    // Where it goes is said by whoever started the command, and reached from their machine.
+    // The user chooses the address, and the request is sent from their machine.
     guard: createAddressGuard(['0.0.0.0/0', '::/0']),
     ...(existsSync(LOCAL_CA) ? { ca: readFileSync(LOCAL_CA, 'utf8') } : {}),
   });
@@ -66,7 +66,7 @@ export function createForwarder(
       if (earlier !== undefined) return earlier;
       const posting = post(request);
       known.set(request.id, posting);
-      void posting.then(() => setTimeout(() => known.delete(request.id), REMEMBERED_MS).unref());
+      void posting.then(() => setTimeout(() => known.delete(request.id), CACHE_MS).unref());
       return posting;
     },
     close: () => sender.close(),
@@ -89,7 +89,7 @@ function answerOf({ failure, message, response, duration_ms }: AttemptRecord): R
   return { status, headers: plainHeaders(headers), body: body.toString('base64'), truncated, duration_ms };
 }
 
-/** As headers can be written; whatever else a machine of one's own says in them. */
+/** Returns headers without characters that are not allowed, which a local receiver may send. */
 function plainHeaders(headers: Record<string, string>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [
     name,

@@ -1,7 +1,7 @@
 import { CliError, EXIT } from './exit-codes.ts';
 import { printable } from './output.ts';
 
-/** How requests say who sends them. */
+/** The credential of requests. */
 export type Credential =
   | { kind: 'key'; key: string }
   | { kind: 'session'; cookie: string }
@@ -10,21 +10,24 @@ export type Credential =
 export type RequestOptions = {
   /** Sent as JSON. */
   body?: unknown;
-  /** JSON that is sent as it stands, in the place of `body`. */
+  /** JSON text that is sent unchanged instead of `body`. */
   text?: string;
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 };
 
-/** The service over HTTP. Every call rejects with a CliError: exit code 5 where it refuses, 6 where it is not there. */
+/**
+ * The API client. Calls reject with a CliError: exit code 5 if the server rejects the request, 6 if it is
+ * unreachable.
+ */
 export type Api = {
   baseUrl: string;
-  /** The headers by which requests say who sends them. */
+  /** The headers that identify the caller. */
   headers: Record<string, string>;
-  /** The answer's JSON, undefined where there is none. `path` begins with `/`. */
+  /** Returns the JSON of the response; undefined without a body. `path` starts with `/`. */
   call<T>(method: string, path: string, options?: RequestOptions): Promise<T>;
-  /** The answer itself, once it is known to be a 2xx. */
+  /** Returns a 2xx response. */
   open(method: string, path: string, options?: RequestOptions): Promise<Response>;
 };
 
@@ -100,7 +103,7 @@ async function send(
 
 function credentialHeaders(baseUrl: string, credential: Credential): Record<string, string> {
   if (credential.kind === 'key') return { 'x-api-key': credential.key };
-  // Requests with a cookie are taken only from the service's own pages, so they name their origin.
+  // The service accepts cookies only from its own pages, so these requests send its origin.
   const origin = new URL(baseUrl).origin;
   return credential.kind === 'session' ? { cookie: credential.cookie, origin } : { origin };
 }
@@ -115,7 +118,7 @@ export function unreachable(baseUrl: string, error: unknown): CliError {
   );
 }
 
-/** Returns the error of a response that is not 2xx: the detail of its problem, and each field that is wrong. */
+/** Returns the error of a response that is not 2xx: the detail of its problem, and each invalid field. */
 export function refusal(status: number, problem: ProblemBody, retryAfter: string | null): CliError {
   const exitCode = status >= 500 ? EXIT.unavailable : EXIT.refused;
   const lines = [problem.detail ?? problem.title ?? `The server returned ${status}`];

@@ -5,27 +5,27 @@ import { ChannelError } from './channel-error.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 import type { Api } from './http.ts';
 
-/** Whom is listened for, and what is done with it. */
+/** Which webhook to listen to, and what to do with its deliveries. */
 export type ListenOptions = {
   webhookId: string;
-  /** A project for the token, for people; keys have their own. */
+  /** The project of the token, for users; keys have their own. */
   projectId: string | undefined;
-  /** Ends the listening. */
+  /** Stops listening. */
   signal: AbortSignal;
-  /** From now on deliveries come; again after the connection was lost. */
+  /** Called when listening starts, also after a lost connection. */
   onListening(): void;
   onLost(reason: string): void;
-  /** Gives what is to be answered; may take as long as it takes. */
+  /** Returns the response to a request; may take any time. */
   onRequest(request: RelayRequest): Promise<RelayAnswer>;
-  /** The answer came when nobody waited for it any more. */
+  /** Called if the response was too late. */
   onLate(request: RelayRequest): void;
 };
 
-const AGAIN_MS = 1_000;
-/** Answers that come too fast for the channel are given again after this time. */
-const SLOWER_MS = 250;
-/** What passes: then it is tried again for as long as it takes. */
-const PASSING: readonly string[] = [
+const RETRY_MS = 1_000;
+/** When a rate-limited response is sent again, in milliseconds. */
+const RATE_LIMITED_RETRY_MS = 250;
+/** Transient codes, which are retried without limit. */
+const TRANSIENT_CODES: readonly string[] = [
   'unreachable',
   'unavailable',
   'server_stopping',
@@ -35,8 +35,8 @@ const PASSING: readonly string[] = [
 ] satisfies ChannelError['code'][];
 
 /**
- * Listens to a webhook until `signal` ends it, over as many connections as it takes.
- * @throws CliError where the first connection can not be had, or listening is refused for good
+ * Listens to a webhook until `signal` is aborted, and reconnects as often as necessary.
+ * @throws CliError if the first connection fails, or listening is rejected permanently
  */
 export async function listen(api: Api, options: ListenOptions): Promise<void> {
   const { signal, projectId, onLost } = options;
@@ -51,10 +51,10 @@ export async function listen(api: Api, options: ListenOptions): Promise<void> {
       await listenOn(channel, { ...options, onListening });
     } catch (error) {
       if (signal.aborted) return;
-      if (!wasListening || !isPassing(error)) throw finalOf(error, wasListening);
+      if (!wasListening || !isTransient(error)) throw finalOf(error, wasListening);
       onLost((error as Error).message);
     }
-    await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
   }
 }
 
@@ -81,7 +81,7 @@ const ENDS = {
   gone: 'The webhook no longer exists: it was deleted, or had no listener for a minute',
 } as const;
 
-/** An answer that can't be given is asked for again, with the request, once there is a connection. */
+/** A response that cannot be sent is requested again after the next connection. */
 async function serve(channel: Channel, request: RelayRequest, options: ListenOptions): Promise<void> {
   const answer = await options.onRequest(request);
   for (;;) {
@@ -91,18 +91,18 @@ async function serve(channel: Channel, request: RelayRequest, options: ListenOpt
       return;
     } catch (error) {
       if (!(error instanceof ChannelError) || error.code !== 'rate_limited') return;
-      await sleep(SLOWER_MS);
+      await sleep(RATE_LIMITED_RETRY_MS);
     }
   }
 }
 
-function isPassing(error: unknown): boolean {
-  if (error instanceof ChannelError) return PASSING.includes(error.code);
+function isTransient(error: unknown): boolean {
+  if (error instanceof ChannelError) return TRANSIENT_CODES.includes(error.code);
   return error instanceof CliError && error.exitCode === EXIT.unavailable;
 }
 
 function finalOf(error: unknown, wasListening: boolean): unknown {
   if (!(error instanceof ChannelError)) return error;
-  if (isPassing(error)) return new CliError(EXIT.unavailable, error.message);
+  if (isTransient(error)) return new CliError(EXIT.unavailable, error.message);
   return new CliError(EXIT.refused, wasListening && error.code === 'forbidden' ? ENDS.gone : error.message);
 }

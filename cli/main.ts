@@ -3,7 +3,7 @@ import { processIo } from './io.ts';
 import { run } from './run.ts';
 
 process.once('SIGINT', () => process.exit(EXIT.interrupted));
-// `baton task list | head` is no mistake.
+// A closed pipe, as in `baton task list
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.usage),
 );

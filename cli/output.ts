@@ -1,24 +1,24 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Io } from './io.ts';
 
-/** Where a command writes. With `json` people's text is left out and documents are printed. */
+/** The output of a command. With `json`, text for people is omitted and documents are printed. */
 export type Output = {
   json: boolean;
-  /** True where somebody is there to read how it is done: with `--verbose`, or in a terminal. */
+  /** True if progress is shown: with `--verbose`, or in a terminal. */
   talkative: boolean;
-  /** True where lines can be drawn again. */
+  /** True if lines can be redrawn. */
   live: boolean;
   columns: number;
   rows: number;
   /** Raw text, for drawing. */
   write(text: string): void;
-  /** A line for people; nothing with `--json`. */
+  /** Prints a line of text; nothing with `--json`. */
   line(text?: string): void;
-  /** One JSON document; nothing without `--json`. */
+  /** Prints one JSON document; nothing without `--json`. */
   document(value: unknown): void;
-  /** The same on one line, for streams of documents. */
+  /** Prints one JSON document on one line, for streams. */
   jsonLine(value: unknown): void;
-  /** To stderr, with `--json` too. */
+  /** Prints to stderr, also with `--json`. */
   note(text: string): void;
 };
 
@@ -43,30 +43,30 @@ export function createOutput(json: boolean, verbose: boolean, { stdout, stderr, 
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colour where the terminal shows it (NO_COLOR and pipes are respected). */
+/** Returns the text with colour if the terminal supports it (respects NO_COLOR and pipes). */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout });
 }
 
-/** Text from elsewhere without what would steer a terminal; line ends become spaces. */
+/** Returns untrusted text without terminal control sequences; line ends become spaces. */
 export function printable(text: string): string {
-  return unsteering(text.replaceAll(/\s+/g, ' '));
+  return withoutControlCharacters(text.replaceAll(/\s+/g, ' '));
 }
 
-/** The same, line by line and with all its spaces. */
+/** Returns the lines of untrusted text, with all spaces. */
 export function printableLines(text: string): string[] {
-  return text.split(/\r?\n/).map((line) => unsteering(line.replaceAll('\t', '  ')));
+  return text.split(/\r?\n/).map((line) => withoutControlCharacters(line.replaceAll('\t', '  ')));
 }
 
-function unsteering(text: string): string {
+function withoutControlCharacters(text: string): string {
   return text.replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '\uFFFD');
 }
 
-/** Text of our own that may hold colours. */
-export type Drawn = { drawn: string };
-export type Cell = string | number | null | Drawn;
+/** Trusted text that may contain colours. */
+export type StyledText = { drawn: string };
+export type Cell = string | number | null | StyledText;
 
-/** Rows with their columns lined up; empty columns at the end leave no trace. */
+/** Formats rows in aligned columns; trailing empty columns are omitted. */
 export function table(headings: readonly string[], rows: ReadonlyArray<readonly Cell[]>): string {
   const texts = [headings, ...rows].map((row) => row.map(shownCell));
   const widths = headings.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ''))));
@@ -87,7 +87,7 @@ function shownCell(cell: Cell): string {
 
 const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 
-/** `label  value` lines with the values lined up. */
+/** Formats `label  value` lines with aligned values. */
 export function fields(pairs: ReadonlyArray<readonly [label: string, value: Cell | undefined]>): string {
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
   const width = Math.max(0, ...shown.map(([label]) => label.length));
@@ -96,7 +96,7 @@ export function fields(pairs: ReadonlyArray<readonly [label: string, value: Cell
     .join('\n');
 }
 
-/** For example `812 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`. */
+/** Formats a duration, for example `812 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`;

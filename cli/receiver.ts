@@ -4,21 +4,21 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { printable } from './output.ts';
 
-/** A callback, or a webhook's delivery, as it came in. `body` is the parsed JSON, or the text where it is none. */
+/** A received callback or delivery. `body` is the parsed JSON, or the text if it is not JSON. */
 export type ReceivedCallback = {
   receivedAt: Date;
-  /** Of a callback. */
+  /** The execution id of a callback. */
   executionId: string | null;
   status: string | null;
-  /** The event's id, of a delivery. */
+  /** The event id of a delivery. */
   eventId: string | null;
   /** `X-Service-Event` and `X-Service-Delivery`. */
   event: string | null;
   delivery: string | null;
-  /** True where the signature is right; `reason` says why not. */
+  /** True if the signature is valid; otherwise `reason` says why not. */
   verified: boolean;
   reason: string | null;
-  /** What the receiver answered. */
+  /** The status that the receiver returned. */
   answered: number;
   bytes: number;
   body: unknown;
@@ -26,30 +26,30 @@ export type ReceivedCallback = {
 
 export type CallbackReceiver = { url: string; close(): Promise<void> };
 
-type MaybeLater<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
 export type ReceiverOptions = {
-  /** 127.0.0.1 unless given. */
+  /** Default: 127.0.0.1. */
   host?: string;
-  /** A free one unless given. */
+  /** Default: a free port. */
   port?: number;
-  /** PEM texts; without them the receiver speaks plain HTTP. */
+  /** PEM texts; without them the receiver uses plain HTTP. */
   cert?: string;
   key?: string;
-  /** Secrets that callbacks and deliveries may be signed with. */
+  /** Secrets that may have signed callbacks and deliveries. */
   secrets?: readonly string[];
-  /** The secret of one run, where it is known; asked when none of `secrets` fits. */
-  secretFor?: (executionId: string) => MaybeLater<string | undefined>;
+  /** Returns the secret of a run, if known; called if none of `secrets` matches. */
+  secretFor?: (executionId: string) => MaybePromise<string | undefined>;
   onCallback: (callback: ReceivedCallback) => void;
 };
 
 const MAX_BODY_BYTES = 16 * 1_048_576;
 
 /**
- * A receiver for task callbacks and webhook deliveries as anybody might write one: it reads the raw bytes, checks
- * `X-Service-Signature` over them in constant time, answers 401 where it does not fit and 204 where it does
- * (docs/callbacks.md, docs/receiving.md). While a webhook's secret is being rotated the old one signs in a header of
- * its own. Rejects where the port is taken or a certificate cannot be read.
+ * Starts a receiver for callbacks and deliveries. It reads the raw bytes, checks `X-Service-Signature` in constant
+ * time, and returns 401 for an invalid signature and 204 for a valid one (docs/callbacks.md, docs/receiving.md).
+ * During a rotation, the old secret signs in a separate header. Rejects if the port is taken or a certificate cannot
+ * be read.
  */
 export async function startReceiver(options: ReceiverOptions): Promise<CallbackReceiver> {
   const { host = '127.0.0.1', port = 0, cert, key } = options;
@@ -83,17 +83,17 @@ async function receive(
   const body = await bytesOf(request);
   if (body === null) return answer(response, 413, 'The callback is too large', { connection: 'close' });
   const content = parsed(body);
-  const executionId = memberOf(content, 'execution_id');
+  const executionId = fieldOf(content, 'execution_id');
   const signatures = ['x-service-signature', 'x-service-signature-previous']
     .map((name) => headerOf(request, name))
     .filter((value) => value !== null);
-  const verdict = await verdictOn(signatures, body, executionId, options);
+  const verdict = await verify(signatures, body, executionId, options);
   const answered = verdict === null ? 204 : 401;
   options.onCallback({
     receivedAt: new Date(),
     executionId,
-    status: memberOf(content, 'status'),
-    eventId: executionId === null ? memberOf(content, 'id') : null,
+    status: fieldOf(content, 'status'),
+    eventId: executionId === null ? fieldOf(content, 'id') : null,
     event: headerOf(request, 'x-service-event'),
     delivery: headerOf(request, 'x-service-delivery'),
     verified: verdict === null,
@@ -105,8 +105,8 @@ async function receive(
   return answer(response, answered, verdict);
 }
 
-/** Null where the signature is right, else the reason why it is not accepted. */
-async function verdictOn(
+/** Returns null if the signature is valid, otherwise the reason. */
+async function verify(
   signatures: readonly string[],
   body: Buffer,
   executionId: string | null,
@@ -125,14 +125,14 @@ async function verdictOn(
   return 'the signature does not match the body and the secret';
 }
 
-/** Compares in constant time. The key is the UTF-8 bytes of the secret as it was returned. */
+/** Compares in constant time. The key is the UTF-8 bytes of the secret as text. */
 function isSignedWith(secret: string, signature: string, body: Buffer): boolean {
   const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
   const given = Buffer.from(signature);
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-/** Null where there are too many. */
+/** Returns the body; null if it is too large. */
 async function bytesOf(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -152,7 +152,7 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-function memberOf(content: unknown, name: string): string | null {
+function fieldOf(content: unknown, name: string): string | null {
   const value = content !== null && typeof content === 'object' ? Reflect.get(content, name) : null;
   return typeof value === 'string' ? value : null;
 }
@@ -175,13 +175,13 @@ function answer(
       .end(`${message}\n`);
 }
 
-/** One readable line for a callback or a delivery, and its body below. */
+/** Formats a callback or delivery: one line, and its body below. */
 export function describeCallback(callback: ReceivedCallback): string {
   const { receivedAt, verified, reason, answered, bytes, body } = callback;
   const verdict = verified ? 'signature verified' : `REFUSED: ${reason}`;
   const what = printable(nameOf(callback));
   const line = `${receivedAt.toISOString()}  ${what}  ${verdict}  (${bytes} bytes, returned ${answered})`;
-  // As JSON even where it is mere text, so that nothing in it can steer a terminal.
+  // As JSON even if it is text, so that it cannot contain terminal control sequences.
   const text = JSON.stringify(body, null, 2);
   return `${line}\n${text.replaceAll(/^/gm, '    ')}`;
 }

@@ -3,13 +3,13 @@ import { CliError, EXIT } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { createProgram } from './program.ts';
 
-/** Runs one command to its end. Writes what went wrong to stderr, never with a stack, and returns the exit code. */
+/** Runs one command. Prints errors to stderr without a stack, and returns the exit code. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
     await createProgram(io).parseAsync(args, { from: 'user' });
     return io.exitCode;
   } catch (error) {
-    // Commander has written its message.
+    // Commander has already printed its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const message = error instanceof Error ? error.message : String(error);
     io.stderr.write(`baton: ${message}\n`);

@@ -6,7 +6,7 @@ import type { Credential } from './http.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
-/** What `npm start` writes into the checkout when all is ready, as far as it is needed here. */
+/** The part of the credentials file of `npm start` that is used here. */
 const localSchema = z.object({
   base_url: z.string(),
   api_key: z.string(),
@@ -15,25 +15,26 @@ const localSchema = z.object({
 });
 export type LocalCredentials = z.infer<typeof localSchema>;
 
-/** Sessions by the address of their server. */
+/** Sessions by server URL. */
 const sessionsSchema = z.record(z.string(), z.object({ cookie: z.string(), email: z.string() }));
 
-/** What the command line found to work with. */
+/** The settings of the command line. */
 export type Settings = {
   baseUrl: string;
   credential: Credential;
-  /** Set where the credential is that of the service running in this checkout. */
+  /** Set if the credential belongs to the service running in this checkout. */
   local: LocalCredentials | null;
 };
 
-/** The checkout that this file is in. */
+/** The checkout of this file. */
 export const CHECKOUT = dirname(import.meta.dirname);
 
 export const sessionsPath = (env: NodeJS.ProcessEnv) => join(configFolder(env), 'session.json');
 
 /**
- * Where the server is and who is asking: BATON_API_KEY, else the session of `baton login` at this server, else, in a
- * checkout where `npm start` runs, its `.local/credentials.json`. Throws a CliError for an unusable BATON_URL.
+ * Returns the server and the credential: BATON_API_KEY, otherwise the session of `baton login` at this server,
+ * otherwise, in a checkout with a running `npm start`, its `.local/credentials.json`. Throws a CliError for an
+ * invalid BATON_URL.
  */
 export function readSettings(env: NodeJS.ProcessEnv, wantedUrl?: string, checkout = CHECKOUT): Settings {
   const local = readJsonFile(join(checkout, '.local', 'credentials.json'), localSchema);
@@ -49,8 +50,8 @@ export function readSettings(env: NodeJS.ProcessEnv, wantedUrl?: string, checkou
   return { baseUrl, credential: { kind: 'none' }, local: null };
 }
 
-/** Keeps a session for a server, or forgets it where `session` is null. */
-export function keepSession(
+/** Stores a session of a server, or deletes it if `session` is null. */
+export function storeSession(
   path: string,
   baseUrl: string,
   session: { cookie: string; email: string } | null,
@@ -59,8 +60,8 @@ export function keepSession(
   writeSecretJson(path, session === null ? others : { ...others, [baseUrl]: session });
 }
 
-/** The session kept in a file for a server. */
-export function keptSession(path: string, baseUrl: string): { cookie: string; email: string } | null {
+/** Returns the stored session of a server. */
+export function storedSession(path: string, baseUrl: string): { cookie: string; email: string } | null {
   return readJsonFile(path, sessionsSchema)?.[baseUrl] ?? null;
 }
 

@@ -1,7 +1,7 @@
 import { CliError, EXIT } from './exit-codes.ts';
 import { createApi } from './http.ts';
 
-/** Signs in and gives the session's cookie as it is to be sent, `name=value`. */
+/** Signs in and returns the session cookie as `name=value`. */
 export async function signIn(baseUrl: string, email: string, password: string): Promise<string> {
   const api = createApi(baseUrl, { kind: 'none' });
   const response = await api.open('POST', '/api/v1/session', { body: { email, password } });

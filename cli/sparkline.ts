@@ -4,8 +4,8 @@ const HEIGHTS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as cons
 const NOTHING = '·';
 
 /**
- * One character for each hour, as high as its attempts in comparison with the busiest hour; an hour without any is a
- * dot. Red where all failed, yellow where some did.
+ * Returns one character for each hour, with a height relative to the busiest hour; a dot for no attempts. Red if all
+ * failed, yellow if some did.
  */
 export function sparkline(hours: ReadonlyArray<{ succeeded: number; failed: number }>): string {
   const most = Math.max(0, ...hours.map(({ succeeded, failed }) => succeeded + failed));

@@ -17,7 +17,7 @@ export type SubmitOptions = {
   watch?: true;
 };
 
-/** The submission that the options describe (docs/http-api.md). The server judges its contents. */
+/** Returns the submission that the options describe (docs/http-api.md). The server validates it. */
 export async function submissionOf(
   options: SubmitOptions,
   api: Api,
@@ -49,7 +49,7 @@ function parsed(metadata: string): unknown {
   }
 }
 
-/** The credential's project; for a person, the only one there is. */
+/** Returns the project of the credential; for a user, the only project. */
 export async function ownProject(api: Api): Promise<string> {
   const me = await api.call<{ project_id?: string | null }>('GET', '/api/v1/me');
   if (me.project_id) return me.project_id;

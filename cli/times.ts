@@ -3,8 +3,8 @@ import { usageError } from './exit-codes.ts';
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**
- * A time on the command line as ISO 8601: written so already, or as a span like `90s`, `30m`, `12h`, `7d`, which is
- * counted back from `now` or forward.
+ * Returns a time of the command line as ISO 8601: given in that form, or as a duration like `90s`, `30m`, `12h`, `7d`
+ * before or after `now`.
  */
 export function timeOf(option: string, text: string, direction: 'ago' | 'ahead', now = new Date()): string {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];

@@ -5,18 +5,18 @@ import type { Api } from './http.ts';
 import type { Output } from './output.ts';
 import type { Detail } from './shapes.ts';
 
-/** How long a server that is out of reach is waited for, in milliseconds. */
-export const PATIENCE_MS = 120_000;
+/** How long an unreachable server is retried, in milliseconds. */
+export const UNREACHABLE_TIMEOUT_MS = 120_000;
 
 /**
- * The detail of a run once it has ended. Asks with `Prefer: wait`, so that the server answers as soon as something
- * changes.
+ * Returns the detail of a run when it has ended. Uses `Prefer: wait`, so that the server responds as soon as the
+ * state changes.
  */
 export async function waitForEnd(
   api: Api,
   output: Output,
   id: string,
-  patienceMs = PATIENCE_MS,
+  patienceMs = UNREACHABLE_TIMEOUT_MS,
 ): Promise<Detail> {
   let lastHeard = Date.now();
   for (;;) {

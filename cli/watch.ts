@@ -6,7 +6,7 @@ import type { Api } from './http.ts';
 import { type Output, printable } from './output.ts';
 import { emptyPicture, noteOf, type RunPicture, withEvent } from './run-picture.ts';
 import type { Detail } from './shapes.ts';
-import { PATIENCE_MS } from './wait.ts';
+import { UNREACHABLE_TIMEOUT_MS } from './wait.ts';
 
 const FRAME_MS = 100;
 const CLEAR_BELOW = '\u001b[J';
@@ -34,7 +34,12 @@ export async function watchRun(
   };
   try {
     const followed = { api, id, projectId: run.project_id };
-    for await (const event of followRun(followed, { after, patienceMs: PATIENCE_MS, onLost, onOtherWay })) {
+    for await (const event of followRun(followed, {
+      after,
+      patienceMs: UNREACHABLE_TIMEOUT_MS,
+      onLost,
+      onOtherWay,
+    })) {
       lost = false;
       picture = withEvent(picture, event);
       show.event(event, picture);

@@ -5,10 +5,10 @@ import { contentOf, readSecret } from './ask.ts';
 import { usageError } from './exit-codes.ts';
 import type { Io } from './io.ts';
 
-/** Options that say what a webhook is sent. */
+/** Options that select the events of a webhook. */
 export type EventOptions = { event?: string[]; filter?: string[]; events?: string };
 
-/** A filter as it is sent; the server knows which fields there are. */
+/** A filter of the request. The server knows the fields. */
 type GivenFilter = { field: string; changed_to: unknown } | { field: string; values: unknown[] };
 type GivenSubscription = { event: string; filters: GivenFilter[] };
 
@@ -20,7 +20,7 @@ Filters:
   A value in double quotes is read as JSON, so that it can contain a comma.
   All filters of a kind must match. Fields: status, priority, type, assignee, project, environment.`;
 
-/** Adds the options, and a word on how filters are written. */
+/** Adds the options, and the help for filters. */
 export function addEventOptions(command: Command): Command {
   return command
     .option('--event <kind...>', 'event kinds to send, for example issue.created, issue.* or all')
@@ -29,7 +29,7 @@ export function addEventOptions(command: Command): Command {
     .addHelpText('after', FILTER_HELP);
 }
 
-/** The `events` that the options describe; undefined where they say nothing. */
+/** Returns the `events` that the options describe; undefined if there are none. */
 export async function subscriptionsOf(
   { event, filter = [], events }: EventOptions,
   io: Io,
@@ -58,7 +58,7 @@ export async function subscriptionsOf(
   return subscriptions;
 }
 
-/** What no kind begins with is left for the server to refuse. */
+/** An unknown prefix is left for the server to reject. */
 function kindsOf(word: string): string[] {
   if (word === 'all') return [...EVENT_KINDS];
   if (!word.endsWith('.*')) return [word];
@@ -72,7 +72,7 @@ function filterOf(text: string): { kind: string | undefined; filter: GivenFilter
   const [, kind, field = '', operator, value = ''] = match ?? [];
   if (match === null) throw usageError(`--filter "${text}" must be FIELD=VALUE or FIELD->VALUE`);
   if (operator === '->') return { kind, filter: { field, changed_to: valueOf(value) } };
-  // Commas part values, apart from those between quotes.
+  // Commas separate values, except inside quotes.
   const values = value.match(/"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [''];
   return { kind, filter: { field, values: values.map(valueOf) } };
 }
@@ -89,7 +89,7 @@ function parsedJson(option: string, text: string): unknown {
   }
 }
 
-/** What a new webhook signs with: a secret from a file, none, or one made here of 32 random bytes. */
+/** Returns the secret of a new webhook: from a file, none, or 32 random bytes. */
 export async function newSecret(
   options: {
     /** False with `--no-secret`. */

@@ -11,13 +11,13 @@ import { installRuntime, type Engine } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';
 import { createTaskControl } from '../src/temporal/task-control.ts';
 
-/** Groups, retries and backlogs at once. They wait for receivers most of the time. */
+/** Maximum number of concurrent groups, retries and backlogs. They mostly wait for receivers. */
 const SLOTS = 500;
 
 /**
- * Runs everything of webhook deliveries: first attempts in groups, backlogs, retries, tests. A connection that is
- * given as `engine` is left open.
- * @throws if the database or Temporal is out of reach
+ * Runs webhook deliveries: first attempts in groups, backlogs, retries, tests. A given `engine` connection is not
+ * closed.
+ * @throws if the database or Temporal is unreachable
  */
 export async function startDeliveryWorker(
   configuration: Configuration,
@@ -42,7 +42,7 @@ export async function startDeliveryWorker(
     maxConcurrentActivityTaskExecutions: SLOTS,
     maxCachedWorkflows: SLOTS * 2,
   });
-  // Only for the question whether the engine answers.
+  // Only for the readiness check.
   const { taskQueue } = configuration;
   const { ready } = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
   foundation.observation.setReadiness(() =>

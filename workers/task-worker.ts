@@ -13,12 +13,12 @@ import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
 import { installRuntime } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';
 
-/** How many callbacks one task worker works on at once. */
+/** Maximum number of concurrent callbacks of a task worker. */
 const CALLBACK_SLOTS = 50;
 
 /**
- * Runs workflows, agents' work and callbacks, and takes its turn as reconciler.
- * @throws if the database or Temporal is out of reach
+ * Runs workflows, the work of agents and callbacks, and the reconciler when it is this worker's turn.
+ * @throws if the database or Temporal is unreachable
  */
 export async function startTaskWorker(
   configuration: Configuration,

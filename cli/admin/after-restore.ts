@@ -10,13 +10,13 @@ import { checkSchema } from '../../src/database/schema.ts';
 import { loadTemporalConfig } from '../../src/temporal/connection.ts';
 import { createOrphanControl } from '../../src/temporal/orphans.ts';
 
-/** What was done after a restore. `orphans`: runs that only Temporal knows, ended where that was wished. */
+/** The result of the repair after a restore. `orphans`: runs that only Temporal knows, ended if requested. */
 export type AfterRestore = RestartCounts & { orphans: string[] };
 
 /**
- * Brings database and Temporal together after one of them was restored to an earlier time than the other, or lost.
- * May be done again, and while the service runs.
- * @throws ConfigurationError, SchemaError, or an error of what is out of reach
+ * Reconciles the database and Temporal after one of them was lost or restored to an earlier time. Can be repeated,
+ * and can run while the service runs.
+ * @throws ConfigurationError, SchemaError, or the error of an unreachable service
  */
 export async function afterRestore(
   environment: Readonly<Record<string, string | undefined>>,

@@ -18,22 +18,22 @@ import {
   webhookSecretContext,
 } from '../../src/security/sealing.ts';
 
-/** What became of a column's texts that were not sealed with the first key. */
+/** The result for the texts of a column that were not sealed with the first key. */
 export type Resealed = {
   column: SealedColumn;
   resealed: number;
-  /** Left as they are, since no key here opens them. */
+  /** Unchanged, because no configured key opens them. */
   unopened: number;
-  /** The ids of the keys that those were sealed with. */
+  /** The ids of the keys that sealed them. */
   missingKeys: string[];
 };
 
 const BATCH = 500;
-/** Whoever still seals with an old key adds more meanwhile; what is left after so many looks is theirs. */
-const LOOKS = 3;
+/** Maximum number of passes. A process that still uses an old key can add more texts during a pass. */
+const MAX_PASSES = 3;
 
-/** Where a text of each column belongs; a rotated secret moves to `previous_secret` as it is. */
-const PLACE_OF: Record<SealedColumn, (text: SealedText) => string> = {
+/** The context of each column. A rotation moves a secret to `previous_secret` unchanged. */
+const CONTEXT_OF: Record<SealedColumn, (text: SealedText) => string> = {
   'webhooks.secret': ({ id }) => webhookSecretContext(id),
   'webhooks.previous_secret': ({ id }) => webhookSecretContext(id),
   'task_runs.callback_secret': ({ id }) => callbackSecretContext(id),
@@ -41,8 +41,8 @@ const PLACE_OF: Record<SealedColumn, (text: SealedText) => string> = {
 };
 
 /**
- * Seals everything sealed in the database of this environment with the first key, in batches. Safe while the service
- * runs, and to be broken off and begun again: a text that somebody has changed meanwhile is left to the next look.
+ * Seals all sealed texts in the database with the first key, in batches. Can run while the service runs, and can be
+ * interrupted and repeated: a text that changes meanwhile is left for the next pass.
  * @throws ConfigurationError, or the driver's error
  */
 export async function resealDatabase(
@@ -62,7 +62,7 @@ async function resealAll(database: Database, ring: KeyRing): Promise<Resealed[]>
   for (const column of SEALED_COLUMNS) {
     let resealed = 0;
     let look = await resealColumn(database, ring, column);
-    for (let looks = 1; look.resealed > 0 && looks < LOOKS; looks += 1) {
+    for (let looks = 1; look.resealed > 0 && looks < MAX_PASSES; looks += 1) {
       resealed += look.resealed;
       look = await resealColumn(database, ring, column);
     }
@@ -82,7 +82,7 @@ async function resealColumn(database: Database, ring: KeyRing, column: SealedCol
       limit: BATCH,
     });
     const anew = found.flatMap((text) => {
-      const place = PLACE_OF[column](text);
+      const place = CONTEXT_OF[column](text);
       try {
         return [{ ...text, anew: sealing.seal(sealing.open(text.sealed, place), place) }];
       } catch (error) {

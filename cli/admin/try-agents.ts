@@ -6,8 +6,8 @@ import { readAgentSettings } from '../../src/runtime/configuration.ts';
 import { guardedFetchOf } from '../../src/runtime/agent-tools.ts';
 
 /**
- * Tries the agents of the catalogue with the means a task worker has, by an environment like its own.
- * @throws Error with sentences where environment or catalogue are wrong
+ * Tries the agents of the catalogue with the same dependencies and environment as a task worker.
+ * @throws Error with sentences if the environment or the catalogue is invalid
  */
 export async function tryAgents(
   environment: Readonly<Record<string, string | undefined>>,

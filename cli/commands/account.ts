@@ -5,7 +5,7 @@ import { CliError, EXIT } from '../exit-codes.ts';
 import { createApi } from '../http.ts';
 import { ioOf } from '../io.ts';
 import { fields } from '../output.ts';
-import { keepSession, keptSession, sessionsPath } from '../settings.ts';
+import { storeSession, storedSession, sessionsPath } from '../settings.ts';
 import { signIn } from '../sign-in.ts';
 
 type Me = {
@@ -29,7 +29,7 @@ export function addAccountCommands(program: Command): void {
       const email = options.email ?? (await ask(ioOf(command), 'E-mail: ', { instead: '--email' }));
       const password = await readPassword(options.passwordStdin, 'Password: ', ioOf(command));
       const cookie = await signIn(baseUrl, email, password);
-      keepSession(sessionsPath(env), baseUrl, { cookie, email });
+      storeSession(sessionsPath(env), baseUrl, { cookie, email });
       output.document({ base_url: baseUrl, email });
       output.line(`Signed in at ${baseUrl} as ${email}`);
       if (env.BATON_API_KEY) output.note('BATON_API_KEY is set and takes precedence over this session');
@@ -39,9 +39,9 @@ export function addAccountCommands(program: Command): void {
     .description('End the session of `baton login`')
     .action(async (_options: object, command: Command) => {
       const { env, output, baseUrl } = contextOf(command, { quiet: true });
-      const kept = keptSession(sessionsPath(env), baseUrl);
+      const kept = storedSession(sessionsPath(env), baseUrl);
       if (kept !== null) await endSession(baseUrl, kept.cookie);
-      keepSession(sessionsPath(env), baseUrl, null);
+      storeSession(sessionsPath(env), baseUrl, null);
       output.document({ base_url: baseUrl, signed_in: false });
       output.line(kept === null ? `Not signed in at ${baseUrl}` : `Signed out of ${baseUrl}`);
     });
@@ -65,7 +65,7 @@ export function addAccountCommands(program: Command): void {
     });
 }
 
-/** A session that the server does not know any more is ended already. */
+/** A session that the server does not know has already ended. */
 async function endSession(baseUrl: string, cookie: string): Promise<void> {
   const api = createApi(baseUrl, { kind: 'session', cookie });
   await api.call('DELETE', '/api/v1/session').catch((error: unknown) => {

@@ -9,7 +9,7 @@ const WAIT_SECONDS = 60;
 const NOT_FOLLOWED =
   "The choice is made, but some of Temporal's task queues do not follow it yet: new work may go to the version before for a while";
 
-/** `baton admin versions` and `baton admin use-version`: which version of the workers gets new work. */
+/** `baton admin versions` and `baton admin use-version`: select the worker version that gets new work. */
 export function addVersionCommands(admin: Command): void {
   admin
     .command('versions')
@@ -51,7 +51,7 @@ function rowOf({ build, status, share, open }: VersionView) {
 
 async function withVersions<T>(command: Command, work: (control: VersionControl) => Promise<T>): Promise<T> {
   const { env } = ioOf(command);
-  // What only these commands need is loaded with them.
+  // Loaded here, because only these commands need it.
   const { Client, Connection } = await import('@temporalio/client');
   const { readDeployment } = await import('../../src/runtime/configuration.ts');
   const { loadTemporalConfig } = await import('../../src/temporal/connection.ts');
@@ -81,7 +81,7 @@ function readingEnvironment<T>(read: () => T): T {
   }
 }
 
-/** What Temporal says against it in its own words; that it can not be had in ours. */
+/** Returns the error of Temporal, or a sentence if it is unreachable. */
 function refusal(error: unknown, address: string): CliError {
   const details =
     error instanceof Error && 'details' in error && typeof error.details === 'string' ? error.details : '';

@@ -15,7 +15,7 @@ type SetupOptions = {
   passwordStdin?: true;
 };
 
-/** `baton admin …`: the only commands that open the database, or speak to Temporal. */
+/** `baton admin …`: the only commands that use the database or Temporal directly. */
 export function addAdminCommands(program: Command): void {
   const admin = program
     .command('admin')
@@ -115,7 +115,7 @@ function databaseUrl(command: Command): string {
   return url;
 }
 
-/** Turns what a database says into a sentence: refusals of ours as they are, all else without its inner workings. */
+/** Converts a database error into a sentence. Known errors stay unchanged; others lose their internals. */
 async function inDatabase<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -138,6 +138,6 @@ function codeOf(error: Error): string {
 
 function firstLineOf(error: Error): string {
   const [line = ''] = error.message.split('\n');
-  // Driver messages may quote the address, which has a password in it.
+  // Driver messages can contain the URL with its password.
   return line.replaceAll(/\/\/[^@\s]*@/g, '//…@');
 }

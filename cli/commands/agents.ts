@@ -6,7 +6,7 @@ import { ioOf } from '../io.ts';
 import { duration, styled, table, type Cell } from '../output.ts';
 import type { Whole } from '../shapes.ts';
 
-/** An agent as the service lists it. */
+/** An agent in the list of the service. */
 type ListedAgent = {
   name: string;
   backend: string;
@@ -15,7 +15,7 @@ type ListedAgent = {
   last_call: { at: string; ok: boolean } | null;
 };
 
-/** `baton agents`, and `baton agents check`, which asks no server but tries the catalogue from here. */
+/** `baton agents`, and `baton agents check`, which tries the catalogue locally without the server. */
 export function addAgentCommands(program: Command): void {
   const agents = program
     .command('agents')
@@ -59,7 +59,7 @@ export function addAgentCommands(program: Command): void {
 }
 
 async function check(environment: NodeJS.ProcessEnv): Promise<AgentCheck[]> {
-  // What only this command needs is loaded with it.
+  // Loaded here, because only this command needs it.
   const { tryAgents } = await import('../admin/try-agents.ts');
   try {
     return await tryAgents(environment);

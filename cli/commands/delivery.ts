@@ -98,7 +98,7 @@ function addRecover(delivery: Command): void {
     });
 }
 
-/** Refuses what would become another path. */
+/** Returns the path; rejects an id that would change it. */
 function idOf(what: string, id: string): string {
   if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid ${what} id`);
   return id;

@@ -17,7 +17,7 @@ type Options = { forward: string; events: string; filter?: string[]; name?: stri
 type Made = Webhook & { secret: string };
 
 const LISTENERS = '/api/v1/listeners';
-/** How soon an answer is usually recorded, in milliseconds; and how often that is looked for. */
+/** When a response is usually recorded, and how often this is checked, in milliseconds. */
 const RECORDED_MS = 1_000;
 const LOOKS = 30;
 const HELP = `
@@ -40,7 +40,7 @@ export function addListenCommand(program: Command): void {
       const events = await subscriptionsOf(eventsOf(options), ioOf(command));
       const context = contextOf(command);
       const api = context.api();
-      // Ctrl-C removes the webhook; a second one ends the command at once.
+      // The first Ctrl-C removes the webhook; the second ends the command at once.
       const signal = ioOf(command).abortedBy(['SIGINT', 'SIGTERM', 'SIGHUP']);
       const projectId = await projectForToken(api);
       const body = { name: options.name, events, forward_to: address };
@@ -57,7 +57,10 @@ function eventsOf({ events, filter }: Options): EventOptions {
   return { event: [events], ...(filter === undefined ? {} : { filter }) };
 }
 
-/** Tokens are for one project, though listening needs none: a key has its own, for people any will do. */
+/**
+ * A token belongs to one project, although listening needs none. A key has its own project; for users any project
+ * works.
+ */
 async function projectForToken(api: Api): Promise<string | undefined> {
   const me = await api.call<{ kind: string }>('GET', '/api/v1/me');
   if (me.kind !== 'person') return undefined;
@@ -116,7 +119,7 @@ function show(
   output.jsonLine({ type: 'request', at: time, event, delivery_id, status, failure, duration_ms });
 }
 
-/** Says so when failures in a row have disabled the webhook: nothing comes any more then. */
+/** Reports that the webhook was disabled after failures in a row; no deliveries arrive then. */
 function createDisablingWatch(api: Api, output: Output, id: string): (succeeded: boolean) => void {
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -129,7 +132,7 @@ function createDisablingWatch(api: Api, output: Output, id: string): (succeeded:
       `${FAILURES_TO_DISABLE} failures in a row disabled the webhook. Enable it with \`baton webhook edit ${id} --active\``,
     );
   };
-  /** Later, when the last answer has arrived and is recorded. */
+  /** Called later, when the last response is recorded. */
   const lookSoon = (looks: number) => {
     clearTimeout(timer);
     if (looks > 0) timer = setTimeout(() => void look(looks).catch(() => {}), RECORDED_MS).unref();
@@ -146,7 +149,7 @@ async function remove(api: Api, output: Output, id: string): Promise<void> {
     output.line('Webhook deleted');
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    // Where it is refused, it was deleted by somebody else.
+    // A rejection means that somebody else has deleted it.
     if (error.exitCode === EXIT.unavailable)
       output.note(`${error.message}; the service will delete the webhook soon`);
   }

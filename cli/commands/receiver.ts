@@ -11,7 +11,7 @@ import { CHECKOUT } from '../settings.ts';
 
 type Options = { port: string; host: string; cert?: string; key?: string; http?: true; secret?: string[] };
 
-/** How long the secret of a run is waited for that is just being submitted, in milliseconds. */
+/** How long to wait for the secret of a run that is being submitted, in milliseconds. */
 const SECRET_WAIT_MS = 1_000;
 const LOCAL_CERT = join(CHECKOUT, '.local', 'tls', 'localhost.pem');
 const LOCAL_KEY = join(CHECKOUT, '.local', 'tls', 'localhost-key.pem');

@@ -5,7 +5,7 @@ import { usageError } from '../exit-codes.ts';
 import { createApi } from '../http.ts';
 import { type Io, ioOf } from '../io.ts';
 import { table } from '../output.ts';
-import { keepSession, keptSession, sessionsPath } from '../settings.ts';
+import { storeSession, storedSession, sessionsPath } from '../settings.ts';
 import type { Page } from '../shapes.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
@@ -20,7 +20,7 @@ type Session = {
   current: boolean;
 };
 
-/** `baton session …` and `baton password`, for who has signed in with `baton login`. */
+/** `baton session …` and `baton password`, for the user signed in with `baton login`. */
 export function addSessionCommands(program: Command): void {
   const session = program.command('session').description('List and end your sessions');
   addPaging(session.command('list').description('List your sessions, newest first')).action(
@@ -67,9 +67,9 @@ async function changePassword(options: { passwordStdin?: true }, command: Comman
   const [current_password, new_password] = await passwords(options.passwordStdin, ioOf(command));
   const body = { current_password, new_password };
   const response = await api.open('PUT', '/api/v1/me/password', { body });
-  // The session goes on under another cookie.
+  // The session continues with a new cookie.
   const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  keepSession(sessionsPath(env), baseUrl, { cookie, email });
+  storeSession(sessionsPath(env), baseUrl, { cookie, email });
   output.document({ email, changed: true });
   output.line(`Password of ${email} changed. All other sessions ended`);
 }
@@ -86,12 +86,12 @@ async function passwords(fromStdin: boolean | undefined, io: Io): Promise<[strin
   throw usageError('The new passwords do not match');
 }
 
-/** The service as who has signed in here; keys and the admin of a checkout have no sessions to look after. */
+/** Returns the API for the signed-in user. Keys and the admin of a checkout have no sessions to manage. */
 function signedIn(
   command: Command,
 ): Omit<Context, 'api'> & { api: ReturnType<typeof createApi>; email: string } {
   const context = contextOf(command, { quiet: true });
-  const kept = keptSession(sessionsPath(context.env), context.baseUrl);
+  const kept = storedSession(sessionsPath(context.env), context.baseUrl);
   if (kept === null) throw usageError('Not signed in. Run `baton login` first');
   const api = createApi(context.baseUrl, { kind: 'session', cookie: kept.cookie });
   return { ...context, api, email: kept.email };

@@ -9,7 +9,7 @@ import { taskPath } from '../task-path.ts';
 
 type CallOptions = { kind?: string; limit?: string; cursor?: string };
 
-/** `baton task artifacts` and `baton task calls`: what the agents of a run have left behind and done. */
+/** `baton task artifacts` and `baton task calls`: the documents and the calls of a run's agents. */
 export function addWorkCommands(task: Command): void {
   task
     .command('artifacts <execution-id>')
@@ -28,7 +28,7 @@ export function addWorkCommands(task: Command): void {
       }
       const response = await api().open('GET', `${path}/${encodeURIComponent(download)}`);
       const bytes = Buffer.from(await response.arrayBuffer());
-      // The name is the service's word for it: it has no path in it, but this is what would be written to.
+      // The service guarantees a name without a path. It is checked anyway, because a file is written there.
       const target = options.output ?? download.replaceAll(/[/\\]/g, '_');
       if (target === '-') {
         ioOf(command).stdout.write(bytes);
@@ -54,7 +54,7 @@ export function addWorkCommands(task: Command): void {
     });
 }
 
-/** Never over a file that is there. */
+/** Never overwrites a file. */
 async function write(path: string, bytes: Buffer): Promise<void> {
   try {
     await writeFile(path, bytes, { flag: 'wx' });

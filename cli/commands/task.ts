@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { TASK_TYPES } from '../../src/domain/tasks/task-run.ts';
 import { TASK_STATES } from '../../src/domain/tasks/task-states.ts';
-import { keepCallbackSecret } from '../callback-secrets.ts';
+import { storeCallbackSecret } from '../callback-secrets.ts';
 import { type Context, contextOf } from '../context.ts';
 import { EXIT, exitCodeOf, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
@@ -24,7 +24,7 @@ export function addTaskCommands(program: Command): void {
   addRerun(task);
   addReading(task);
   addWorkCommands(task);
-  addSteering(task);
+  addActions(task);
 }
 
 function addSubmit(task: Command): void {
@@ -73,7 +73,7 @@ function addRerun(task: Command): void {
 
 type RerunOptions = Pick<SubmitOptions, 'idempotencyKey' | 'wait' | 'watch'> & { fromStep?: string };
 
-/** The header that makes a repeat of a request harmless, where a key for it is given. */
+/** Returns the `Idempotency-Key` header, if a key is given. */
 function repeatable(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { 'idempotency-key': key };
 }
@@ -84,7 +84,7 @@ async function submit(api: Api, options: SubmitOptions, io: Io): Promise<Submitt
 }
 
 function keepSecret({ env, output }: Context, { execution_id, callback_secret }: Submitted): void {
-  keepCallbackSecret(env, execution_id, callback_secret);
+  storeCallbackSecret(env, execution_id, callback_secret);
   output.note('Stored the callback secret, so that `baton receiver` can verify the callback');
 }
 
@@ -217,7 +217,7 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
   };
 }
 
-function addSteering(task: Command): void {
+function addActions(task: Command): void {
   const wishes = [
     ['pause', 'Pause a run: no new step starts until it is continued'],
     ['continue', 'Continue a paused run'],

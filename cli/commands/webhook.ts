@@ -12,15 +12,15 @@ import { addEventOptions, type EventOptions, newSecret, subscriptionsOf } from '
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const WEBHOOKS = '/api/v1/webhooks';
-/** Requests for figures that are under way at once. */
-const AT_ONCE = 8;
+/** Maximum number of concurrent requests for statistics. */
+const MAX_CONCURRENT = 8;
 
 type ChangeOptions = EventOptions & {
   name?: string;
   to?: string;
   includeSecretHeader?: boolean;
   standardWebhooks?: boolean;
-  /** False and true are options of their own; `create` has the first one alone. */
+  /** `create` has only the option for false. */
   active?: true;
   inactive?: true;
 };
@@ -63,7 +63,7 @@ function addCreate(webhook: Command): void {
     if (events === undefined) throw usageError('Use --event or --events to choose what to send');
     const { secret, madeHere } = await newSecret(options, ioOf(command));
     const { api, output } = contextOf(command);
-    const body = { ...membersOf(options), events, secret };
+    const body = { ...fieldsOf(options), events, secret };
     const made = await api().call<Webhook>('POST', WEBHOOKS, { body });
     const shown = madeHere ? secret : undefined;
     output.document({ ...made, ...(shown === undefined ? {} : { secret: shown }) });
@@ -82,7 +82,7 @@ function addReading(webhook: Command): void {
       const api = context.api();
       const { limit, cursor } = options;
       const page = await api.call<Page<Webhook>>('GET', WEBHOOKS, { query: { limit, cursor } });
-      const figures = options.stats ? await figuresOf(api, page.data) : [];
+      const figures = options.stats ? await fetchStats(api, page.data) : [];
       const data = page.data.map((one, index) => ({ ...one, stats: figures[index] }));
       context.output.document({ ...page, data });
       context.output.line(describeWebhooks(page.data, figures) + moreLine(page));
@@ -102,12 +102,12 @@ function addReading(webhook: Command): void {
     });
 }
 
-/** In the order of the webhooks; one that was deleted meanwhile has none. */
-async function figuresOf(api: Api, webhooks: readonly Webhook[]): Promise<(Stats | undefined)[]> {
+/** Returns the statistics in the order of the webhooks; undefined for a webhook that was deleted meanwhile. */
+async function fetchStats(api: Api, webhooks: readonly Webhook[]): Promise<(Stats | undefined)[]> {
   const figures: (Stats | undefined)[] = [];
-  for (let from = 0; from < webhooks.length; from += AT_ONCE) {
+  for (let from = 0; from < webhooks.length; from += MAX_CONCURRENT) {
     const some = webhooks
-      .slice(from, from + AT_ONCE)
+      .slice(from, from + MAX_CONCURRENT)
       .map(({ id }) => api.call<Stats>('GET', `${WEBHOOKS}/${id}/stats`).catch(() => undefined));
     figures.push(...(await Promise.all(some)));
   }
@@ -130,7 +130,7 @@ function addEdit(webhook: Command): void {
   addEventOptions(edit).action(
     async (id: string, options: ChangeOptions & SecretOptions, command: Command) => {
       const body = {
-        ...membersOf(options),
+        ...fieldsOf(options),
         events: await subscriptionsOf(options, ioOf(command)),
         ...(options.secret ? {} : { secret: null }),
       };
@@ -144,7 +144,7 @@ function addEdit(webhook: Command): void {
   );
 }
 
-function membersOf(options: ChangeOptions): Record<string, string | boolean | undefined> {
+function fieldsOf(options: ChangeOptions): Record<string, string | boolean | undefined> {
   if (options.active && options.inactive) throw usageError('Use either --active or --inactive');
   return {
     name: options.name,
@@ -231,7 +231,7 @@ function hoursOf(text: string | undefined): number | undefined {
   return hours;
 }
 
-/** Refuses what would become another path. */
+/** Returns the path; rejects an id that would change it. */
 function pathOf(id: string): string {
   if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid webhook id`);
   return `${WEBHOOKS}/${id}`;

@@ -7,17 +7,17 @@ import type { ChannelCode } from '../domain/channel/channel.ts';
 import { MAX_TOKEN_LENGTH } from '../domain/common/limits.ts';
 import { TokenError, type Tokens } from '../security/tokens.ts';
 
-/** Who may come in, or why not. `leave` gives the place back. */
+/** The result of an admission. `release` frees the place of the connection. */
 export type Admission =
   | { ok: true; claims: TokenClaims; holder: TokenHolder; release: () => void }
   | { ok: false; code: ChannelCode };
 
-/** The most connections at once, with one token and in this process. */
+/** Maximum number of connections, for one token and for this process. */
 export type ConnectionLimits = { perToken: number; overall: number };
 
 export type AdmissionControl = {
   admit(token: string | null): Promise<Admission>;
-  /** A newer token of somebody who is in. A refusal is its code. */
+  /** Verifies a newer token of a connected client. Returns a code if it is rejected. */
   check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode>;
 };
 
@@ -28,7 +28,7 @@ type Dependencies = {
   onError(error: unknown): void;
 };
 
-/** Lets in who has a good token, as long as there is a place. */
+/** Admits connections with a valid token, within the limits. */
 export function createAdmissionControl({
   database,
   tokens,
@@ -80,7 +80,7 @@ export function createAdmissionControl({
   };
 }
 
-/** The token of a request: the query parameter `token`, or a bearer in `Authorization`. */
+/** Returns the token of a request: the query parameter `token`, or a bearer in `Authorization`. */
 export function tokenOf(request: IncomingMessage): string | null {
   const { searchParams } = new URL(request.url ?? '/', 'http://channel');
   const [, bearer] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];

@@ -16,33 +16,33 @@ import { createRunRooms } from './run-rooms.ts';
 import { createSocketIoTransport } from './socket-io.ts';
 import { createWebhookRooms } from './webhook-rooms.ts';
 
-/** What the channel works with; made at a root. */
+/** The dependencies of the channel, created by an entry point. */
 export type ChannelDependencies = {
   database: Database;
   notifications: Notifications;
   tokens: Tokens;
-  /** The workflow's own answer; null where there is none in time. */
+  /** Queries the workflow; null if it does not respond in time. */
   askWorkflow(executionId: string): Promise<RunView | null>;
   limits: ConnectionLimits;
   clock: () => Date;
   log: Logger;
-  /** After how many milliseconds a viewer is dropped that takes nothing. */
+  /** After this time in milliseconds, a client that receives nothing is disconnected. */
   stallMs?: number;
-  /** How long a plain client that was told to go may take to read that, in milliseconds. */
+  /** How long a plain client may take to read the reason of a close, in milliseconds. */
   closeTimeoutMs?: number;
-  /** How often a listener gives a sign, in milliseconds. */
+  /** How often a listener is renewed, in milliseconds. */
   renewalMs?: number;
 };
 
 /** The live channel of one process. */
 export type Channel = {
-  /** True for what belongs to the channel: then {@link Channel.handleRequest} answers it. */
+  /** Returns true for requests of the channel, which {@link Channel.handleRequest} answers. */
   isFor(request: IncomingMessage): boolean;
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers every upgrade, those of other paths with 404. */
+  /** Handles all upgrades; other paths get 404. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   statistics(): ChannelMetrics;
-  /** Tells all clients to come again, and ends. */
+  /** Asks all clients to reconnect, and closes. */
   close(): Promise<void>;
 };
 
@@ -105,7 +105,7 @@ function isChannelUrl(url = ''): boolean {
   return path === CHANNEL_PATH || path === `${CHANNEL_PATH}/`;
 }
 
-/** Socket.IO's clients name the revision of Engine.IO in every address. */
+/** Socket.IO clients send the revision of Engine.IO in each URL. */
 function speaksSocketIo({ url = '' }: IncomingMessage): boolean {
   return new URL(url, 'http://channel').searchParams.has('EIO');
 }

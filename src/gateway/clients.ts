@@ -7,27 +7,27 @@ import { Session, type SessionDependencies } from './session.ts';
 
 type Admitted = Extract<Admission, { ok: true }>;
 
-/** All who are connected to this process, in whichever way they speak. */
+/** All clients of this process, of any transport. */
 export type Clients = {
   admit(token: string | null): Promise<Admission>;
   enter(connection: Connection, admitted: Admitted): Session;
   leave(session: Session): void;
-  /** Ends all connections, with the reason. */
+  /** Closes all connections with a code. */
   closeAll(code: ChannelCode): void;
 };
 
-/** Keeps the sessions, and ends those of keys that are used no more. */
+/** Manages the sessions, and closes those of revoked keys. */
 export function createClients(
   deps: SessionDependencies,
   { notifications, metrics }: { notifications: Notifications; metrics: MetricsRecorder },
 ): Clients {
   const sessions = new Set<Session>();
   const unsubscribe = notifications.subscribe('keys', null, (id, rest) => {
-    // Without a rest the connection was lost, and any key may have been revoked.
+    // Null means that notifications were lost, so any key may have been revoked.
     void recheck(rest === null ? [...sessions] : [...sessions].filter(({ actor }) => actor === `key:${id}`));
   });
 
-  /** One after another: however many there are, feeds are read meanwhile. */
+  /** One after another, so that many sessions do not delay the reading of feeds. */
   async function recheck(sessionsToCheck: readonly Session[]): Promise<void> {
     for (const session of sessionsToCheck) {
       try {
@@ -49,7 +49,7 @@ export function createClients(
       const counted: Connection = {
         ...connection,
         close(code) {
-          // Its messages may keep coming until the client has heard of it.
+          // Messages can still arrive until the client knows that it is closed.
           if (isEnding) return;
           isEnding = true;
           metrics.dropped(code);

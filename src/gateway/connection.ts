@@ -1,15 +1,15 @@
 import type { ChannelCode } from '../domain/channel/channel.ts';
 import type { Message } from './message.ts';
 
-/** One client, in whichever way it speaks. */
+/** One client, of any transport. */
 export type Connection = {
   readonly id: string;
-  /** Hands a message over; nothing is done where the connection is closed. */
+  /** Sends a message; does nothing if the connection is closed. */
   send(message: Message): void;
-  /** Bytes that were handed over and that the client has not taken yet. */
+  /** Sent bytes that the client has not received yet. */
   pendingBytes(): number;
-  /** Calls `listener` once, when nothing is pending any more. */
+  /** Calls `listener` once, when nothing is pending. */
   onceDrained(listener: () => void): void;
-  /** Says why, then ends. */
+  /** Sends the reason, then closes. */
   close(code: ChannelCode): void;
 };

@@ -1,24 +1,27 @@
 import type { AgedEvent, FeedPosition } from '../database/tasks/feed.ts';
 
-/** Reads feeds, those of many runs at once, one reading after another: what is wanted meanwhile goes with the next. */
+/**
+ * Reads the feeds of many runs in batches, one batch at a time. Requests that arrive during a read go into the next
+ * batch.
+ */
 export type FeedReader = {
-  /** Has the run's feed read soon. */
+  /** Requests that the run's feed is read soon. */
   request(executionId: string): void;
   close(): void;
 };
 
 type Dependencies = {
-  /** What is read at once: feeds of so many runs, so many events from each place. */
+  /** Size of a batch: number of runs, and of events from each place. */
   size: { runs: number; events: number };
-  /** From where a run's feed is to be read when its turn has come; nothing where nobody waits any more. */
+  /** Returns the places to read a run's feed from, when its turn comes; empty if nobody waits. */
   placesOf(executionId: string): readonly FeedPosition[];
   read(places: readonly FeedPosition[], limit: number): Promise<AgedEvent[][]>;
-  /** Called for each place that was read; `isWhole` is false where there may be more behind the events. */
+  /** Called for each place that was read. `isWhole` is false if more events may follow. */
   onRead(place: FeedPosition, events: readonly AgedEvent[], isWhole: boolean): void;
   onError(error: unknown): void;
 };
 
-/** A reading that failed is tried again after so many milliseconds. */
+/** A failed read is repeated after this time, in milliseconds. */
 const RETRY_MS = 250;
 
 export function createFeedReader({ size, placesOf, read, onRead, onError }: Dependencies): FeedReader {

@@ -2,27 +2,27 @@ import { CHANNEL_CODES, type ChannelCode } from '../domain/channel/channel.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
 import type { Connection } from './connection.ts';
 
-/** What a message of a client is answered with. */
+/** The reply to a client message. */
 export type Reply =
   | ({ ok: true } & Record<string, unknown>)
   | { ok: false; code: ChannelCode; message: string; room: string | null };
 
-/** The client of a connection, as the handler of one of its messages sees it. */
+/** The client of a connection, as passed to the handler of a message. */
 export type Client = {
   connection: Connection;
-  /** Whom the token speaks for, looked up anew. Null where they are gone: the connection is closed already. */
+  /** Returns the current holder of the token; null if it no longer exists and the connection is closed. */
   holder(): Promise<TokenHolder | null>;
-  /** Calls `listener` when the connection has ended, whatever the cause. */
+  /** Calls `listener` when the connection has closed, for any reason. */
   onceClosed(listener: () => void): void;
 };
 
 /** Handles one type of message. */
 export type Handler = {
-  /** The `type` under which a plain client gets the answer; a Socket.IO client gets it as the acknowledgement. */
+  /** The `type` of the reply to a plain client. A Socket.IO client gets the reply as acknowledgement. */
   replyType: string;
-  /** True for messages that we asked for: a good one does not count against the client's pace. */
+  /** True for replies to requests of the service. A valid one does not count against the client's rate limit. */
   isSolicited?: boolean;
-  /** `begin` is called once the reply is on its way: what follows comes behind it. */
+  /** `begin` is called after the reply was sent. */
   handle(client: Client, body: Record<string, unknown>): Promise<{ reply: Reply; begin?: () => void }>;
 };
 

@@ -5,7 +5,7 @@ import type { Notifications } from '../database/common/notifications.ts';
 import type { TaskControl } from '../temporal/task-control.ts';
 import type { Channel } from './channel.ts';
 
-/** Whether a gateway can work, and by what it is judged. */
+/** The readiness of a gateway, with its checks. */
 type Readiness = { status: 'ready' | 'not_ready'; checks: Record<'postgres' | 'temporal', DependencyStatus> };
 
 type Dependencies = {
@@ -15,14 +15,17 @@ type Dependencies = {
   channel: Channel;
 };
 
-/** Answers `/health/live`, `/health/ready` and `/health/channel` of a gateway, in the shapes of the API's; and how ready it is. */
+/**
+ * Creates the handler of `/health/live`, `/health/ready` and `/health/channel` of a gateway, with the same bodies as
+ * the API, and the readiness check.
+ */
 export function createHealthHandler({ database, notifications, control, channel }: Dependencies) {
   async function readiness(): Promise<Readiness> {
     const { postgres, temporal } = await checkReadiness(database, control.ready);
     const postgresCheck = notifications.isConnected()
       ? postgres
       : { status: 'failing' as const, reason: 'Cannot listen to PostgreSQL.' };
-    // Without Temporal the stored state is shown, so it does not count.
+    // Temporal does not count: without it, the stored state is shown.
     const isReady = postgresCheck.status === 'ok';
     return { status: isReady ? 'ready' : 'not_ready', checks: { postgres: postgresCheck, temporal } };
   }

@@ -14,22 +14,24 @@ type Dependencies = {
   database: Database;
   notifications: Notifications;
   log: Logger;
-  /** How often it gives a sign, in milliseconds. */
+  /** How often it is renewed, in milliseconds. */
   renewalMs?: number | undefined;
-  /** Hands a request over to the connection. */
+  /** Sends a request to the connection. */
   handOver(request: RelayRequest, connection: Connection): void;
-  /** It is the listener no more. */
+  /** Called when it is no longer the listener. */
   onEnd(listener: Listener): void;
 };
 
-/** Requests taken at once: each may be as long as an event. */
+/** Maximum number of requests read at once. Each can be as long as an event. */
 const BATCH = 4;
 
 export function canListen({ scopes }: TokenHolder): boolean {
   return scopes.includes('webhooks:write');
 }
 
-/** A connection that listens to one webhook: gives a sign of it again and again, and hands over what waits. */
+/**
+ * A connection that listens to one webhook. It renews its listening time regularly and receives the waiting requests.
+ */
 export class Listener {
   readonly webhookId: string;
   readonly connection: Connection;
@@ -42,7 +44,7 @@ export class Listener {
   #isHandingOver = false;
   #hasMore = false;
 
-  /** `until`: the sign with which it began. */
+  /** `until`: the time up to which it was registered. */
   constructor(deps: Dependencies, client: Client, webhookId: string, until: Until) {
     this.webhookId = webhookId;
     this.connection = client.connection;
@@ -50,7 +52,7 @@ export class Listener {
     this.#client = client;
     this.#until = until;
     this.#unsubscribe = deps.notifications.subscribe('relay', webhookId, (_id, rest) => {
-      // Behind the id stands the sign of who listens from now on, or nothing where a request waits.
+      // The payload is the time of the newest listener, or empty if a request waits.
       if (rest === null || rest === '') void this.#handOverWaiting();
       else if (rest === GONE) this.#endAs('gone');
       else if (rest > this.#until) this.#endAs('replaced');
@@ -59,13 +61,13 @@ export class Listener {
     void this.#handOverWaiting();
   }
 
-  /** Makes room for another connection, or for the same one that asked again. */
+  /** Ends this listener in favour of another connection, or of a new registration on the same one. */
   replaceWith(connection: Connection): void {
     if (connection === this.connection) this.#end();
     else this.#endAs('replaced');
   }
 
-  /** The connection is lost. Resolves when that is written down. */
+  /** Ends the listener of a closed connection. Resolves when that is recorded. */
   async disconnect(): Promise<void> {
     if (this.#isEnded) return;
     this.#end();
@@ -89,7 +91,7 @@ export class Listener {
     return setTimeout(() => void this.#renew(), this.#deps.renewalMs ?? LISTENING_HEARTBEAT_MS).unref();
   }
 
-  /** Goes on for as long as the token allows it and nobody else listens. */
+  /** Renews the listener while the token allows it and nobody else listens. */
   async #renew(): Promise<void> {
     try {
       const holder = await this.#client.holder();
@@ -107,7 +109,7 @@ export class Listener {
     await this.#handOverWaiting();
   }
 
-  /** Hands over what waits, as fast as the client takes it. */
+  /** Sends waiting requests as fast as the client receives them. */
   async #handOverWaiting(): Promise<void> {
     this.#hasMore = true;
     if (this.#isHandingOver) return;
@@ -121,7 +123,7 @@ export class Listener {
     this.#isHandingOver = false;
   }
 
-  /** True where there may be more. */
+  /** Returns true if more requests may wait. */
   async #handOverBatch(): Promise<boolean> {
     const { database, handOver } = this.#deps;
     try {
@@ -130,7 +132,7 @@ export class Listener {
       else if (requests.length > 0) await releaseRequests(database, this.webhookId, requests);
       return requests.length === BATCH;
     } catch (error) {
-      // They wait for the next sign.
+      // They wait for the next renewal.
       this.#warn(error, 'reading requests for a listener failed');
       return false;
     }

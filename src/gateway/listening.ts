@@ -12,21 +12,21 @@ import { refusal, type Client, type Handler } from './handlers.ts';
 import { Listener, canListen } from './listener.ts';
 import { Message } from './message.ts';
 
-/** Hands deliveries over to who listens to their webhooks, and takes the answers. */
+/** Sends deliveries to the listeners of their webhooks and accepts their responses. */
 export type Listening = {
   handlers: { listen: Handler; answer: Handler };
-  /** Resolves when it is written down that nobody listens here any more. */
+  /** Resolves when the end of all listeners is recorded. */
   close(): Promise<void>;
 };
 
 type Dependencies = { database: Database; notifications: Notifications; log: Logger; renewalMs?: number };
 
 export function createListening({ database, notifications, log, renewalMs }: Dependencies): Listening {
-  /** By webhook: the one that asked last. */
+  /** The latest listener of each webhook. */
   const listeners = new Map<string, Listener>();
   const pendingRequests = createPendingRequests();
   const watched = new WeakSet<Connection>();
-  /** What is being written of connections that have ended. */
+  /** Writes for closed connections that are in progress. */
   const pendingEnds = new Set<Promise<void>>();
 
   const deps = {
@@ -116,16 +116,16 @@ const NO_WEBHOOK =
 const TOO_MANY = `A connection can listen to at most ${MAX_LISTENED} webhooks.`;
 const UNKNOWN = 'answer: `request_id` does not match a pending request of this connection.';
 
-/** Nobody waits for an answer any more that comes so late. */
+/** After this time, no delivery waits for the response any more. */
 const REQUEST_EXPIRY_MS = 2 * DELIVERY_TIMEOUT_MS;
 
-/** The requests that may be answered, and by whom. */
+/** The requests that can be answered, with the connection that must answer. */
 function createPendingRequests() {
   const requests = new Map<string, { connection: Connection; at: number }>();
   return {
     handOver(request: RelayRequest, connection: Connection): void {
       const now = performance.now();
-      // They are in the order in which they were handed over.
+      // In the order of sending.
       for (const [id, { at }] of requests) {
         if (now - at < REQUEST_EXPIRY_MS) break;
         requests.delete(id);

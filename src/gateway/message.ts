@@ -1,8 +1,8 @@
 import type { PushedMessages } from '../domain/channel/channel.ts';
 
 /**
- * A message on its way to many clients: each form is encoded once, whoever comes first. Socket.IO clients get an event
- * of that name, plain ones a JSON object with that `type`.
+ * A message to many clients. Each form is encoded once, on first use. Socket.IO clients get an event with that name,
+ * plain clients a JSON object with that `type`.
  */
 export class Message {
   readonly #name: keyof PushedMessages;

@@ -2,22 +2,22 @@ import type { ChannelCode, ChannelMetrics } from '../domain/channel/channel.ts';
 
 /** Seconds over which rates are averaged. */
 const WINDOW_S = 10;
-/** Lags that are kept for the percentiles. */
+/** Number of lags that are kept for the percentiles. */
 const LAGS = 2_048;
 
-/** What a gateway counts of itself. */
+/** The metrics of a gateway. */
 export type MetricsRecorder = {
   connected(by: 1 | -1): void;
-  /** Events handed to clients, one for each client. */
+  /** Events sent to clients, counted once per client. */
   sent(count: number): void;
-  /** Milliseconds from the write of an event to its hand-over. */
+  /** Milliseconds from writing an event to sending it. */
   lagged(ms: number): void;
   dropped(code: ChannelCode): void;
-  /** As they stand; `rooms` is how many rooms somebody is in. */
+  /** Returns the current statistics; `rooms` is the number of rooms with at least one connection. */
   read(rooms: ChannelMetrics['rooms']): ChannelMetrics;
 };
 
-/** Counts from zero. `clock` is only for the seconds of rates. */
+/** Creates a recorder that starts at zero. `clock` is only used for rates. */
 export function createMetricsRecorder(clock: () => Date): MetricsRecorder {
   let connections = 0;
   let total = 0;

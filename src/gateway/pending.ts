@@ -1,4 +1,4 @@
-/** Counts what was handed to a connection and is not taken yet, in bytes. */
+/** Counts the bytes that were sent to a connection and not received yet. */
 export class Pending {
   #bytes = 0;
   #listeners: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Pending {
     return this.#bytes;
   }
 
-  /** Notes that so much was handed over; the answer is to be called when it is taken. */
+  /** Adds sent bytes. Returns a function to call when they are received. */
   add(bytes: number): () => void {
     this.#bytes += bytes;
     return () => {

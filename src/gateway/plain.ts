@@ -10,18 +10,18 @@ import type { Connection } from './connection.ts';
 import { Message } from './message.ts';
 import { Pending } from './pending.ts';
 
-/** The side of the channel that speaks JSON over a plain WebSocket. */
+/** The transport for JSON over a plain WebSocket. */
 export type PlainTransport = {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
   close(): Promise<void>;
 };
 
-/** How often a client is asked whether it is still there; one that does not answer until the next time is ended. */
+/** Interval of pings, in milliseconds. A client that does not respond before the next ping is disconnected. */
 const HEARTBEAT_MS = 25_000;
-/** A client that does not answer our goodbye is ended after so many milliseconds. */
+/** A client that does not answer the close frame is disconnected after this time, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** HTTP statuses of refusals, and the WebSocket codes (RFC 6455, section 7.4.1) of ends. */
+/** HTTP statuses of rejected connections, and WebSocket codes (RFC 6455, section 7.4.1) of closed ones. */
 const REFUSED_STATUS: Partial<Record<ChannelCode, number>> = { too_many_connections: 429, unavailable: 503 };
 const POLICY_VIOLATION = 1008;
 const CLOSE_CODES: Partial<Record<ChannelCode, number>> = {
@@ -30,7 +30,7 @@ const CLOSE_CODES: Partial<Record<ChannelCode, number>> = {
   slow_reader: 1013,
 };
 
-/** `goodbyeMs`: how long a client that was told to go may take to read that. */
+/** `closeTimeoutMs`: how long a client may take to read the reason of a close. */
 export function createPlainTransport(clients: Clients, closeTimeoutMs = CLOSE_TIMEOUT_MS): PlainTransport {
   const server = new WebSocketServer({
     noServer: true,
@@ -98,7 +98,7 @@ function connectionOf(websocket: WebSocket, pending: Pending, closeTimeoutMs: nu
       if (websocket.readyState !== websocket.OPEN) return;
       this.send(Message.of('closed', { code, message: CHANNEL_CODES[code] }));
       websocket.close(CLOSE_CODES[code] ?? POLICY_VIOLATION, code);
-      // A client that reads nothing does not read a goodbye either.
+      // A client that reads nothing does not read the close frame either.
       setTimeout(() => websocket.terminate(), closeTimeoutMs).unref();
     },
   };
@@ -106,10 +106,10 @@ function connectionOf(websocket: WebSocket, pending: Pending, closeTimeoutMs: nu
 
 type ParsedMessage = { type: string; id?: string; body: unknown };
 
-/** What is no JSON object with a type; the session refuses it, and counts it like any other. */
+/** A message that is not a JSON object with a type. The session rejects it, and counts it like any other. */
 const INVALID_MESSAGE: ParsedMessage = { type: '', body: null };
 
-/** A message's type, its id (repeated in the answer), and the rest. */
+/** Returns a message's type, its id, which the reply repeats, and the other fields. */
 function parseMessage(data: RawData): ParsedMessage {
   try {
     const parsed: unknown = JSON.parse((data as Buffer).toString('utf8'));
@@ -124,7 +124,7 @@ function parseMessage(data: RawData): ParsedMessage {
   }
 }
 
-/** A refusal before the upgrade, as the API would answer (RFC 9457). */
+/** Rejects a connection before the upgrade, with a problem as in the API (RFC 9457). */
 export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = REFUSED_STATUS[code] ?? 401): void {
   const title = STATUS_CODES[status] ?? '';
   const body = JSON.stringify({

@@ -13,13 +13,13 @@ import { createFeedReader } from './feed-reader.ts';
 import type { MetricsRecorder } from './metrics.ts';
 import { RunRoom, type Viewer } from './run-room.ts';
 
-/** What has just been written goes first: few events of many runs. */
+/** New events have priority: few events of many runs. */
 const LIVE = { runs: 500, events: 50 };
-/** Those who are behind catch up beside it, and hold nobody back. */
+/** Slow viewers catch up separately and delay nobody. */
 const BEHIND = { runs: 10, events: 200 };
-/** Places of one run that catch up at once. */
+/** Maximum number of places of one run that catch up at once. */
 const MAX_PLACES_BEHIND = 10;
-/** How often all feeds that are followed are held against the table, in case a notice got lost. */
+/** How often all followed feeds are compared with the table, in case a notification was lost; in milliseconds. */
 const SWEEP_MS = 5_000;
 
 type Dependencies = {
@@ -27,24 +27,24 @@ type Dependencies = {
   notifications: Notifications;
   metrics: MetricsRecorder;
   log: Logger;
-  /** After how many milliseconds a viewer is dropped that takes nothing. */
+  /** After this time in milliseconds, a viewer that receives nothing is disconnected. */
   stallMs?: number;
 };
 
 export type RunFeeds = {
-  /** Sends a connection all events of a run behind `after`, as they come; the answer ends it. */
+  /** Sends a connection all events of a run after `after`, as they occur. Returns a function that stops it. */
   follow(executionId: string, after: number, connection: Connection): () => void;
-  /** How many runs are followed. */
+  /** Returns the number of followed runs. */
   count(): number;
   close(): void;
 };
 
-/** `isCurrent` is true when the last look showed nothing that had not been sent, so that what comes now is new. */
+/** `isCurrent` is true if the last read found no unsent events, so that further events are new. */
 type Followed = { room: RunRoom; isCurrent: boolean; unsubscribe: () => void };
 
 /**
- * Follows the feeds of all runs that somebody in this process looks at. PostgreSQL's notices say only which run to
- * look at; the table says what happened.
+ * Follows the feeds of all runs with viewers in this process. Notifications of PostgreSQL only name the run; the
+ * events are read from the table.
  */
 export function createRunFeeds(deps: Dependencies): RunFeeds {
   const { database, notifications, metrics, log, stallMs = CHANNEL_STALL_MS } = deps;
@@ -78,7 +78,9 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     if (room.places.length > 1) behind.request(executionId);
   }
 
-  /** A feed counts without holes. One would mean that something is very wrong; then nothing false is sent. */
+  /**
+   * The numbers of a feed have no gaps. If there is one, something is seriously wrong, and nothing after it is sent.
+   */
   function eventsWithoutHole(executionId: string, after: number, found: readonly AgedEvent[]) {
     const events = found.map(({ event }) => event);
     const hole = events.findIndex(({ seq }, index) => seq !== after + 1 + index);
@@ -87,7 +89,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     return events.slice(0, hole);
   }
 
-  /** Has everybody in a run's room get what they lack. */
+  /** Requests reads for all viewers of a run. */
   function requestAll(executionId: string): void {
     live.request(executionId);
     behind.request(executionId);
@@ -102,7 +104,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     return room;
   }
 
-  /** A viewer that does not take what it is sent gets no more until it has, and is dropped when that takes too long. */
+  /** Stops sending to a viewer that does not receive. It is disconnected if that takes too long. */
   function stall(executionId: string, viewer: Viewer): void {
     const timer = setTimeout(() => viewer.connection.close('slow_reader'), stallMs).unref();
     viewer.connection.onceDrained(() => {

@@ -3,13 +3,13 @@ import { CHANNEL_PENDING_BYTES } from '../domain/common/limits.ts';
 import type { Connection } from './connection.ts';
 import { Message } from './message.ts';
 
-/** A viewer of a run, and how far it has come: it has been sent everything up to `cursor`. */
+/** A viewer of a run. It was sent all events up to `cursor`. */
 export type Viewer = { connection: Connection; cursor: number; isStalled: boolean };
 
 /**
- * The viewers of one run in this process. Those who have come equally far stand together and get what comes next
- * together; each event is encoded once for all of them. Nobody is ever sent an event but the one behind its own
- * cursor, so nothing is left out, repeated or turned round, whoever reads the feed, when and how often.
+ * The viewers of one run in this process, grouped by cursor. A group gets the next events together; each event is
+ * encoded once for all. A viewer is only ever sent the event after its own cursor, so no event is skipped, repeated
+ * or reordered, whoever reads the feed, when and how often.
  */
 export class RunRoom {
   readonly #groups = new Map<number, Set<Viewer>>();
@@ -24,7 +24,7 @@ export class RunRoom {
     return this.#size === 0;
   }
 
-  /** Places in the feed where somebody stands who takes what comes next, the furthest first. */
+  /** Returns the cursors of viewers that can receive, the furthest first. */
   get places(): number[] {
     return [...this.#groups.keys()].toSorted((a, b) => b - a);
   }
@@ -39,16 +39,15 @@ export class RunRoom {
     this.#take(viewer);
   }
 
-  /** Lets a stalled viewer take part again, from where it stands. */
+  /** Resumes a stalled viewer from its cursor. */
   resume(viewer: Viewer): void {
     viewer.isStalled = false;
     this.#put(viewer);
   }
 
   /**
-   * Sends events that stand without a hole behind `after` to everybody who lacks some of them and has come at least so
-   * far. A viewer that does not take what it is sent is set aside, where it stands. Answers how many events went out,
-   * counted for each viewer.
+   * Sends consecutive events after `after` to each viewer whose cursor is at or after it and that lacks some of them.
+   * A viewer that does not receive is marked as stalled. Returns the number of sent events, counted for each viewer.
    */
   deliver(after: number, events: readonly FeedEvent[]): number {
     const last = after + events.length;
@@ -70,7 +69,7 @@ export class RunRoom {
         else this.#put(viewer);
       }
     }
-    // Only now: whoever is told may change who is in the room.
+    // Only now, because the callback may change the viewers of the room.
     for (const viewer of stalled) this.#onStalled(viewer);
     return sent;
   }

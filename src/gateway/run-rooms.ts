@@ -8,11 +8,11 @@ import type { RunFeeds } from './run-feeds.ts';
 type Dependencies = {
   database: Database;
   feeds: RunFeeds;
-  /** The workflow's own answer; null where there is none in time. */
+  /** Queries the workflow; null if it does not respond in time. */
   askWorkflow(executionId: string): Promise<RunView | null>;
 };
 
-/** The rooms `workflow:<execution_id>`: a run as its workflow shows it, then its events by their `seq`. */
+/** Creates the rooms `workflow:<execution_id>`: the view of the workflow, then events by their `seq`. */
 export function createRunRooms({ database, feeds, askWorkflow }: Dependencies): RoomOpener {
   const sharedReads = createSharedReads((row) =>
     readView(database, row, askWorkflow).then(({ view }) => view),
@@ -38,7 +38,7 @@ function isOpenTo({ projectId, scopes }: TokenHolder, row: TaskRunRow): boolean 
   return row.project_id === projectId && scopes.includes('tasks:read');
 }
 
-/** Many who come to a run at once share one question to its workflow, as long as nothing new is recorded of it. */
+/** Shares one query of the workflow among viewers that join at once, as long as nothing new is recorded. */
 function createSharedReads(read: (row: TaskRunRow) => Promise<RunView>) {
   const inFlight = new Map<string, Promise<RunView>>();
   return {

@@ -15,15 +15,15 @@ import { createTaskControl } from '../temporal/task-control.ts';
 import { createChannel } from './channel.ts';
 import { createHealthHandler } from './health.ts';
 
-/** A running gateway; `url` is where it listens. */
+/** A running gateway; `url` is its listen address. */
 export type GatewayProcess = Running & { url: string };
 
-/** Reading of feeds is batched, so few connections serve many viewers. */
+/** Reads of feeds are batched, so few connections serve many viewers. */
 const DATABASE_POOL = 8;
 
 /**
- * Starts the live channel alone, on a port of its own: any number of these may stand behind one address.
- * @throws a sentence if the port is taken, or the driver's error if PostgreSQL is out of reach
+ * Starts the live channel as a separate process. Any number of gateways can run behind one address.
+ * @throws Error with a sentence if the port is taken, or the driver's error if PostgreSQL is unreachable
  */
 export async function startGateway(
   configuration: Configuration,
@@ -44,12 +44,12 @@ export async function startGateway(
   const notifications = await startNotifications(databaseUrl, log);
   opening.defer(() => notifications.close());
   const { connectionOptions, namespace } = loadTemporalConfig();
-  // Without Temporal, viewers see what is stored.
+  // Lazy: without Temporal, viewers see the stored state.
   const connection = Connection.lazy(connectionOptions);
   opening.defer(() => connection.close());
   const dataConverter = dataConverterOf(configuration.payloadKeys);
   const client = new Client({ connection, namespace, dataConverter });
-  // It only asks here, so neither eager starts nor search attributes matter.
+  // Only for queries, so neither eager starts nor search attributes matter.
   const control = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
   const clock = () => new Date();
   const channel = createChannel({
@@ -69,7 +69,7 @@ export async function startGateway(
     else void health.answer(request, response);
   });
   listening.server.on('upgrade', channel.handleUpgrade);
-  // Clients go first; what they use is closed after them.
+  // Connections end before their dependencies are closed.
   opening.defer(async () => void (await Promise.all([channel.close(), listening.close()])));
   const closing = opening.move();
   return { url: urlOf(host, listening.port), close: () => closing.disposeAsync() };

@@ -15,32 +15,32 @@ import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handler, type Reply } from './handlers.ts';
 import type { RoomOpener } from './rooms.ts';
 
-/** What every session of a gateway works with. */
+/** The dependencies of the sessions of a gateway. */
 export type SessionDependencies = {
   database: Database;
   admission: AdmissionControl;
   rooms: Record<RoomKind, RoomOpener>;
-  /** Messages beside those of rooms and tokens. */
+  /** Handlers of messages other than those of rooms and tokens. */
   handlers: Readonly<Record<string, Handler>>;
   clock: () => Date;
   log: Logger;
-  /** After how many milliseconds a client is dropped that takes nothing. */
+  /** After this time in milliseconds, a client that receives nothing is disconnected. */
   stallMs?: number;
 };
 
-/** What became of a message: the answer, and what begins behind it. */
+/** The result of a message: the reply, and what starts after it. */
 export type MessageResult = { replyType: string; reply: Reply; begin?: () => void };
 
-/** The longest time that a timer of Node can count. */
+/** Maximum delay of a Node timer. */
 const MAX_TIMER_MS = 2_147_483_647;
-/** So many refused messages in a row that came too fast end the connection. */
+/** Number of consecutive rate-limited messages after which the connection is closed. */
 const MAX_REFUSED_IN_A_ROW = 1_000;
 
 type Admitted = Extract<Admission, { ok: true }>;
 
 /**
- * One connection from its admission to its end: the rooms it is in, the token it lives by, the pace of its messages.
- * Messages are handled one after another.
+ * One connection from admission to close: its rooms, its token, the rate of its messages. Messages are handled one
+ * after another.
  */
 export class Session {
   readonly connection: Connection;
@@ -69,12 +69,12 @@ export class Session {
     return this.#admitted.holder.actor;
   }
 
-  /** Handles a message of a client; `answer` is called once with what is to be answered. */
+  /** Handles a client message; `answer` is called once with the result. */
   receive(type: string, body: unknown, answer: (answer: MessageResult) => void): void {
     if (this.#isClosed) return;
     if (!this.#limiter.take('').granted) {
       this.#refusedInARow += 1;
-      // Who does not even read that it is too fast is not told again and again.
+      // A client that does not read the rejections is disconnected.
       const isNotReading = this.connection.pendingBytes() > CHANNEL_PENDING_BYTES;
       if (isNotReading || this.#refusedInARow > MAX_REFUSED_IN_A_ROW)
         return this.connection.close('rate_limited');
@@ -84,14 +84,14 @@ export class Session {
     this.#turn = this.#handleInTurn(this.#turn, type, body, answer);
   }
 
-  /** Looks again whether the token still speaks for somebody; ends the connection where it does not. */
+  /** Checks whether the token still has a holder; closes the connection if not. */
   async recheck(): Promise<TokenHolder | null> {
     const holder = await findTokenHolder(this.#deps.database, this.#claims);
     if (!holder) this.connection.close('token_invalid');
     return holder;
   }
 
-  /** The connection has ended. */
+  /** Cleans up after the connection was closed. */
   closed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -112,13 +112,16 @@ export class Session {
     await this.#untilDrained();
     if (this.#isClosed) return;
     const done = await this.#handle(type, body);
-    // It may have been closed meanwhile.
+    // The connection may have been closed during the handling.
     if (this.#isClosed as boolean) return;
     answer(done);
     done.begin?.();
   }
 
-  /** Who asks gets the next answer when it has taken those before; one that takes nothing for too long is dropped. */
+  /**
+   * Waits until the client has received the earlier replies. A client that receives nothing for too long is
+   * disconnected.
+   */
   async #untilDrained(): Promise<void> {
     const { connection } = this;
     if (this.#isClosed || connection.pendingBytes() <= CHANNEL_PENDING_BYTES) return;
@@ -175,7 +178,7 @@ export class Session {
       replyType: 'joined',
       reply: { ok: true, room: name, snapshot, last_seq },
       begin: () => {
-        // Who joins again goes on from where it says.
+        // A repeated join continues from its own `after`.
         this.#rooms.get(name)?.();
         this.#rooms.set(name, follow(this.connection));
       },
@@ -237,7 +240,7 @@ function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === 'object' && body !== null && !Array.isArray(body);
 }
 
-/** The room a message is about, as far as that can be told. */
+/** Returns the room that a message names; null if it names none. */
 function roomNamed(body: unknown): string | null {
   const room = isObject(body) ? body['room'] : null;
   return typeof room === 'string' ? room.slice(0, 200) : null;

@@ -10,25 +10,25 @@ import type { Clients } from './clients.ts';
 import { Message } from './message.ts';
 import { Pending } from './pending.ts';
 
-/** The side of the channel that speaks Socket.IO (protocol 5 over Engine.IO 4), by long polling or WebSocket. */
+/** The transport for Socket.IO (protocol 5 over Engine.IO 4), by long polling or WebSocket. */
 export type SocketIoTransport = {
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): Promise<void>;
 };
 
-/** A client that has not said what it wants by then is ended, in milliseconds. */
+/** A client that does not join a namespace within this time is disconnected, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A client that does not answer our goodbye is ended after so many milliseconds. */
+/** A client that does not close after a goodbye is disconnected after this time, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** A refused client has so long to read why, in milliseconds. */
+/** How long a rejected client may read the reason, in milliseconds. */
 const REFUSAL_READ_MS = 500;
 
 export function createSocketIoTransport(clients: Clients): SocketIoTransport {
   const io = new Server({ connectTimeout: CONNECT_TIMEOUT_MS, serveClient: false });
   const engine = new Engine({
     maxHttpBufferSize: MAX_CHANNEL_MESSAGE_BYTES,
-    // Whoever comes proves itself by a token that no browser sends by itself, so any page may ask.
+    // Clients authenticate with a token that browsers do not send by themselves, so any origin is allowed.
     cors: { origin: '*' },
     perMessageDeflate: false,
   });
@@ -38,14 +38,14 @@ export function createSocketIoTransport(clients: Clients): SocketIoTransport {
     const token = tokenOf(socket.request) ?? (typeof offered === 'string' ? offered : null);
     const admitted = await clients.admit(token);
     if (admitted.ok) {
-      // Whoever has gone meanwhile never comes to be connected, so nobody else gives the place back.
+      // A client that has already disconnected never gets the connection event, so the place is released here.
       if (socket.conn.readyState !== 'open') return admitted.release();
       socket.conn.once('close', admitted.release);
       socket.data = admitted;
       return next();
     }
     next(Object.assign(new Error(admitted.code), { data: describeCode(admitted.code) }));
-    // The refusal is on its way; nothing else is expected from this client.
+    // The rejection was sent; the client sends nothing more.
     setTimeout(() => socket.conn.close(), REFUSAL_READ_MS).unref();
   }
   io.use((socket, next) => void authenticate(socket, next));
@@ -76,7 +76,7 @@ function connectionOf(socket: Socket): Connection {
   return {
     id: socket.id,
     send(message) {
-      // Past Socket.IO's own encoder: the packet is encoded once for all who get it.
+      // Bypasses Socket.IO's encoder: a packet is encoded once for all clients.
       socket.conn.write(message.socketIo, { compress: false });
     },
     pendingBytes: () => pending.bytes,
@@ -87,13 +87,15 @@ function connectionOf(socket: Socket): Connection {
       const { transport } = socket.conn;
       socket.disconnect(true);
       if (code === 'slow_reader') socket.conn.close(true);
-      // A client that reads nothing does not read a goodbye either, and would hold its connection for long.
+      // A client that reads nothing does not read the close either and would keep its connection for long.
       setTimeout(() => terminate(transport), CLOSE_TIMEOUT_MS).unref();
     },
   };
 }
 
-/** Counts whatever is written, answers as well as events: who asks without reading must not be kept in memory. */
+/**
+ * Counts all written bytes, replies as well as events: a client that sends without reading must not fill the memory.
+ */
 function countedWrites(conn: Socket['conn']): Pending {
   const pending = new Pending();
   const write = conn.write.bind(conn);
@@ -107,7 +109,7 @@ function countedWrites(conn: Socket['conn']): Pending {
   return pending;
 }
 
-/** Ends the WebSocket below a transport, if there is one. */
+/** Terminates the WebSocket of a transport, if there is one. */
 function terminate(transport: object): void {
   const { socket } = transport as { socket?: { terminate?: () => void } };
   socket?.terminate?.();

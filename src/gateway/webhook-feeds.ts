@@ -14,25 +14,25 @@ type Dependencies = {
   metrics: MetricsRecorder;
   clock: () => Date;
   log: Logger;
-  /** After how many milliseconds a viewer is dropped that takes nothing. */
+  /** After this time in milliseconds, a viewer that receives nothing is disconnected. */
   stallMs?: number;
 };
 
-/** Sends viewers what they are owed. */
+/** Sends pending changes to viewers. */
 export type WebhookFeeds = {
-  /** Says that something is owed to somebody. */
+  /** Starts sending after a change was queued for a viewer. */
   wake(): void;
   close(): void;
 };
 
-/** Deliveries that are read at once, of all webhooks together. */
+/** Maximum number of deliveries read at once, of all webhooks together. */
 const BATCH = 500;
-/** A reading that failed is tried again after so many milliseconds. */
+/** A failed read is repeated after this time, in milliseconds. */
 const RETRY_MS = 250;
 
 /**
- * Reads what has changed, one reading after another, and sends it to everybody who is owed it: what changes meanwhile
- * is read with the next. `viewers` are all of this process.
+ * Reads changed deliveries in batches, one batch at a time, and sends them to each viewer that lacks them. Changes
+ * during a read go into the next batch. `viewers` are all viewers of this process.
  */
 export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<WebhookViewer>): WebhookFeeds {
   const { database, metrics, clock, log, stallMs = CHANNEL_STALL_MS } = deps;
@@ -59,7 +59,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
     if (!isReading && !isClosed) void run();
   }
 
-  /** What is sent says how the webhook is; its newest deliveries are owed then. */
+  /** Sends the current webhook after many changes, and queues its newest deliveries. */
   async function sendChangedWebhooks(batch: Batch): Promise<void> {
     for (const [webhookId, owedTo] of Map.groupBy(
       batch.get(MANY_CHANGED) ?? [],
@@ -105,10 +105,10 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
   };
 }
 
-/** By the id of what is owed, to whom. */
+/** Viewers by the id of the delivery that they lack. */
 type Batch = Map<string, WebhookViewer[]>;
 
-/** Takes as much as is read at once of what is owed: from each webhook a share, for all of its viewers. */
+/** Takes the next batch: an equal share for each webhook, for all of its viewers. */
 function takeBatch(viewers: ReadonlySet<WebhookViewer>): Batch {
   const batch: Batch = new Map();
   const waiting = [...viewers].filter((viewer) => viewer.isWaiting);

@@ -24,23 +24,26 @@ type Dependencies = {
   metrics: MetricsRecorder;
   clock: () => Date;
   log: Logger;
-  /** After how many milliseconds a viewer is dropped that takes nothing. */
+  /** After this time in milliseconds, a viewer that receives nothing is disconnected. */
   stallMs?: number;
 };
 
-/** How often it is said anew that webhooks are watched. */
+/** How often watched webhooks are renewed, in milliseconds. */
 const RENEW_MS = WATCHED_MS / 3;
-/** Who was let in and never came. */
+/** A viewer that was admitted but does not follow within this time is removed, in milliseconds. */
 const JOIN_TIMEOUT_MS = 30_000;
-/** A statement that began before a webhook was watched has ended by then; it may have changed what nobody told. */
+/**
+ * A statement that started before a webhook was watched has ended by then, in milliseconds. Its changes may not have
+ * been notified.
+ */
 const SETTLED_MS = 1_000;
 const CHANGED_WITHIN_MS = 60_000;
 
 type Room = { viewers: Set<WebhookViewer>; watched: Promise<unknown>; leave: () => void };
 
 /**
- * The rooms `webhook:<id>`: a webhook with its newest deliveries, then the latest state of each delivery that changes.
- * PostgreSQL's notices say only which, and only of webhooks that are said to be watched.
+ * Creates the rooms `webhook:<id>`: a webhook with its newest deliveries, then the latest state of each changed
+ * delivery. Notifications of PostgreSQL only contain ids, and are only sent for watched webhooks.
  */
 export function createWebhookRooms(deps: Dependencies): RoomOpener {
   const { database, notifications, clock, log } = deps;
@@ -56,7 +59,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
     try {
       if (rooms.size > 0) await markWatched(database, [...rooms.keys()]);
       watchedSince = now;
-      // Whoever was not watched for a while was not told of anything.
+      // Nothing was notified while the webhooks were not watched.
       if (now - before > WATCHED_MS)
         for (const { viewers: some } of rooms.values()) owe(some, [MANY_CHANGED]);
     } catch (error) {
@@ -97,7 +100,7 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
     }
   }
 
-  /** Lets somebody in before the snapshot is read, so that what changes meanwhile is owed. */
+  /** Adds a viewer before the snapshot is read, so that changes during the read are queued. */
   async function enter(workspaceId: string, webhookId: string) {
     const room = roomOf(webhookId);
     const viewer = new WebhookViewer(workspaceId, webhookId);

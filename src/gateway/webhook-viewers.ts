@@ -4,8 +4,8 @@ import type { Connection } from './connection.ts';
 import type { Message } from './message.ts';
 
 /**
- * Somebody in a webhook's room. `owed` are the ids of what is to be read and sent: each once, however often it has
- * changed since, so that a slow viewer gets the latest state alone.
+ * A viewer of a webhook. `owed` contains the ids to read and send, each once however often it changed, so that a slow
+ * viewer gets only the latest state.
  */
 export class WebhookViewer {
   readonly workspaceId: string;
@@ -20,12 +20,12 @@ export class WebhookViewer {
     this.webhookId = webhookId;
   }
 
-  /** True where something is owed and can be sent now. */
+  /** Returns true if changes are queued and can be sent now. */
   get isWaiting(): boolean {
     return this.#connection !== null && !this.#isStalled && !this.#isGone && this.owed.size > 0;
   }
 
-  /** True while it takes no more. */
+  /** Returns true while the client receives nothing. */
   get isStalled(): boolean {
     return this.#isStalled;
   }
@@ -39,7 +39,7 @@ export class WebhookViewer {
     this.owed.clear();
   }
 
-  /** Notes what has changed. Where too much of it comes together, that is all that is told. */
+  /** Queues changed ids. If there are too many, they are replaced by one marker. */
   owe(ids: Iterable<string>): void {
     if (this.#isGone) return;
     for (const id of ids) this.owed.add(id);
@@ -49,8 +49,8 @@ export class WebhookViewer {
   }
 
   /**
-   * Sends; false where the viewer takes no more for now. Then `onResumed` is called when it has taken what waits for
-   * it, and it is dropped when that takes longer than `stallMs`.
+   * Sends a message. Returns false if the viewer is stalled. `onResumed` is called when it has received what is
+   * pending. It is disconnected if that takes longer than `stallMs`.
    */
   send(message: Message, stallMs: number, onResumed: () => void): boolean {
     const connection = this.#connection;

@@ -4,9 +4,9 @@ import { SPECIAL_IPV4, SPECIAL_IPV6 } from './special-addresses.ts';
 
 export type Judgement = { allowed: true } | { allowed: false; reason: string };
 
-/** Says whether anything may be sent to an address. */
+/** Decides whether requests may be sent to an address. */
 export type AddressGuard = {
-  /** `address` is a literal IPv4 or IPv6 address; what is none is refused. */
+  /** `address` is a literal IPv4 or IPv6 address; any other text is rejected. */
   judge(address: string): Judgement;
 };
 
@@ -18,16 +18,16 @@ const SPECIAL: Readonly<Record<Family, readonly NamedRange[]>> = {
   ipv4: SPECIAL_IPV4.map(([range, reason]) => ({ list: listOf([range]), reason })),
   ipv6: SPECIAL_IPV6.map(([range, reason]) => ({ list: listOf([range]), reason })),
 };
-/** All of them in one list, since nearly every address that is judged is in none. */
+/** All ranges in one list, for speed: most addresses are in none. */
 const ANY_SPECIAL: Readonly<Record<Family, BlockList>> = {
   ipv4: listOf(SPECIAL_IPV4.map(([range]) => range)),
   ipv6: listOf(SPECIAL_IPV6.map(([range]) => range)),
 };
 
 /**
- * A guard that refuses every special-purpose address but those in `allow`: CIDR ranges such as `127.0.0.0/8`, or
- * single addresses. IPv6 addresses that stand for an IPv4 address are judged as that one.
- * Throws a RangeError that names a range it cannot read.
+ * Creates a guard that rejects all special-purpose addresses except those in `allow`: CIDR ranges such as
+ * `127.0.0.0/8`, or single addresses. IPv6 addresses that map to an IPv4 address are checked as that one.
+ * Throws a RangeError that names an invalid range.
  */
 export function createAddressGuard(allow: readonly string[]): AddressGuard {
   const allowed = listOf(allow);
@@ -51,8 +51,8 @@ export function createAddressGuard(allow: readonly string[]): AddressGuard {
 }
 
 /**
- * What can be said of a URL's host before any look-up, when a URL is configured: a literal address or `localhost`
- * is judged, any other name is allowed here and judged at each attempt (docs/webhooks.md).
+ * Checks a URL's host without a DNS lookup, when a URL is configured: a literal address or `localhost` is checked,
+ * any other name is allowed here and checked at each attempt (docs/webhooks.md).
  */
 export function judgeUrlHost(url: URL, guard: AddressGuard): Judgement {
   const host = url.hostname.replace(/\.$/, '');

@@ -19,24 +19,24 @@ import { createTimeLimit, orAborted, type Stage } from './time-limit.ts';
 
 export type OutboundClientOptions = {
   guard: AddressGuard;
-  /** Certificates in PEM that are trusted beside the usual ones. */
+  /** Certificates in PEM that are trusted in addition to the system's. */
   ca?: string;
-  /** An egress proxy, `http://[user:password@]host:port`; the ambient HTTPS_PROXY is not looked at. */
+  /** An egress proxy, `http://[user:password@]host:port`. HTTPS_PROXY is ignored. */
   proxy?: string;
   /** Milliseconds since 1970, for `started_at`. */
   clock?: () => number;
-  /** Asked for names; see {@link createLookup} for what it is unless given. */
+  /** Resolves names; default: {@link createLookup}. */
   lookup?: Lookup;
 };
 
-/** The only way out for callbacks and webhooks. */
+/** The client that sends all callbacks and webhooks. */
 export type OutboundClient = {
   /**
-   * Makes one POST and tells what became of it. Never rejects: whatever the other side does is in the record.
-   * A request is sent at most once, also when a kept connection turns out to be dead.
+   * Sends one POST and returns its result. Never rejects: all failures are in the record. A request is sent at most
+   * once, also if a reused connection turns out to be dead.
    */
   attempt(request: AttemptRequest): Promise<AttemptRecord>;
-  /** Closes the connections that wait for work. Attempts under way are ended by their own signals. */
+  /** Closes idle connections. Running attempts are ended by their own signals. */
   close(): Promise<void>;
 };
 
@@ -48,7 +48,7 @@ type Dependencies = {
   clock: () => number;
 };
 
-/** Throws when `ca` or `proxy` cannot be read. */
+/** Creates a client. Throws if `ca` or `proxy` cannot be read. */
 export function createOutboundClient(options: OutboundClientOptions): OutboundClient {
   const deps: Dependencies = {
     guard: options.guard,
@@ -63,7 +63,7 @@ export function createOutboundClient(options: OutboundClientOptions): OutboundCl
   };
 }
 
-/** What is known of an attempt so far; filled in stage by stage. */
+/** The state of an attempt, filled in stage by stage. */
 type AttemptProgress = { address: string | null; stage: Stage } & Omit<AttemptTimings, 'total_ms'>;
 
 async function attempt(request: AttemptRequest, deps: Dependencies): Promise<AttemptRecord> {
@@ -85,7 +85,7 @@ async function attempt(request: AttemptRequest, deps: Dependencies): Promise<Att
   return recordOf(done, progress, startedAt, performance.now() - begun);
 }
 
-/** Look-up, connection, exchange. Throws what ended it before the request was written. */
+/** Resolves the name, connects and exchanges. Throws failures that occur before the request is written. */
 async function send(
   request: AttemptRequest,
   deps: Dependencies,
@@ -138,7 +138,7 @@ async function connect(
   return connectionOn(opened, origin);
 }
 
-/** Throws OutboundFailure `invalid_request` for an address that no POST can go to. */
+/** Throws OutboundFailure `invalid_request` for a URL that cannot receive a POST. */
 function destination(text: string): { url: URL; target: Target } {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {

@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { connectionFailure, OutboundFailure, tlsFailure } from './failure.ts';
 
-/** Where a request goes, whatever the way there. */
+/** The destination of a request, with or without a proxy. */
 export type Target = {
   /** A name, or a literal address without brackets. */
   hostname: string;
@@ -11,20 +11,20 @@ export type Target = {
   secure: boolean;
 };
 
-/** A connection on which the request can be written. Times in milliseconds. */
+/** An open connection. Times in milliseconds. */
 export type OpenConnection = { socket: Socket; address: string; connectMs: number; tlsMs: number | null };
 
 export type Route = {
   secureContext: SecureContext;
-  /** An egress proxy that is asked for every connection (`CONNECT`), or null. */
+  /** An egress proxy that opens all connections (`CONNECT`), or null. */
   proxy: URL | null;
 };
 
 /**
- * Connects to `address`, which is one of the target's, by TCP or through the proxy, and shakes hands where the target
- * is secure; the target's name goes into SNI and is what the certificate must be for.
- * Throws OutboundFailure `connection_failed` or `tls_failed`; when `signal` is aborted it throws too and leaves
- * nothing open.
+ * Connects to `address`, one of the target's addresses, by TCP or through the proxy, with TLS if the target is
+ * secure. The target's name is used for SNI and checked against the certificate.
+ * Throws OutboundFailure `connection_failed` or `tls_failed`. Also throws when `signal` is aborted. Leaves nothing
+ * open when it throws.
  */
 export async function openConnection(
   target: Target,
@@ -58,19 +58,19 @@ async function startTls(
   const secured = connectTls({
     socket,
     host: hostname,
-    // An address is no name for SNI, and names go without a dot at their end (RFC 6066); the certificate is checked
-    // against either.
+    // SNI does not allow addresses, and names have no trailing dot (RFC 6066). The certificate is checked against
+    // either.
     servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : '',
     secureContext,
     ALPNProtocols: ['http/1.1'],
-    // Said outright, since NODE_TLS_REJECT_UNAUTHORIZED must not switch it off.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED must not disable it.
     rejectUnauthorized: true,
   });
   await waitForEvent(secured, 'secureConnect', tlsFailure, signal);
   return secured;
 }
 
-/** Waits for `event`; destroys the socket on everything else. */
+/** Waits for `event`; destroys the socket on any other outcome. */
 function waitForEvent(
   socket: Socket,
   event: 'connect' | 'secureConnect',
@@ -90,7 +90,7 @@ function waitForEvent(
       socket.off('close', onClose);
       signal.removeEventListener('abort', onAbort);
     };
-    // Stays for good: an error between two owners of the socket must not bring the process down.
+    // Never removed: an error while nobody else listens must not crash the process.
     socket.on('error', onError);
     socket.once('close', onClose);
     socket.once(event, () => {
@@ -102,7 +102,9 @@ function waitForEvent(
   });
 }
 
-/** Asks the proxy for the address, never for the name: what was judged here is what is connected to. */
+/**
+ * Asks the proxy for the address, never for the name, so that the checked address is the one that is connected to.
+ */
 async function openByProxy(proxy: URL, address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const proxyHost = proxy.hostname.replace(/^\[(.*)\]$/, '$1');
   const toProxy = connectTcp({ host: proxyHost, port: Number(proxy.port || 80), noDelay: true });
@@ -116,7 +118,7 @@ async function openByProxy(proxy: URL, address: string, port: number, signal: Ab
   throw new OutboundFailure('connection_failed', `The egress proxy returned ${status}`);
 }
 
-/** Sends `CONNECT` and gives the answer's status; 200 leaves the socket to us. */
+/** Sends `CONNECT` and returns the status. After 200 the socket belongs to the caller. */
 function askProxy(
   socket: Socket,
   authority: string,

@@ -3,24 +3,24 @@ import { Client } from 'undici';
 import type { OpenConnection } from './connect.ts';
 import { skipContinue } from './interim-responses.ts';
 
-/** How long a connection without work is kept, in milliseconds; shorter than servers usually keep it. */
+/** How long an idle connection is kept, in milliseconds; shorter than most servers keep it. */
 const IDLE_MS = 2_000;
 
 /**
- * An open connection to one address with the HTTP client that speaks on it. Serves one attempt at a time;
- * `beforeRequest` must be called before each.
+ * An open connection to one address with its HTTP client. Serves one attempt at a time. Call `beforeRequest` before
+ * each.
  */
 export type Connection = { address: string; client: Client; socket: Socket; beforeRequest: () => void };
 
 /**
- * Puts an HTTP/1.1 client onto a socket that is already open. The client never connects by itself, so that no
- * connection escapes the guard.
+ * Creates an HTTP/1.1 client on an open socket. The client never connects by itself, so that no connection bypasses
+ * the guard.
  */
 export function connectionOn({ socket, address }: OpenConnection, origin: string): Connection {
   let given = false;
   const client = new Client(origin, {
     connect: (_options, callback) => {
-      // Not at once: undici does not look at its queue again when it is called back from within.
+      // Deferred: undici does not check its queue again when the callback is called synchronously.
       queueMicrotask(() => {
         if (given) return callback(closed(), null);
         given = true;
@@ -29,7 +29,7 @@ export function connectionOn({ socket, address }: OpenConnection, origin: string
     },
     allowH2: false,
     pipelining: 1,
-    // The attempt's own limit covers these.
+    // Covered by the time limit of the attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: IDLE_MS,
@@ -38,12 +38,12 @@ export function connectionOn({ socket, address }: OpenConnection, origin: string
   return { address, client, socket, beforeRequest: skipContinue(socket) };
 }
 
-/** True while another request can be written on it. */
+/** Returns true if another request can be written. */
 export function isUsable({ client, socket }: Connection): boolean {
   return !client.destroyed && !client.closed && !socket.destroyed && socket.writable && socket.readable;
 }
 
-/** Closes it at once. */
+/** Closes a connection immediately. */
 export function discard({ client, socket }: Connection): void {
   socket.destroy();
   client.destroy().catch(() => {});
@@ -53,9 +53,9 @@ function closed(): Error {
   return Object.assign(new Error('The connection is closed'), { code: 'ECONNRESET' });
 }
 
-/** Connections that wait for their next attempt, by origin and address. */
+/** Idle connections, by origin and address. */
 export type IdleConnections = {
-  /** A usable one to any of these addresses, in their order; it is the caller's then. */
+  /** Removes and returns a usable connection to one of these addresses, in their order. */
   take(origin: string, addresses: readonly string[]): Connection | null;
   put(origin: string, connection: Connection): void;
   closeAll(): void;
@@ -93,7 +93,7 @@ export function createIdleConnections(): IdleConnections {
       const list = waiting.get(key) ?? [];
       list.push(connection);
       waiting.set(key, list);
-      // undici ends a connection that idles too long; nobody would ask for it otherwise.
+      // undici closes a connection that is idle too long; it must then be removed from the list.
       if (connection.client.listenerCount('disconnect') === 0) {
         connection.client.once('disconnect', () => forget(key, connection));
       }

@@ -12,7 +12,9 @@ export type ExchangeRequest = {
   maxResponseBytes: number;
 };
 
-/** What came back; `failure` says why it is not a whole answer. `firstByteMs` is null when nothing came. */
+/**
+ * The result of an exchange; `failure` says why the response is incomplete. `firstByteMs` is null if nothing arrived.
+ */
 export type Exchange = {
   response: AttemptResponse | null;
   failure: OutboundFailure | null;
@@ -20,9 +22,8 @@ export type Exchange = {
 };
 
 /**
- * Writes one POST on the connection and reads the answer up to `maxResponseBytes`; where more comes the connection is
- * closed and the answer counts as whole. An aborted `signal` closes the connection and fails with its reason. Never
- * rejects.
+ * Writes one POST and reads the response up to `maxResponseBytes`. If more arrives, the connection is closed and the
+ * response counts as complete. An aborted `signal` closes the connection and fails with its reason. Never rejects.
  */
 export function exchange(
   connection: Connection,
@@ -39,7 +40,7 @@ export function exchange(
   });
 }
 
-/** Collects one answer. undici calls the `on…` methods. */
+/** Collects one response. undici calls the `on…` methods. */
 class Answer implements Dispatcher.DispatchHandler {
   readonly #limit: number;
   readonly #signal: AbortSignal;
@@ -70,7 +71,7 @@ class Answer implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // 100 Continue and other interim answers are not the answer (RFC 9110, 15.2).
+    // 100 Continue and other interim responses are not the response (RFC 9110, 15.2).
     if (status < 200) return;
     this.#firstByteMs = performance.now() - this.#begun;
     this.#head = { status, headers: flat(headers) };
@@ -78,7 +79,7 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const room = this.#limit - this.#size;
-    // Copied, since undici may give views into memory that it uses again.
+    // Copied, because undici may reuse the memory.
     if (room > 0) this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
     this.#size += chunk.length;
     if (chunk.length <= room) return;

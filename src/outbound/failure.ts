@@ -1,6 +1,6 @@
 import type { FailureKind } from '../domain/common/failure-kinds.ts';
 
-/** Ends an attempt with a kind and a sentence for people. */
+/** Ends an attempt with a failure kind and a sentence for people. */
 export class OutboundFailure extends Error {
   readonly kind: FailureKind;
 
@@ -11,13 +11,13 @@ export class OutboundFailure extends Error {
   }
 }
 
-/** The `code` of an error of Node or undici, or an empty string. */
+/** Returns the `code` of an error of Node or undici, or an empty string. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';
 }
 
-/** A look-up that failed. */
+/** Returns the failure of a DNS lookup. */
 export function lookupFailure(error: unknown): OutboundFailure {
   const code = codeOf(error);
   const sentence =
@@ -36,7 +36,7 @@ const CONNECTION_SENTENCES: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'The address did not respond',
 };
 
-/** A TCP connection that was not made. */
+/** Returns the failure of a TCP connection. */
 export function connectionFailure(error: unknown): OutboundFailure {
   const code = codeOf(error);
   return new OutboundFailure(
@@ -58,7 +58,7 @@ const TLS_SENTENCES: Readonly<Record<string, string>> = {
   ECONNRESET: 'The connection was closed during the TLS handshake',
 };
 
-/** A TLS handshake that failed, or a certificate that is not to be trusted. */
+/** Returns the failure of a TLS handshake or of the certificate check. */
 export function tlsFailure(error: unknown): OutboundFailure {
   const code = codeOf(error);
   return new OutboundFailure(
@@ -70,9 +70,7 @@ export function tlsFailure(error: unknown): OutboundFailure {
 const CLOSED = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_INFO']);
 const CLOSED_BY_SYSTEM = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
 
-/**
- * What undici says of an exchange that broke off. `answering` tells whether the answer's headers were there.
- */
+/** Returns the failure of an interrupted exchange. `answering`: whether the response headers had arrived. */
 export function exchangeFailure(error: unknown, answering: boolean): OutboundFailure {
   if (error instanceof OutboundFailure) return error;
   const code = codeOf(error);
@@ -93,7 +91,7 @@ export function exchangeFailure(error: unknown, answering: boolean): OutboundFai
   return new OutboundFailure('invalid_response', `The response is not valid HTTP${inBrackets(code)}`);
 }
 
-/** What a status says of an attempt; null for 2xx (docs/callbacks.md). */
+/** Returns the failure of a status; null for 2xx (docs/callbacks.md). */
 export function statusFailure(status: number): OutboundFailure | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) {

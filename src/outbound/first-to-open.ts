@@ -1,11 +1,10 @@
-/** How long one address is given before the next one is tried beside it, in milliseconds. */
+/** Time until the next address is tried in parallel, in milliseconds. */
 const HEAD_START_MS = 500;
 
 /**
- * Opens the first of several candidates that can be opened: in their order, the next one as soon as one fails or
- * takes longer than a head start, so that a silent first address does not use up the time of the others
- * (in the manner of RFC 8305). Whatever opens too late is given to `discard`. Rejects with the first failure when
- * all have failed. `candidates` must not be empty.
+ * Returns the first of several candidates that opens. They are tried in order: the next one starts as soon as one
+ * fails or is silent for a head start (similar to RFC 8305). Connections that open too late are passed to `discard`.
+ * Rejects with the first failure if all fail. `candidates` must not be empty.
  */
 export function firstToOpen<Candidate, Opened>(
   candidates: readonly Candidate[],

@@ -8,27 +8,27 @@ import { firstToOpen } from './first-to-open.ts';
 import { createLookup } from './names.ts';
 import { allowedAddresses, type Lookup } from './resolve.ts';
 
-/** From the name look-up to the end of the TLS handshake, in milliseconds. */
+/** Time limit from the DNS lookup to the end of the TLS handshake, in milliseconds. */
 const CONNECT_MS = 15_000;
-/** The longest answer, streams included, in bytes. */
+/** Maximum size of a response, including streams, in bytes. */
 const MAX_RESPONSE_BYTES = 33_554_432;
 
 export type GuardedFetchOptions = {
   guard: AddressGuard;
-  /** Certificates in PEM that are trusted beside the usual ones. */
+  /** Certificates in PEM that are trusted in addition to the system's. */
   ca?: string;
   /** An egress proxy, `http://[user:password@]host:port`. */
   proxy?: string;
   lookup?: Lookup;
 };
 
-/** `fetch` for libraries that speak HTTP by themselves. */
+/** A `fetch` for libraries that make their own HTTP requests. */
 export type GuardedFetch = { fetch: typeof globalThis.fetch; close(): Promise<void> };
 
 /**
- * A `fetch` on whose every connection the address that a name leads to is judged first, and then connected to. It
- * follows no redirect; how long an exchange may take is the caller's `signal`. What the guard or the network refuses
- * is thrown as an OutboundFailure. Throws when `ca` or `proxy` can't be read.
+ * Creates a `fetch` that checks the resolved address of each connection before it connects. It follows no redirects.
+ * The caller limits the duration with its `signal`. Rejections by the guard and network failures are thrown as
+ * OutboundFailure. Throws if `ca` or `proxy` cannot be read.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const { guard, ca, lookup = createLookup() } = options;
@@ -70,7 +70,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   return { fetch: guarded as unknown as typeof globalThis.fetch, close: () => dispatcher.destroy() };
 }
 
-/** undici speaks of a connection by a callback. */
+/** Passes the socket to the callback of undici. */
 async function passSocket(opening: Promise<Socket>, callback: buildConnector.Callback): Promise<void> {
   let socket: Socket;
   try {
@@ -81,7 +81,7 @@ async function passSocket(opening: Promise<Socket>, callback: buildConnector.Cal
   callback(null, socket);
 }
 
-/** What can be said at once, also where a connection is still open from before. */
+/** Checks the URL itself, which also covers requests on connections that are already open. */
 function checkAddress({ protocol, hostname }: URL, guard: AddressGuard): void {
   if (protocol !== 'https:' && protocol !== 'http:') {
     throw new OutboundFailure('invalid_request', 'The address is not an http or https URL');

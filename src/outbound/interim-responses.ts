@@ -6,9 +6,8 @@ const CONTINUE_BEGUN = /^H?T?T?P?\/?1?\.?[01]? ?1?0?0?$/;
 const LONGEST_BEGINNING = 'HTTP/1.1 100'.length;
 
 /**
- * Takes `100 Continue` answers out of what is read from a socket, from its next answer on. A client has to put up
- * with them although it asked for none (RFC 9110, 15.2); undici ends the connection instead. Returns a function to
- * call before each request.
+ * Removes `100 Continue` responses from the data of a socket. A client must accept them without having asked for one
+ * (RFC 9110, 15.2), but undici closes the connection. Returns a function to call before each request.
  */
 export function skipContinue(socket: Socket): () => void {
   const read = socket.read.bind(socket);
@@ -33,7 +32,10 @@ export function skipContinue(socket: Socket): () => void {
   };
 }
 
-/** What follows all `100 Continue`; null while it is open whether there is one, or where nothing follows yet. */
+/**
+ * Returns the data after all `100 Continue` responses; null while it is undecided whether there is one, or if nothing
+ * follows yet.
+ */
 function afterContinue(bytes: Buffer): Buffer | null {
   const start = bytes.toString('latin1', 0, LONGEST_BEGINNING + 1);
   if (start.length <= LONGEST_BEGINNING && CONTINUE_BEGUN.test(start)) return null;

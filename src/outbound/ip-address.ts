@@ -1,11 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** An address as the guard looks at it: the text that sockets take, and for IPv6 its 16 bytes. */
+/** An IP address: its text as sockets take it, and for IPv6 its 16 bytes. */
 export type IpAddress =
   | { family: 'ipv4'; text: string }
   | { family: 'ipv6'; text: string; bytes: Uint8Array };
 
-/** Reads a literal address, brackets and zone (`%eth0`) allowed; null when it is none. */
+/** Parses a literal address, with optional brackets and zone (`%eth0`); null if it is not an address. */
 export function parseAddress(literal: string): IpAddress | null {
   const text = literal.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIPv4(text)) return { family: 'ipv4', text };
@@ -14,8 +14,8 @@ export function parseAddress(literal: string): IpAddress | null {
 }
 
 /**
- * The IPv4 address that packets to this IPv6 address end up at, or null: IPv4-mapped (RFC 4291), the well-known
- * NAT64 prefix (RFC 6052) and 6to4 (RFC 3056).
+ * Returns the IPv4 address that an IPv6 address maps to, or null: IPv4-mapped (RFC 4291), the well-known NAT64 prefix
+ * (RFC 6052) and 6to4 (RFC 3056).
  */
 export function embeddedIPv4(bytes: Uint8Array): string | null {
   const hex = Buffer.from(bytes).toString('hex');

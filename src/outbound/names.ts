@@ -3,34 +3,36 @@ import { readFileSync, statSync } from 'node:fs';
 import type { Lookup } from './resolve.ts';
 
 export type NameSources = {
-  /** Name servers as `address:port`; those of the system unless given. */
+  /** Name servers as `address:port`; default: those of the system. */
   servers?: readonly string[];
   hostsFile?: string;
-  /** The system's own resolver, asked for what neither the file nor the servers know. */
+  /** The system's resolver, for names that are in neither the file nor the DNS. */
   system?: Lookup;
 };
 
-/** One try of a query, in milliseconds, and how many there are; the next ones take longer. */
+/**
+ * Timeout of the first try of a query, in milliseconds, and the number of tries. Later tries have longer timeouts.
+ */
 const QUERY_MS = 2_500;
 const QUERY_TRIES = 3;
-/** How long IPv6 addresses are waited for once IPv4 ones are there (in the manner of RFC 8305). */
+/** How long to wait for IPv6 addresses after the IPv4 ones, in milliseconds (similar to RFC 8305). */
 const SECOND_FAMILY_MS = 100;
-/** After this time the system's name servers are looked up anew, since they may have changed. */
+/** After this time in milliseconds, the system's name servers are read again, because they may have changed. */
 const SERVERS_CACHE_MS = 30_000;
-/** What says that a name is not in the DNS, or that there is none: then the system may know it otherwise. */
+/** Errors that mean that a name is not in the DNS, or that there is no DNS. The system may still resolve it. */
 const NOT_IN_DNS = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'ENONAME', 'EBADNAME']);
 
 /**
- * Names as the system resolves them, but without its few threads, all of which a handful of names whose servers are
- * dead would hold up for everybody else: the hosts file first, then the name servers, and the system's resolver only
- * for names that those do not know (short names of a cluster, names of the local network). IPv4 addresses come first.
+ * Creates a lookup that resolves names like the system, but not on its few threads, which a handful of names with
+ * dead servers would block for all others. The order is: the hosts file, the name servers, and the system's resolver
+ * for other names (short names in a cluster, names of the local network). IPv4 addresses come first.
  */
 export function createLookup({
   servers,
   hostsFile = '/etc/hosts',
   system = bySystem,
 }: NameSources = {}): Lookup {
-  // Elsewhere the system knows more name servers than Node does.
+  // On other platforms the system knows more name servers than Node does.
   if (process.platform !== 'linux') return system;
   const hosts = createHostsFile(hostsFile);
   const resolver = createResolver(servers);
@@ -72,7 +74,7 @@ function toAnswer(query: Promise<string[]>): Promise<Answer> {
   );
 }
 
-/** Of two errors the one that says more than that a family has no address. */
+/** Returns the more specific of two errors: ENODATA only says that a family has no address. */
 function moreSpecificError(one: unknown, other: unknown): unknown {
   return (one as NodeJS.ErrnoException).code === 'ENODATA' ? other : one;
 }
@@ -99,7 +101,7 @@ function createResolver(servers: readonly string[] | undefined): () => Resolver 
   };
 }
 
-/** The names that a file like `/etc/hosts` gives addresses to; read anew whenever it has changed. */
+/** Reads a file like `/etc/hosts`, again after each change. */
 function createHostsFile(path: string): { addressesOf(hostname: string): readonly string[] } {
   let version = '';
   let names = new Map<string, string[]>();
@@ -133,7 +135,7 @@ function familyOf(address: string): number {
   return address.includes(':') ? 6 : 4;
 }
 
-/** A file that is not there, or not for us to read, names nothing. */
+/** A missing or unreadable file is empty. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -2,12 +2,10 @@ import { isIP } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
 import { lookupFailure, OutboundFailure } from './failure.ts';
 
-/** All addresses of a name, in the order to try them. */
+/** Returns all addresses of a name, in the order to try them. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
-/**
- * Lets attempts that ask for the same name at the same time share one look-up. Nothing is kept once it is answered.
- */
+/** Shares one lookup among concurrent requests for the same name. Results are not cached. */
 export function shareLookups(lookup: Lookup): Lookup {
   const inFlight = new Map<string, Promise<readonly string[]>>();
   return (hostname) => {
@@ -20,8 +18,8 @@ export function shareLookups(lookup: Lookup): Lookup {
 }
 
 /**
- * The addresses of a host that may be connected to: a literal address itself, else what the look-up says, without
- * those that the guard refuses. Throws OutboundFailure `lookup_failed` or `address_refused`.
+ * Returns the allowed addresses of a host: a literal address itself, otherwise the resolved addresses that the guard
+ * accepts. Throws OutboundFailure `lookup_failed` or `address_refused`.
  */
 export async function allowedAddresses(
   hostname: string,

@@ -1,7 +1,7 @@
 /**
- * Addresses that are no ordinary place on the internet, with the reason in words that complete "the address is …".
- * Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), multicast and reserved blocks, and the
- * metadata services of clouds that sit outside of them. More special ranges stand before the wider ones they are in.
+ * Special-purpose addresses, with a reason that completes "the address is …". Source: IANA IPv4 and IPv6
+ * Special-Purpose Address Registries (RFC 6890), multicast and reserved blocks, and the metadata services of clouds
+ * outside of them. Narrower ranges come before the wider ones that contain them.
  */
 export const SPECIAL_IPV4: ReadonlyArray<readonly [range: string, reason: string]> = [
   ['169.254.169.254/32', 'a cloud metadata address'],
@@ -48,7 +48,7 @@ export const SPECIAL_IPV6: ReadonlyArray<readonly [range: string, reason: string
   ['fe80::/10', 'a link-local address'],
   ['fec0::/10', 'a site-local address'],
   ['ff00::/8', 'a multicast address'],
-  // Only 2000::/3 has been given out as global unicast.
+  // Only 2000::/3 is allocated as global unicast.
   ['::/3', 'a reserved address'],
   ['4000::/2', 'a reserved address'],
   ['8000::/1', 'a reserved address'],

@@ -1,6 +1,6 @@
 import { OutboundFailure } from './failure.ts';
 
-/** How far an attempt has got. */
+/** The current stage of an attempt. */
 export type Stage = 'lookup' | 'connection' | 'answer';
 
 const TIMEOUT_MESSAGES: Readonly<Record<Stage, string>> = {
@@ -10,8 +10,8 @@ const TIMEOUT_MESSAGES: Readonly<Record<Stage, string>> = {
 };
 
 /**
- * One signal for an attempt's time limit (failure `timeout`) and its caller's wish to give up (`aborted`); its reason
- * is an OutboundFailure. `release` must be called at the end.
+ * Returns one signal for the time limit of an attempt (failure `timeout`) and its caller's signal (`aborted`). Its
+ * reason is an OutboundFailure. Call `release` at the end.
  */
 export function createTimeLimit(
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
@@ -35,7 +35,10 @@ export function createTimeLimit(
   };
 }
 
-/** For work that cannot be stopped: leaves it alone once the signal is aborted, and throws its reason. */
+/**
+ * Rejects with the signal's reason when it is aborted. For work that cannot be stopped; it continues in the
+ * background.
+ */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);

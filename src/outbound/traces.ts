@@ -1,19 +1,19 @@
 import type { AttemptRecord } from './attempt-record.ts';
 
-/** What is known of an attempt before it is made. */
+/** An attempt before it is made. */
 export type AttemptToTrace = {
   of: 'webhook' | 'callback';
-  /** Only its host goes into a trace: paths and queries may hold secrets. */
+  /** Only its host is recorded: paths and queries can contain secrets. */
   url: string;
   /** Ids and kinds. */
   attributes: Readonly<Record<string, string>>;
 };
 
-/** Makes outgoing attempts part of traces. */
+/** Adds outgoing attempts to traces. */
 export type Traces = {
-  /** Runs the work in the trace of a `traceparent`, where there is one. */
+  /** Runs the work in the trace of a `traceparent`, if there is one. */
   within<T>(traceparent: string | null, work: () => Promise<T>): Promise<T>;
-  /** `headers` belong to the request; `end` is told what became of it, null where nothing did. */
+  /** `headers` are added to the request. `end` takes the result; null if no attempt was made. */
   begin(attempt: AttemptToTrace): {
     headers: Record<string, string>;
     end(record: AttemptRecord | null): void;
@@ -22,7 +22,7 @@ export type Traces = {
 
 const NOTHING = { headers: {}, end: () => {} };
 
-/** Where no traces are kept: nothing is added to a request. */
+/** Used if tracing is off: adds nothing to requests. */
 export const UNTRACED: Traces = {
   within: (_traceparent, work) => work(),
   begin: () => NOTHING,

@@ -2,20 +2,20 @@ import { createHmac } from 'node:crypto';
 import { MASKED } from '../domain/webhooks/delivery.ts';
 import { signature } from './sign.ts';
 
-/** How a webhook signs. Secrets are in clear here, and live no longer than the attempt. */
+/** How a webhook signs. Secrets are in clear text and must not outlive the attempt. */
 export type Signing = {
   secret: string | null;
-  /** The one before, while it signs too; null outside an overlap. */
+  /** The previous secret during an overlap, otherwise null. */
   previousSecret: string | null;
   includeSecretHeader: boolean;
   standardWebhooks: boolean;
 };
 
-/** What a delivery sends, apart from who signs it. */
+/** The content of a delivery, without its signature. */
 export type WebhookMessage = {
   deliveryId: string;
   event: string;
-  /** The event's own time. */
+  /** The time of the event. */
   timestamp: Date;
   body: Buffer;
 };
@@ -23,8 +23,8 @@ export type WebhookMessage = {
 const SECRET_HEADER = 'x-webhook-secret';
 
 /**
- * The headers of a webhook delivery (docs/receiving.md). `now` is the attempt's time, which only the Standard
- * Webhooks headers carry. No secret, no signature.
+ * Returns the headers of a webhook delivery (docs/receiving.md). `now` is the time of the attempt, which only the
+ * Standard Webhooks headers contain. Without a secret there is no signature.
  */
 export function webhookHeaders(message: WebhookMessage, signing: Signing, now: Date): Record<string, string> {
   const { secret, previousSecret, includeSecretHeader, standardWebhooks } = signing;
@@ -47,14 +47,14 @@ export function webhookHeaders(message: WebhookMessage, signing: Signing, now: D
   return headers;
 }
 
-/** The headers as the log shows them: a secret that was sent is masked. */
+/** Returns the headers for the log, with the secret masked. */
 export function loggedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return SECRET_HEADER in headers ? { ...headers, [SECRET_HEADER]: MASKED } : { ...headers };
 }
 
 /**
- * The Standard Webhooks headers (version 1.0.0): the id is the delivery's, the same in all attempts, the time the
- * attempt's. Their key is our secret's bytes, which their libraries take as `whsec_` and its base64.
+ * Returns the Standard Webhooks headers (version 1.0.0): the id of the delivery, the same in all attempts, and the
+ * time of the attempt. The key is the bytes of the secret, which their libraries take as `whsec_` and its base64.
  */
 function standardHeaders(
   { deliveryId, body }: WebhookMessage,

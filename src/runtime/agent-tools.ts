@@ -7,14 +7,17 @@ import type { Foundation } from './foundation.ts';
 import { createGuardedFetch, type GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { outboundOptions, type OutboundSettings } from './outgoing.ts';
 
-/** Returns the `fetch` of agents, as the configuration allows it. @throws if the certificates or the proxy cannot be read */
+/**
+ * Returns the `fetch` of agents with the configured guard and proxy. @throws if the certificates or the proxy cannot
+ * be read
+ */
 export function guardedFetchOf(settings: OutboundSettings): GuardedFetch {
   return createGuardedFetch(outboundOptions(settings));
 }
 
 /**
- * The tools of the catalogue's servers: nothing is started or connected to before the first use. `onCall` is called after
- * every call of a tool.
+ * Creates the tools of the catalogue's servers. Servers are started or connected at first use. `onCall` is called
+ * after each tool call.
  */
 export function createAgentTools(
   { database, configuration, log }: Foundation,
@@ -44,7 +47,7 @@ export function createAgentTools(
   };
 }
 
-/** The agents of the catalogue that are elsewhere: at an address, or programs. */
+/** Creates the agents of the catalogue that run at a URL or as a program. */
 export function createRemoteAgents({ database, configuration, log }: Foundation, catalogue: Catalogue) {
   const { fetch, close } = guardedFetchOf(configuration);
   const clock = () => new Date();

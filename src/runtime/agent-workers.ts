@@ -10,7 +10,7 @@ import { createAgentMetrics } from '../telemetry/event-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
-/** How many calls, rehearsed steps among them, one worker has under way at once. */
+/** Maximum number of concurrent calls of a worker, including rehearsed steps. */
 const AGENT_SLOTS = 100;
 
 /**

@@ -5,13 +5,13 @@ import type { ProviderV4 } from '@ai-sdk/provider';
 import { bundleWorkflowCode, DefaultLogger, type BundleOptions } from '@temporalio/worker';
 import type { BundlePlan } from './bundle.ts';
 
-/* Builds the bundle that its only word asks for, a plan as JSON; see `bundle.ts`, which starts it. */
+/* Builds the bundle of the plan in its only argument, as JSON. Started by `bundle.ts`. */
 
 const WORKFLOWS = join(import.meta.dirname, '../..', 'src', 'workflows');
 
 /**
- * The SDK takes a stack trace, through the source map, for every promise that workflow code makes. Of ten frames
- * that is a third of the CPU of a short run; the one frame that is left says where an error was thrown.
+ * The SDK takes a stack trace, with the source map, for each promise in workflow code. With ten frames this uses a
+ * third of the CPU of a short run. One frame still shows where an error was thrown.
  */
 const PREAMBLE = 'Error.stackTraceLimit = 1;\n';
 
@@ -19,7 +19,7 @@ const noModels = { specificationVersion: 'v4' } as ProviderV4;
 
 async function optionsOf(kind: BundlePlan['kind']): Promise<BundleOptions> {
   if (kind === 'workflows') return { workflowsPath: join(WORKFLOWS, 'index.ts') };
-  // What the AI SDK expects of its surroundings is put in front of the bundle by this plugin.
+  // This plugin prepends the globals that the AI SDK requires.
   const { AiSdkPlugin } = await import('@temporalio/ai-sdk');
   const plugin = new AiSdkPlugin({ modelProvider: noModels });
   return { workflowsPath: join(WORKFLOWS, 'agents', 'index.ts'), plugins: [plugin] };
@@ -32,7 +32,7 @@ const { code } = await bundleWorkflowCode({
   ...(failureConverterPath === null ? {} : { failureConverterPath }),
   ...(traced ? { workflowInterceptorModules: [join(WORKFLOWS, 'trace-interceptors.ts')] } : {}),
 });
-// Written aside first: whoever finds the file finds the whole of it.
+// Renamed when complete, so that no process reads a partial file.
 const draft = `${codePath}.${randomUUID()}`;
 await writeFile(draft, PREAMBLE + code);
 await rename(draft, codePath);

@@ -7,19 +7,19 @@ import { promisify } from 'node:util';
 import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '@temporalio/worker';
 
-/** Where a bundle lies. */
+/** The path of a bundle. */
 type Bundle = { codePath: string };
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, '.local', 'cache');
 const BUILDER = join(import.meta.dirname, 'build-bundle.ts');
-/** What a bundle is made of, apart from the packages that the lock file names. */
+/** Sources of a bundle, in addition to the packages in the lock file. */
 const SOURCES = ['src/workflows', 'src/temporal', 'src/domain'];
-/** Building takes seconds: a claim that is older counts no more, nor does one of a process that has ended. */
+/** A build takes seconds. An older claim is invalid, and so is one of a process that has ended. */
 const CLAIM_EXPIRY_MS = 60_000;
 const POLL_MS = 100;
 
-/** What is to be built, and where to. */
+/** The bundle to build, and its path. */
 export type BundlePlan = {
   kind: 'workflows' | 'agents';
   failureConverterPath: string | null;
@@ -28,8 +28,8 @@ export type BundlePlan = {
 };
 
 /**
- * The workflows of runs and deliveries as one file, made when their sources or packages have changed and kept in `.local/cache`. A
- * worker starts from it in a fifth of the time. Answers the file's path.
+ * Returns the bundle of the workflows of runs and deliveries. It is built when its sources or packages change, and
+ * cached in `.local/cache`. A worker starts from it in a fifth of the time.
  */
 export async function workflowBundle(
   logger: Logger,
@@ -40,7 +40,7 @@ export async function workflowBundle(
 }
 
 /**
- * The same for the workflows of agents, which bring the AI SDK: four times as much code, so only workers that work
+ * Returns the bundle of the workflows of agents. It contains the AI SDK and is four times as large, so only workers
  * with models load it.
  */
 export async function agentsBundle(
@@ -56,14 +56,14 @@ async function bundled(
   { failureConverterPath = null, traced }: { failureConverterPath?: string | null; traced: boolean },
   logger: Logger,
 ): Promise<Bundle> {
-  // How failures are written is part of the code: a bundle for encrypted payloads is another one.
+  // The failure converter is part of the code, so encrypted payloads need a separate bundle.
   const sealed = failureConverterPath === null ? '' : '-sealed';
-  // What carries traces through workflows is put in only where some are kept.
+  // The trace interceptors are only included if tracing is on.
   const variant = `${kind}${sealed}${traced ? '-traced' : ''}`;
   const codePath = join(CACHE, `${variant}-${await fingerprint()}.js`);
   while (!(await stat(codePath).catch(() => null))) {
     await mkdir(CACHE, { recursive: true });
-    // One process builds, the others that start beside it wait for what it builds.
+    // One process builds; others that start at the same time wait for it.
     const claim = `${codePath}.claim`;
     if (!(await takeClaim(claim))) {
       await pause(POLL_MS);
@@ -93,16 +93,16 @@ async function isValidClaim(claim: string): Promise<boolean> {
   try {
     const { mtimeMs } = await stat(claim);
     const holder = Number(await readFile(claim, 'utf8'));
-    // Signal 0 is not sent: it only asks whether there is such a process.
+    // Signal 0 only checks whether the process exists.
     if (holder > 0) process.kill(holder, 0);
     return Date.now() - mtimeMs <= CLAIM_EXPIRY_MS;
   } catch (error) {
-    // Gone meanwhile, and its holder's process, too; or a process that is another user's.
+    // The claim or its process no longer exists, or the process belongs to another user (EPERM).
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** In a process of its own: the bundler leaves a hundred megabytes behind, which a worker would keep for its life. */
+/** Runs in a separate process: the bundler leaves a hundred megabytes behind, which a worker would keep. */
 async function build(plan: BundlePlan, logger: Logger): Promise<void> {
   const { stderr } = await promisify(execFile)(process.execPath, [BUILDER, JSON.stringify(plan)]);
   if (stderr !== '') logger.warn('bundler output', { said: stderr });

@@ -10,10 +10,7 @@ import { outgoingTraces } from './tracing.ts';
 /** Sends the callbacks of runs that ended in this process. */
 export type Callbacks = { attempt: CallbackAttempt; callBack: ImmediateCallbacks['attemptNow'] };
 
-/**
- * Opens the sending of callbacks. Closing lets attempts under way end, or breaks them off after a moment.
- * @throws if the certificates or the proxy of the configuration cannot be read
- */
+/** Opens the client that sends callbacks. Closing waits a moment for running attempts, then aborts them. */
 export function openCallbacks(
   closing: AsyncDisposableStack,
   { configuration, database, telemetry, log }: Foundation,

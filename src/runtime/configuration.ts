@@ -10,92 +10,92 @@ import { MAX_EVENTS_PER_REQUEST, SIGN_INS_PER_MINUTE } from '../domain/common/li
 import { modelName } from '../agents/agent-settings.ts';
 import { parseKeyRing, type KeyRing } from '../security/key-ring.ts';
 
-/** Everything a process of ours takes from its environment, read once at its root. */
+/** The configuration of a process, read once at startup. */
 export type Configuration = {
   port: number;
   host: string;
-  /** The public address without a slash at its end; null: `http://localhost:<port>`. */
+  /** The public URL, without a trailing slash; null: `http://localhost:<port>`. */
   baseUrl: string | null;
   databaseUrl: string;
   temporalUiUrl: string | null;
-  /** The beginning of all task queue names. */
+  /** Prefix of all task queue names. */
   taskQueue: string;
-  /** Which version of the code the workers of this process are; null: versions are not used. */
+  /** The version of the workers of this process; null if versions are not used. */
   version: WorkersVersion | null;
   sealingKeys: KeyRing;
   tokenKeys: KeyRing;
-  /** What payloads are encrypted with in Temporal; null: not at all. */
+  /** The keys that encrypt payloads in Temporal; null if they are not encrypted. */
   payloadKeys: KeyRing | null;
-  /** Lets Temporal's command line have payloads opened; null: only people in their browsers. */
+  /** The token with which Temporal's command line decrypts payloads; null: only signed-in admins can. */
   codecToken: string | null;
   agentsFile: string;
   models: ModelSettings;
-  /** Special address ranges that outgoing requests may reach nevertheless, in CIDR form. */
+  /** Special address ranges that outgoing requests may reach, in CIDR form. */
   outboundAllow: string[];
   outboundCaFile: string | null;
   outboundProxy: string | null;
-  /** How mail is sent; null: not at all. */
+  /** The mail server; null if no mail is sent. */
   mail: { smtpUrl: string; from: string } | null;
-  /** Never where versions are used: Temporal would have each API process run what it started itself. */
+  /** Never with versions: Temporal would run each eagerly started workflow in the API process that started it. */
   eagerStart: boolean;
   logLevel: LogLevel;
-  /** Where the process is watched, apart from what it serves; null: nowhere. */
+  /** Address of the metrics port; null if there is none. */
   metrics: { host: string; port: number } | null;
-  /** How long an ended run, its events and its audit log are kept, in days. */
+  /** Retention of ended runs, their events and their callback log, in days. */
   runsKeptDays: number;
-  /** How long what webhooks leave behind is kept, in days. */
+  /** Retention of payloads, deliveries and notifications, in days. */
   keptDays: { payloads: number; deliveries: number; skipped: number; notifications: number };
-  /** The most webhooks of a workspace. */
+  /** Maximum number of webhooks of a workspace. */
   webhooksPerWorkspace: number;
-  /** Attempts of deliveries at once, in each delivery worker. */
+  /** Maximum number of concurrent delivery attempts in each delivery worker. */
   attemptsAtOnce: { perWebhook: number; overall: number };
-  /** Requests of one credential. */
+  /** Rate limit of one credential. */
   rateLimit: { perSecond: number; burst: number };
-  /** Events of one credential. */
+  /** Rate limit of events of one credential. */
   eventsRateLimit: { perSecond: number; burst: number };
-  /** Sign-ins of one address. */
+  /** Maximum sign-ins of one address in a minute. */
   signInsPerMinute: number;
-  /** Whether the API carries the live channel, or leaves it to gateways of their own. */
+  /** Whether the API serves the live channel, or separate gateways do. */
   channelInApi: boolean;
-  /** The most connections to the channel at once, of one token and in one process. */
+  /** Maximum number of channel connections, for one token and in one process. */
   channelConnections: { perToken: number; overall: number };
-  /** Ranges of one address each that deliveries come from, for others to know; in CIDR form. */
+  /** Source addresses of deliveries as documented for receivers: ranges of one address each, in CIDR form. */
   sourceAddresses: string[];
-  /** Whose JWTs are accepted beside our own; null: nobody's. */
+  /** The external provider whose JWTs are accepted; null if there is none. */
   identityProvider: IdentityProvider | null;
-  /** Where people may sign in beside here; null: nowhere. */
+  /** The OpenID provider for sign-in; null if there is none. */
   openId: OpenIdConfiguration | null;
 };
 
 /** A version of the code, as Temporal's Worker Versioning knows it: a build within a deployment. */
 export type WorkersVersion = { deployment: string; build: string };
 
-/** What trying out agents needs. */
+/** The settings for trying out agents. */
 export type AgentSettings = Pick<
   Configuration,
   'agentsFile' | 'models' | 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'
 >;
 
-/** The providers of models, and what workers need of them. A key that is null is not sent. */
+/** The settings of the model providers. A key that is null is not sent. */
 export type ModelSettings = {
-  /** `provider/model` of agents that name none; null: they have none. */
+  /** `provider/model` of agents that name no model; null if there is no default. */
   defaultModel: string | null;
   openai: { apiKey: string | null; baseUrl: string | null };
   anthropic: { apiKey: string | null; baseUrl: string | null };
   openaiCompatible: { apiKey: string | null; baseUrl: string | null };
-  /** Events of an agent's history in Temporal after which it goes on in a new one. */
+  /** Number of history events after which an agent's workflow continues as a new one. */
   historyEvents: number;
 };
 
-/** An OpenID provider at which people sign in. */
+/** An OpenID provider for sign-in. */
 export type OpenIdConfiguration = {
   issuer: string;
   clientId: string;
   /** Null for a public client. */
   clientSecret: string | null;
-  /** What the button says. */
+  /** The label of the button. */
   name: string;
-  /** Whose verified address lets them join by themselves; null: nobody's. */
+  /** E-mail domains whose verified users join by themselves; null if nobody does. */
   joining: { domains: string[]; role: 'viewer' | 'member' } | null;
 };
 
@@ -110,7 +110,9 @@ export type IdentityProvider = {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** One sentence for each variable that is missing or wrong; no sentence shows a value that may be secret. */
+/**
+ * Lists the missing and invalid variables, one sentence for each. Values are not shown, because they may be secret.
+ */
 export class ConfigurationError extends Error {
   override name = 'ConfigurationError';
 }
@@ -129,14 +131,14 @@ const keyRing = z
     }
   });
 
-/** An address alone, or behind a name in angle brackets; on one line. */
+/** An address, optionally with a name in front of it in angle brackets; on one line. */
 const MAIL_ADDRESS = /^(?:[^\s<>@,]+@[^\s<>@,]+|[^<>@,\p{Cc}]+ <[^\s<>@,]+@[^\s<>@,]+>)$/u;
 
-/** Temporal takes a dot for the end of a deployment's name. */
+/** Temporal treats a dot as the end of the deployment name. */
 const DEPLOYMENT_FORM = /^[A-Za-z0-9_-]{1,100}$/;
 const DEPLOYMENT_WORDS = '1–100 letters, digits, dashes or underscores';
 
-/** Each variable with what it may be and, where it has one, its default. */
+/** The schema of each variable, with its default. */
 export const environmentSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
@@ -239,16 +241,16 @@ const agentEnvironmentSchema = environmentSchema.pick({
 });
 
 /**
- * Reads the configuration from an environment, as a rule `process.env`. An empty variable counts as not given.
- * @throws ConfigurationError that names every bad variable
+ * Reads the configuration from an environment, usually `process.env`. An empty variable counts as unset.
+ * @throws ConfigurationError that names all invalid variables
  */
 export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
   return configurationOf(parseEnvironment(environmentSchema, environment));
 }
 
 /**
- * Reads what agents need of it, where the rest may be missing: for trying them out.
- * @throws ConfigurationError that names every bad variable
+ * Reads only the settings for trying out agents.
+ * @throws ConfigurationError that names all invalid variables
  */
 export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
   const values = parseEnvironment(agentEnvironmentSchema, environment);
@@ -256,16 +258,16 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
 }
 
 /**
- * Reads the name under which Temporal knows the workers' versions, where the rest may be missing.
- * @throws ConfigurationError that names every bad variable
+ * Reads only the deployment name of the workers' versions in Temporal.
+ * @throws ConfigurationError that names all invalid variables
  */
 export function readDeployment(environment: Readonly<Record<string, string | undefined>>): string {
   return deploymentOf(parseEnvironment(deploymentSchema, environment));
 }
 
 /**
- * Reads the database and the keys of what is sealed in it, where the rest may be missing.
- * @throws ConfigurationError that names every bad variable
+ * Reads only the database and the sealing keys.
+ * @throws ConfigurationError that names all invalid variables
  */
 export function readSealingKeys(
   environment: Readonly<Record<string, string | undefined>>,
@@ -275,8 +277,8 @@ export function readSealingKeys(
 }
 
 /**
- * Reads which database and which queues belong together, where the rest may be missing.
- * @throws ConfigurationError that names every bad variable
+ * Reads only the database and the task queues that belong to it.
+ * @throws ConfigurationError that names all invalid variables
  */
 export function readRestored(
   environment: Readonly<Record<string, string | undefined>>,
@@ -417,7 +419,7 @@ function openIdOf(values: z.infer<typeof environmentSchema>): OpenIdConfiguratio
   };
 }
 
-/** Domains of e-mail addresses, in lower case. */
+/** Returns the schema of e-mail domains, in lower case. */
 function domains() {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((entry) => entry.trim().toLowerCase());
@@ -432,12 +434,12 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-/** Two seconds' worth at once, and always a whole request. */
+/** Allows a burst of two seconds, and at least one whole request. */
 function eventsRateOf(perSecond: number): { perSecond: number; burst: number } {
   return { perSecond, burst: Math.max(2 * perSecond, MAX_EVENTS_PER_REQUEST) };
 }
 
-/** Single addresses, each made a range of one. */
+/** Returns the schema of single addresses, each converted to a range. */
 function addresses() {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((entry) => entry.trim().toLowerCase());

@@ -3,7 +3,9 @@ import type { DataConverter } from '@temporalio/common';
 import type { KeyRing } from '../security/key-ring.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 
-/** How values go to Temporal: in clear, or closed with these keys. All processes must have the same. */
+/**
+ * Returns the data converter of Temporal: clear text, or encrypted with these keys. All processes must use the same.
+ */
 export function dataConverterOf(payloadKeys: KeyRing | null): DataConverter {
   if (payloadKeys === null) return {};
   return {

@@ -15,12 +15,12 @@ import type { Foundation } from './foundation.ts';
 import { outboundClientOf } from './outgoing.ts';
 import { outgoingTraces } from './tracing.ts';
 
-/** Of the attempts at once, so much may be one workspace's, so that none takes all the room. */
+/** Share of the concurrent attempts that one workspace may use. */
 const WORKSPACE_SHARE = 0.4;
 
 /**
- * Opens everything that makes the attempts of webhook deliveries, and returns the activities that use it.
- * @throws if the certificates or the proxy of the configuration cannot be read, or PostgreSQL is out of reach
+ * Opens the dependencies of webhook deliveries and returns the activities that use them.
+ * @throws if the certificates or the proxy of the configuration cannot be read, or PostgreSQL is unreachable
  */
 export async function openDeliveries(
   closing: AsyncDisposableStack,
@@ -37,7 +37,7 @@ export async function openDeliveries(
   const recorder = createResultRecorder(database, ({ webhookId, at }) => {
     metrics?.onDisabled();
     log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
-    // One that can't be started now is found by the reconciler.
+    // The reconciler retries a failed start.
     control
       .notify(webhookId, at)
       .catch((error: unknown) => log.warn({ err: error }, 'notifying admins failed; will retry'));

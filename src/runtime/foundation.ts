@@ -9,26 +9,26 @@ import { checkSealedSecrets } from './sealed-secrets.ts';
 import type { Telemetry } from './telemetry.ts';
 import { connectTemporal, type Engine } from './temporal.ts';
 
-/** What every process of the service is built on. */
+/** The shared base of all processes. */
 export type Foundation = {
   configuration: Configuration;
   log: Logger;
   telemetry: Telemetry;
-  /** The metrics port; it says "not ready" until the process names its checks. */
+  /** The metrics port. It reports "not ready" until the process sets its readiness check. */
   observation: Observation;
   database: Database;
 };
 
 type FoundationOptions = Pick<Foundation, 'configuration' | 'log' | 'telemetry'> & {
-  /** The most connections to PostgreSQL. */
+  /** Maximum number of connections to PostgreSQL. */
   poolSize?: number;
 };
 
 /**
  * Opens the metrics port and the database. Everything that this and the other `open` functions open is closed with
- * `closing`, the last one first: also when a later step of the start fails.
- * @throws a sentence if the metrics port is taken, the driver's error if PostgreSQL is out of reach, SchemaError if the
- *   schema is not the one of this version
+ * `closing`, in reverse order, also if a later step of the startup fails.
+ * @throws Error with a sentence if the metrics port is taken, the driver's error if PostgreSQL is unreachable,
+ * SchemaError if the schema belongs to another version
  */
 export async function openFoundation(
   closing: AsyncDisposableStack,
@@ -44,14 +44,14 @@ export async function openFoundation(
   return { ...given, observation, database };
 }
 
-/** Returns what opens and seals stored secrets. @throws ConfigurationError if a key is missing or another one */
+/** Returns the sealing of stored secrets. @throws ConfigurationError if a key is missing or has changed */
 export async function openSealing({ configuration, database }: Foundation): Promise<Sealing> {
   const sealing = createSealing(configuration.sealingKeys);
   await checkSealedSecrets(database, sealing);
   return sealing;
 }
 
-/** Connects to Temporal. @throws if it is out of reach */
+/** Connects to Temporal. @throws if it is unreachable */
 export async function openEngine(
   closing: AsyncDisposableStack,
   { configuration, telemetry }: Foundation,

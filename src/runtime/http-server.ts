@@ -1,16 +1,16 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request must have arrived whole by then, in milliseconds; answers may take longer. */
+/** Time limit for receiving a complete request, in milliseconds. Responses may take longer. */
 const REQUEST_MS = 30_000;
 const HEADERS_MS = 15_000;
-/** Longer than the idle time of usual balancers, so that they close a connection first. */
+/** Longer than the idle timeout of common load balancers, so that they close connections first. */
 const KEEP_ALIVE_MS = 65_000;
-/** What is still being answered when the service stops gets so long, in milliseconds. */
+/** How long running responses may take during shutdown, in milliseconds. */
 const GRACE_MS = 5_000;
 const IDLE_CHECK_MS = 25;
 
-/** A listening server whose handler is put in when everything behind it stands. */
+/** A listening server. Its handler is set when the dependencies are ready. */
 export type Listening = {
   server: Server;
   port: number;
@@ -19,9 +19,9 @@ export type Listening = {
 };
 
 /**
- * Takes the port (0: any free one). Until a handler serves, requests are answered 503. Every answer begins with these
- * headers, whoever makes it.
- * @throws a sentence where the port is taken or not allowed
+ * Listens on the port (0: any free one). Requests get 503 until a handler is set. All responses start with these
+ * headers.
+ * @throws Error with a sentence if the port is taken or not allowed
  */
 export async function listen(
   host: string,
@@ -47,15 +47,15 @@ export async function listen(
   };
 }
 
-/** The address of what listens at a host's port. */
+/** Returns the URL of a host and port. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Takes no more connections, lets answers under way end for a while, then ends the rest. */
+/** Stops accepting connections, waits for running responses, then closes the rest. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  // A kept-alive connection whose answer ends only now becomes idle after the first look.
+  // A keep-alive connection whose response ends only now becomes idle after the first check.
   const looks = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
@@ -66,8 +66,8 @@ async function closeServer(server: Server): Promise<void> {
 type ListenAddress = { host: string; port: number; hostFrom: string; portFrom: string };
 
 /**
- * Listens at a place. `hostFrom` and `portFrom` are the environment variables that it comes from.
- * @throws a sentence that says what to do if the port is in use or not allowed
+ * Listens at an address. `hostFrom` and `portFrom` are the environment variables that configure it.
+ * @throws Error with a sentence that says what to do if the port is in use or not allowed
  */
 export async function listenAt(server: Server, place: ListenAddress): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -8,11 +8,11 @@ import { lockByName } from '../database/common/lock.ts';
 import { connectDatabase } from '../database/connect.ts';
 import { ApiKey, Member, Project, User, Workspace } from '../database/people/entities.ts';
 
-/** What the first set-up needs to know; a key or password that is not given is made. */
+/** The input of the first setup. A missing key or password is generated. */
 export type InstallationPlan = {
   workspaceName: string;
   projectName: string;
-  /** Short upper-case key of the project; made from its name by default. */
+  /** Short upper-case key of the project; default: derived from its name. */
   projectKey?: string;
   adminEmail: string;
   adminName?: string;
@@ -20,7 +20,7 @@ export type InstallationPlan = {
   apiKey?: string;
 };
 
-/** What the first set-up made. Key and password are shown here and never again. */
+/** The result of the first setup. Key and password are shown once. */
 export type Installation = {
   workspace_id: string;
   project_id: string;
@@ -42,8 +42,8 @@ const FIRST_KEY_SCOPES: Scope[] = [
 ];
 
 /**
- * Makes the first workspace, its project, its owner and a first API key, all or nothing, in a migrated database.
- * @throws AlreadyInstalled where a workspace exists
+ * Creates the first workspace, its project, its owner and an API key in a migrated database, in one transaction.
+ * @throws AlreadyInstalled if a workspace exists
  */
 export async function setUpInstallation(databaseUrl: string, plan: InstallationPlan): Promise<Installation> {
   const database = await connectDatabase(databaseUrl, 1);
@@ -60,7 +60,7 @@ export async function setUpInstallation(databaseUrl: string, plan: InstallationP
   }
 }
 
-/** Creates a workspace with its project, its owner and a first API key. @throws where the owner's email is in use */
+/** Creates a workspace with its project, its owner and an API key. @throws if the owner's email is in use */
 export async function createWorkspace(em: EntityManager, plan: InstallationPlan): Promise<Installation> {
   const password = plan.adminPassword ?? newPassword();
   const key = plan.apiKey === undefined ? newApiKey() : keyOf(plan.apiKey);

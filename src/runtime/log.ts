@@ -1,13 +1,16 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 
-/** Nobody logs these; should somebody ever, they don't come out. Named in full: a wildcard would cost every line 7 µs. */
+/**
+ * Redacted as a precaution; no code logs these fields. Listed in full, because a wildcard would add 7 µs to each
+ * line.
+ */
 const SECRETS = ['secret', 'callback_secret', 'password', 'token', 'api_key', 'authorization', 'cookie'];
 const CONTENTS = ['headers', 'request_headers', 'body'];
 const REDACTED = [...SECRETS, ...CONTENTS].flatMap((name) => [name, `err.${name}`]);
 
 /**
- * The log of a process: JSON lines, on standard output unless told otherwise. `more` stands in every line, as what is
- * under way has it at that moment.
+ * Creates the log of a process: JSON lines, by default on standard output. `more` returns fields that are added to
+ * each line.
  */
 export function createLog(
   name: string,
@@ -17,7 +20,7 @@ export function createLog(
   return to ? pino(options, to) : pino(options);
 }
 
-/** LOG_LEVEL where it is one; the configuration complains of any other, and that must be logged. */
+/** Returns LOG_LEVEL if it is valid. Otherwise the configuration reports the error, which must be logged. */
 function logLevel(): string {
   const given = process.env['LOG_LEVEL'] ?? '';
   return given === 'silent' || given in pino.levels.values ? given : 'info';

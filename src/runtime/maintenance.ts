@@ -5,7 +5,7 @@ import { ensureRetentionSchedule } from '../temporal/retention-schedule.ts';
 import type { Foundation } from './foundation.ts';
 import { mailerOf } from './outgoing.ts';
 
-/** Returns what a delivery worker does besides deliveries: mails to admins, and the removal of old rows. */
+/** Returns the other activities of a delivery worker: mails to admins, and retention. */
 export function openMaintenance(
   closing: AsyncDisposableStack,
   { configuration, database }: Pick<Foundation, 'configuration' | 'database'>,
@@ -19,7 +19,7 @@ export function openMaintenance(
   };
 }
 
-/** Sets up the Schedule of the removal. A worker works on without it and logs a warning. */
+/** Sets up the retention Schedule. If this fails, the worker continues and logs a warning. */
 export async function scheduleRetention(
   client: Client,
   { configuration, log }: Pick<Foundation, 'configuration' | 'log'>,

@@ -7,12 +7,12 @@ import { checkReadiness, type DependencyStatus } from '../database/common/readin
 import { collectPoolMetrics } from '../telemetry/collectors.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Whether a process can work, and by what it is judged. */
+/** The readiness of a process, with its checks. */
 export type Readiness = { status: 'ready' | 'not_ready'; checks: Record<string, DependencyStatus> };
 
-/** The port on which a process is watched. */
+/** The metrics port of a process. */
 export type Observation = {
-  /** From now on the process can say whether it is ready. */
+  /** Sets the readiness check of the process. */
   setReadiness(readiness: () => Promise<Readiness>): void;
   close(): Promise<void>;
 };
@@ -24,9 +24,9 @@ const STARTING: Readiness = {
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * Opens the port of METRICS_PORT: `/metrics` for Prometheus, `/health/live` and `/health/ready`. Nothing is opened where
- * it is not configured.
- * @throws a sentence where the port is taken or not allowed
+ * Opens METRICS_PORT: `/metrics` for Prometheus, `/health/live` and `/health/ready`. Does nothing if it is not
+ * configured.
+ * @throws Error with a sentence if the port is taken or not allowed
  */
 export async function openObservation(
   { metrics }: Pick<Configuration, 'metrics'>,
@@ -59,7 +59,7 @@ export async function openObservation(
   };
 }
 
-/** Whether a process with workers can work: they poll, and PostgreSQL and Temporal answer. */
+/** Returns the readiness of a process with workers: they poll, and PostgreSQL and Temporal respond. */
 export async function readinessOfWorkers(
   database: Database,
   engineReady: () => Promise<unknown>,
@@ -77,7 +77,7 @@ export async function readinessOfWorkers(
   return { status: isReady ? 'ready' : 'not_ready', checks };
 }
 
-/** What every process with a database tells of it. */
+/** Collects the metrics of the database pool. */
 export function observeDatabase({ registry }: Telemetry, database: Database): void {
   if (registry) collectPoolMetrics(registry, () => readPoolCounts(database));
 }

@@ -4,10 +4,10 @@ import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createOutboundClient, type OutboundClient } from '../outbound/attempt.ts';
 import type { Configuration } from './configuration.ts';
 
-/** How outgoing requests are checked and made. */
+/** The settings of outgoing requests. */
 export type OutboundSettings = Pick<Configuration, 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'>;
 
-/** Returns what sends callbacks and deliveries. @throws if the certificates or the proxy cannot be read */
+/** Returns the client that sends callbacks and deliveries. @throws if the certificates or the proxy cannot be read */
 export function outboundClientOf(settings: OutboundSettings): OutboundClient {
   return createOutboundClient(outboundOptions(settings));
 }

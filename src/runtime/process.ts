@@ -4,20 +4,20 @@ import { createLog } from './log.ts';
 import { startTelemetry, NO_TELEMETRY, type Telemetry } from './telemetry.ts';
 import { traceOfLine } from './tracing.ts';
 
-/** Something a process runs until it is told to stop. */
+/** A running service of a process. */
 export type Running = {
   close(): Promise<void>;
-  /** Resolves or rejects when it has stopped by itself. */
+  /** Settles when it has stopped by itself. */
   stopped?: Promise<unknown>;
 };
 
-/** A process that is still not closed by then is ended. */
+/** A process that is not closed after this time is ended, in milliseconds. */
 const CLOSE_LIMIT_MS = 20_000;
 
 /**
- * The life of a process of ours: log to standard output, start, say when it is ready (a log line, and a message
- * to the parent where there is one), and close in order at SIGTERM or SIGINT. A start that fails is one line in
- * the log and exit code 1.
+ * Runs a process: logs to standard output, starts, reports that it is ready (a log line, and a message to the parent
+ * process if there is one), and closes in order at SIGTERM or SIGINT. A failed start logs one line and exits with
+ * code 1.
  */
 export async function runProcess(
   name: string,
@@ -32,7 +32,7 @@ export async function runProcess(
     if (tracing) log = createLog(name, { more: () => traceOfLine(tracing) });
     running = await start(log, telemetry);
   } catch (error) {
-    // A configuration that is wrong is said in its own sentences; a stack would only hide them.
+    // A configuration error is complete without a stack.
     const detail = error instanceof ConfigurationError ? {} : { err: error };
     log.fatal(detail, error instanceof Error ? error.message : 'startup failed');
     process.exit(1);
@@ -52,7 +52,7 @@ export async function runProcess(
   };
   process.on('SIGTERM', () => void close('SIGTERM', 0));
   process.on('SIGINT', () => void close('SIGINT', 0));
-  // A parent that has died can't tell us to stop.
+  // A parent process that has died cannot send a signal.
   process.on('disconnect', () => void close('parent process exited', 0));
   running.stopped?.then(
     () => close('stopped by itself', 1),

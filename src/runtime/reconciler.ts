@@ -10,7 +10,7 @@ import type { Foundation } from './foundation.ts';
 import { runMetricsOf } from './runs.ts';
 import { knowsSearchAttributes, type Engine } from './temporal.ts';
 
-/** Starts the reconciler. Returns its client of the engine, for the readiness check. */
+/** Starts the reconciler. Returns its Temporal client, for the readiness check. */
 export async function openReconciler(
   closing: AsyncDisposableStack,
   foundation: Foundation,
@@ -36,7 +36,7 @@ export async function openReconciler(
   return control;
 }
 
-/** What the reconciler counts, and what it reads from the database for metrics; null without metrics. */
+/** Returns the metrics of the reconciler and collects those of the database; null without metrics. */
 function metricsOf({ telemetry, database, log }: Foundation) {
   const { registry } = telemetry;
   if (registry === null) return null;

@@ -9,14 +9,14 @@ import type { Telemetry } from './telemetry.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
 /**
- * Workflow tasks under way in one process. A short run is one workflow task from its start to its callback, and waits
- * for the database most of that time; what finds no place goes to another process over the task queue.
+ * Maximum number of concurrent workflow tasks in one process. A short run is one workflow task from start to
+ * callback, and waits for the database most of that time. Further tasks go to other processes over the task queue.
  */
 const RUNS_AT_ONCE = 100;
 
 /**
- * Starts the worker that runs the workflows and their short local activities. Task workers have one, and so does every
- * API process: Temporal hands an eager start to a worker of the process that made it.
+ * Starts the worker of workflows and their short local activities. Task workers have one, and so does each API
+ * process: Temporal hands an eager start to a worker of the process that requested it.
  */
 export async function startRunWorker(
   workers: Workers,
@@ -37,7 +37,7 @@ export async function startRunWorker(
 
 const runMetrics = new WeakMap<Telemetry, ReturnType<typeof createRunMetrics>>();
 
-/** Returns what counts the changes of runs in this process, the same for all callers; null without metrics. */
+/** Returns the metrics of runs in this process, the same for all callers; null without metrics. */
 export function runMetricsOf(telemetry: Telemetry): ReturnType<typeof createRunMetrics> | null {
   if (telemetry.registry === null) return null;
   const metrics = runMetrics.get(telemetry) ?? createRunMetrics(telemetry.registry, TASK_STATES);

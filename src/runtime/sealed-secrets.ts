@@ -10,8 +10,8 @@ import {
 } from '../security/sealing.ts';
 
 /**
- * Makes sure that the secrets in the database can be opened, before anything is taken in or sent.
- * @throws ConfigurationError where a key is missing, or is another one under the same name
+ * Checks that the secrets in the database can be decrypted, before anything is accepted or sent.
+ * @throws ConfigurationError if a key is missing, or has changed under the same name
  */
 export async function checkSealedSecrets(database: Database, sealing: Sealing): Promise<void> {
   for (const { of, id, sealed } of await readSealedSamples(database)) {

@@ -5,18 +5,18 @@ import { collectProcessMetrics } from '../telemetry/process-metrics.ts';
 import { createRegistry, type Registry } from '../telemetry/registry.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 
-/** What a process is observed by; null where nobody has asked for it. */
+/** The telemetry of a process; null where it is off. */
 export type Telemetry = {
   registry: Registry | null;
   tracing: Tracing | null;
-  /** Where Temporal's SDK is to serve its own metrics, on this machine only. Asking says that it does. */
+  /** Returns the local address at which Temporal's SDK serves its metrics. Calling it means that the SDK does. */
   engineAddress(): string | null;
-  /** What is there, as Prometheus reads it; empty where the process has no worker. */
+  /** Returns the metrics of Temporal's SDK in Prometheus format; empty if the process has no worker. */
   engineMetrics(): Promise<string>;
   close(): Promise<void>;
 };
 
-/** Of a process that nobody observes: nothing is counted. */
+/** No metrics and no traces. */
 export const NO_TELEMETRY: Telemetry = {
   registry: null,
   tracing: null,
@@ -28,8 +28,8 @@ export const NO_TELEMETRY: Telemetry = {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Starts what the environment asks for: figures with METRICS_PORT, traces with the address of a collector. `name` is the
- * process's in its log.
+ * Starts metrics if METRICS_PORT is set, and traces if a collector is configured. `name` is the name of the process
+ * in its log.
  */
 export async function startTelemetry(
   name: string,
@@ -70,7 +70,7 @@ async function startMetrics(about: { name: string; version: string }) {
   };
 }
 
-/** By the variables of OpenTelemetry; a gateway's part in a trace would be empty. */
+/** Configured by the variables of OpenTelemetry. Off in gateways, whose spans would be empty. */
 async function startTracing(
   about: { name: string; version: string },
   environment: Environment,
@@ -79,7 +79,7 @@ async function startTracing(
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
   const isOff = environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none';
   if ((!all && !traces) || isOff || about.name === 'gateway') return null;
-  // Some 60 ms and 15 MB that nobody else shall pay for.
+  // Loaded only here, because it costs 60 ms and 15 MB.
   const { createTracing } = await import('../telemetry/tracing.ts');
   return createTracing(about, (message) => log.warn({ component: 'opentelemetry' }, message));
 }
@@ -89,7 +89,7 @@ function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** A port that is free at this moment; the SDK can't say which one it took by itself. */
+/** Returns a port that is free now. The SDK cannot report which port it chose. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

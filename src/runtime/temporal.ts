@@ -10,19 +10,19 @@ import { dataConverterOf } from './data-converter.ts';
 import { NO_TELEMETRY, type Telemetry } from './telemetry.ts';
 import { clientInterceptors } from './tracing.ts';
 
-/** The connection of a process to Temporal: workers and client share it, which is what eager start needs. */
+/** The Temporal connection of a process. Workers and client share it, which eager start requires. */
 export type Engine = {
   connection: NativeConnection;
   client: Client;
   namespace: string;
-  /** What clients and workers alike must be given. */
+  /** The data converter of clients and workers. */
   dataConverter?: DataConverter;
 };
 
 /**
- * Connects as Temporal's standard environment says (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key). What goes
- * there is encrypted where there are keys for it.
- * @throws where Temporal is out of reach
+ * Connects with Temporal's standard environment variables (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS, API key).
+ * Payloads are encrypted if there are keys.
+ * @throws if Temporal is unreachable
  */
 export async function connectTemporal(
   payloadKeys: KeyRing | null = null,
@@ -37,8 +37,8 @@ export async function connectTemporal(
 }
 
 /**
- * Whether the service knows all our search attributes; runs are started without them where it does not, and the
- * log says so once.
+ * Returns true if all search attributes are registered. Otherwise runs are started without them, and a warning is
+ * logged once.
  */
 export async function knowsSearchAttributes(
   { connection, namespace }: Engine,
@@ -55,13 +55,13 @@ export async function knowsSearchAttributes(
   return false;
 }
 
-/** Failures that are ordinary here, and stand in the audit log or the run's own record. */
+/** Expected failures, which are recorded in the callback log or in the run. */
 const ORDINARY = new Set(['CallbackFailed', 'RunFailed']);
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
 /**
- * Sends the SDK's own log lines through ours, and has it count where the process is observed; once per process, before
- * anything connects.
+ * Redirects the SDK's log to this log, and enables its metrics if metrics are on. Call once per process, before
+ * connecting.
  */
 export function installRuntime(log: Logger, telemetry: Telemetry = NO_TELEMETRY): void {
   const bindAddress = telemetry.engineAddress();
@@ -72,7 +72,7 @@ export function installRuntime(log: Logger, telemetry: Telemetry = NO_TELEMETRY)
   });
   Runtime.install({
     logger,
-    // The processes handle their own signals, in their own order.
+    // The processes handle signals themselves.
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },

@@ -8,11 +8,11 @@ import type { Tracing } from '../telemetry/tracing.ts';
 import { TRACE_HEADER, type TraceSinks } from '../workflows/trace-interceptors.ts';
 
 /*
- * Where traces go through: requests that come in, starts of workflows, workflows, activities, attempts that go out. Where
- * none are kept, none of this is put in.
+ * Traces cover incoming requests, starts of workflows, workflows, activities and outgoing attempts. Without tracing,
+ * none of this is installed.
  */
 
-/** Starts of workflows, as far as they belong to something that is traced. */
+/** Returns interceptors that trace starts of workflows within an active trace. */
 export function clientInterceptors(tracing: Tracing | null): WorkflowClientInterceptor[] {
   if (tracing === null) return [];
   return [
@@ -30,7 +30,7 @@ export function clientInterceptors(tracing: Tracing | null): WorkflowClientInter
   ];
 }
 
-/** What a worker is created with: spans of its activities, and of workflows when they end. */
+/** Returns worker options that record spans of activities, and of workflows when they end. */
 export function tracedWorker(tracing: Tracing | null): Pick<WorkerOptions, 'interceptors' | 'sinks'> {
   if (tracing === null) return {};
   const sinks: InjectedSinks<TraceSinks> = {
@@ -69,7 +69,7 @@ function activityInterceptors(tracing: Tracing, { info }: Context): ActivityInte
   };
 }
 
-/** Members of an activity's input that are ids, or names out of the catalogue; nothing else of it is looked at. */
+/** Fields of an activity's input that are ids or names in the catalogue. No other fields are recorded. */
 const NAMES: Readonly<Record<string, string>> = {
   executionId: 'baton.execution_id',
   stepId: 'baton.step_id',
@@ -92,7 +92,7 @@ function namesIn(args: readonly unknown[]): Record<string, string> {
   return found;
 }
 
-/** An input, its step, its place in the record of calls, and those that a call of a model brings along. */
+/** Returns the input, its step, its place in the record of calls, and the metadata of a model call. */
 function partsOf(input: unknown): Record<string, unknown>[] {
   if (!isObject(input)) return [];
   const { options, place, step } = input as {
@@ -105,7 +105,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Attempts that go out, with a span each and a `traceparent` for the receiver. */
+/** Returns the tracer of outgoing attempts, with a span each and a `traceparent` for the receiver. */
 export function outgoingTraces(tracing: Tracing | null): Traces {
   if (tracing === null) return UNTRACED;
   return {
@@ -133,7 +133,7 @@ export function outgoingTraces(tracing: Tracing | null): Traces {
   };
 }
 
-/** The trace under way, for each line of the log. */
+/** Returns the active trace id, for each line of the log. */
 export function traceOfLine(tracing: Tracing): Record<string, string> {
   const now = tracing.current();
   return now === null ? {} : { trace_id: now.traceId };

@@ -2,8 +2,8 @@ import type { WorkerDeploymentOptions } from '@temporalio/worker';
 import type { WorkersVersion } from './configuration.ts';
 
 /**
- * What a worker is created with so that Temporal knows its version; nothing where versions are not used. Workflows
- * stay with the version that began them, apart from those that say otherwise beside their code.
+ * Returns the worker options of a version; empty if versions are not used. Workflows stay on the version that started
+ * them, unless their code says otherwise.
  */
 export function versionOptions(version: WorkersVersion | null): {
   workerDeploymentOptions?: WorkerDeploymentOptions;

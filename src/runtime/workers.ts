@@ -6,13 +6,13 @@ import type { Engine } from './temporal.ts';
 import { tracedWorker } from './tracing.ts';
 import { versionOptions } from './versioning.ts';
 
-/** A worker that polls until it is told to stop. */
+/** A running worker. */
 export type RunningWorker = {
-  /** Lets what is under way end, then resolves. */
+  /** Waits for running tasks, then resolves. */
   shutdown(): Promise<void>;
-  /** Resolves when the worker has stopped; rejects when it broke. */
+  /** Resolves when the worker has stopped; rejects after an error. */
   stopped: Promise<void>;
-  /** As the SDK calls it: RUNNING while it polls. */
+  /** The state of the SDK: RUNNING while it polls. */
   state(): string;
 };
 
@@ -30,7 +30,7 @@ export type Workers = {
   agentsBundle(): ReturnType<typeof agentsBundle>;
 };
 
-/** What a worker that shuts down waits for. */
+/** How long a shutdown waits for running tasks. */
 const GRACE = '5 s';
 /** After this, another worker takes over the workflows that an abandoned worker held. */
 const ABANDONED = '5 s';

@@ -4,12 +4,12 @@ import type { KeyRing } from './key-ring.ts';
 /** Secrets at rest: AES-256-GCM, bound to a context, so that a copied value cannot be decrypted elsewhere. */
 export type Sealing = {
   /**
-   * Returns `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. `place` is authenticated, not
+   * Returns `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. `context` is authenticated, not
    * stored.
    */
-  seal(plain: string, place: string): string;
+  seal(plain: string, context: string): string;
   /** @throws SealError if the key is unknown, the context differs, or the text is damaged */
-  open(sealed: string, place: string): string;
+  open(sealed: string, context: string): string;
 };
 
 export class SealError extends Error {
@@ -22,18 +22,18 @@ const TAG_BYTES = 16;
 /** Encrypts with the first key of the ring and decrypts with any key. */
 export function createSealing(ring: KeyRing): Sealing {
   return {
-    seal(plain, place) {
+    seal(plain, context) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', ring.first.bytes, nonce).setAAD(Buffer.from(place));
+      const cipher = createCipheriv('aes-256-gcm', ring.first.bytes, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
       return ['v1', ring.first.id, nonce.toString('base64url'), body.toString('base64url')].join('.');
     },
-    open(sealed, place) {
+    open(sealed, context) {
       const [version, keyId, nonce, body] = sealed.split('.');
       if (version !== 'v1' || !keyId || !nonce || !body) throw new SealError('not a sealed text');
       const key = ring.find(keyId);
       if (!key) throw new SealError(`the sealing key "${keyId}" is not configured (BATON_SEALING_KEYS)`);
-      return decrypt(key, Buffer.from(nonce, 'base64url'), Buffer.from(body, 'base64url'), place);
+      return decrypt(key, Buffer.from(nonce, 'base64url'), Buffer.from(body, 'base64url'), context);
     },
   };
 }
@@ -61,12 +61,12 @@ export function keyIdOf(sealed: string): string {
   return sealed.split('.')[1] ?? '';
 }
 
-function decrypt(key: Uint8Array, nonce: Buffer, body: Buffer, place: string): string {
+function decrypt(key: Uint8Array, nonce: Buffer, body: Buffer, context: string): string {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.from(place)).setAuthTag(body.subarray(-TAG_BYTES));
+    decipher.setAAD(Buffer.from(context)).setAuthTag(body.subarray(-TAG_BYTES));
     return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
   } catch {
-    throw new SealError(`cannot decrypt the sealed value for ${place}: wrong key, wrong place, or damaged`);
+    throw new SealError(`cannot decrypt the sealed value for ${context}: wrong key, wrong place, or damaged`);
   }
 }

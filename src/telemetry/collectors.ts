@@ -1,9 +1,9 @@
 import { METRICS } from './metrics.ts';
 import type { Registry } from './registry.ts';
 
-/* Figures that are not counted but read when somebody asks for them. */
+/* Metrics that are read at each scrape. */
 
-/** What the live channel tells of itself. */
+/** Statistics of the live channel. */
 export type ChannelStatistics = {
   connections: number;
   rooms: Readonly<Record<string, number>>;
@@ -12,7 +12,7 @@ export type ChannelStatistics = {
   dropped: Readonly<Partial<Record<string, number>>>;
 };
 
-/** Of a process that carries the live channel. */
+/** Collects the metrics of the live channel. */
 export function collectChannelMetrics(registry: Registry, read: () => ChannelStatistics): void {
   const connections = registry.family(METRICS.channelConnections).of();
   const rooms = registry.family(METRICS.channelRooms);
@@ -31,14 +31,14 @@ export function collectChannelMetrics(registry: Registry, read: () => ChannelSta
       ['0.95', p95],
       ['1', max],
     ] as const) {
-      // Before the first event there is no lag, which is another thing than none.
+      // NaN before the first event, because 0 would mean no lag.
       lag.of(quantile).set(ms === null ? Number.NaN : ms / 1_000);
     }
     for (const [code, count = 0] of Object.entries(now.dropped)) dropped.of(code).set(count);
   });
 }
 
-/** Connections of a pool to PostgreSQL. */
+/** Connections of a PostgreSQL pool. */
 export type PoolStatistics = { busy: number; idle: number; waiting: number };
 
 export function collectPoolMetrics(registry: Registry, read: () => Promise<PoolStatistics>): void {
@@ -48,7 +48,7 @@ export function collectPoolMetrics(registry: Registry, read: () => Promise<PoolS
   });
 }
 
-/** What only the database knows. */
+/** Statistics from the database. */
 export type DatabaseStatistics = {
   tasks: Readonly<Record<string, number>>;
   callbacksWaiting: number;
@@ -58,14 +58,14 @@ export type DatabaseStatistics = {
   groupsOldestSeconds: number;
 };
 
-/** However often somebody reads, the database is asked no more often than this. */
+/** Minimum time between two reads of the database, in milliseconds. */
 const CACHE_MS = 10_000;
-/** A database that is slower leaves the reader with the figures of before. */
+/** If a read takes longer, the scrape returns the previous values. In milliseconds. */
 const READ_TIMEOUT_MS = 2_000;
 
 /**
- * Asks the database at a reading, when the last answer is older than ten seconds. Where it does not answer, the figures
- * stay and their age grows.
+ * Reads the database at a scrape if the last result is older than ten seconds. If the read fails, the values stay and
+ * their age grows.
  */
 export function collectDatabaseMetrics(
   registry: Registry,

@@ -2,16 +2,16 @@ import { METRICS } from './metrics.ts';
 import type { Registry } from './registry.ts';
 
 /*
- * What the parts of the service tell their observers, as figures. Each function is for the processes that do that work;
- * what can be known before it happens begins at 0, so that the first time it happens counts as a change.
+ * Metrics of events in the service. Each function is for the processes that do that work. Series that are known in
+ * advance start at 0, so that the first event counts as a change.
  */
 
-/** A request that was answered; `route` is the template of its path, null where there was none. */
+/** A completed request; `route` is the path template, null if no route matched. */
 export type AnsweredRequest = { method: string; route: string | null; status: number; seconds: number };
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Of a process that carries the API. */
+/** Creates the metrics of a process with the API. */
 export function createRequestMetrics(registry: Registry) {
   const requests = registry.family(METRICS.httpRequests);
   const seconds = registry.histogram(METRICS.httpSeconds);
@@ -20,7 +20,7 @@ export function createRequestMetrics(registry: Registry) {
   const duplicates = events.of('true');
   return {
     onRequest(request: AnsweredRequest): void {
-      // Anybody may make up methods and paths; neither may fill the memory.
+      // Clients can invent methods and paths; neither may fill the memory.
       const method = METHODS.has(request.method) ? request.method : 'other';
       const route = request.route ?? 'none';
       requests.of(method, route, String(request.status)).inc();
@@ -33,10 +33,10 @@ export function createRequestMetrics(registry: Registry) {
   };
 }
 
-/** What was written of a run: the shape of the feed's entries. */
+/** Recorded events of a run, in the shape of the feed. */
 type Written = { entries: readonly { type: string; data: Record<string, unknown> }[] };
 
-/** Of a process that carries a worker for runs. `states` are all that a run can come to. */
+/** Creates the metrics of a process with a run worker. `states` are all states of runs. */
 export function createRunMetrics(registry: Registry, states: readonly string[]) {
   const transitions = registry.family(METRICS.taskTransitions);
   const steps = registry.family(METRICS.steps);
@@ -55,10 +55,10 @@ export function createRunMetrics(registry: Registry, states: readonly string[]) 
   };
 }
 
-/** An outgoing attempt that has ended. */
+/** A finished outgoing attempt. */
 type EndedAttempt = { outcome: 'succeeded' | 'failed'; failure: string | null; duration_ms: number };
 
-/** Of a process that carries a worker for runs: their results on the way to the callers. */
+/** Creates the callback metrics of a process with a run worker. */
 export function createCallbackMetrics(registry: Registry) {
   const attempts = registry.family(METRICS.callbackAttempts);
   const seconds = registry.histogram(METRICS.callbackSeconds);
@@ -72,14 +72,14 @@ export function createCallbackMetrics(registry: Registry) {
   };
 }
 
-/** A call of a model that has ended; no usage where it failed. */
+/** A finished model call; `usage` is null if it failed. */
 export type EndedModelCall = {
   model: string;
   usage: { input_tokens: number; output_tokens: number; cost_usd?: number } | null;
   duration_ms: number;
 };
 
-/** Of a task worker: what agents do. Models are those of the catalogue. */
+/** Creates the agent metrics of a task worker. Models are those of the catalogue. */
 export function createAgentMetrics(registry: Registry) {
   const calls = registry.family(METRICS.modelCalls);
   const seconds = registry.histogram(METRICS.modelSeconds);
@@ -104,7 +104,7 @@ export function createAgentMetrics(registry: Registry) {
   };
 }
 
-/** Of a task worker: what it does when the reconciler's turn is its own. `actions` are all there are. */
+/** Creates the reconciler metrics of a task worker. `actions` are all kinds of actions. */
 export function createReconcilerMetrics(registry: Registry, actions: readonly string[]) {
   const turns = registry.family(METRICS.reconcilerTurns);
   const done = registry.family(METRICS.reconcilerActions);
@@ -121,9 +121,9 @@ export function createReconcilerMetrics(registry: Registry, actions: readonly st
   };
 }
 
-/** An attempt of a webhook delivery that is recorded. */
+/** A recorded attempt of a webhook delivery. */
 export type RecordedAttempt = {
-  /** A UUID of version 7 that begins with the time of the event's acceptance. */
+  /** A UUID of version 7. It starts with the time at which the event was accepted. */
   delivery_id: string;
   trigger: string;
   succeeded: boolean;
@@ -134,7 +134,7 @@ export type RecordedAttempt = {
   number: number;
 };
 
-/** Of a delivery worker. */
+/** Creates the metrics of a delivery worker. */
 export function createDeliveryMetrics(registry: Registry) {
   const attempts = registry.family(METRICS.deliveryAttempts);
   const seconds = registry.histogram(METRICS.deliverySeconds);
@@ -156,7 +156,7 @@ export function createDeliveryMetrics(registry: Registry) {
   };
 }
 
-/** Milliseconds since 1970 in a UUID of version 7. */
+/** Returns the time in a UUID of version 7, in milliseconds since 1970. */
 function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,11 +1,11 @@
 import type { Definition } from './registry.ts';
 
 /*
- * Every metric of ours, said once: name, kind, what it tells, what tells its cells apart. Labels take few values: states,
- * outcomes, kinds, templates of routes, names out of the catalogue of agents. Never an id of a run, an event or a webhook.
+ * All metrics: name, type, help text, labels. Labels have few values: states, outcomes, kinds, path templates, names
+ * in the catalogue of agents. Never an id of a run, an event or a webhook.
  */
 
-/** From a fast answer to a long-polling one. */
+/** From a fast response to a long poll. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** From a rehearsed step to an hour of work. */
 const STEP_SECONDS = [0.05, 0.25, 1, 5, 15, 60, 300, 900, 1_800, 3_600];

@@ -3,10 +3,10 @@ import { METRICS } from './metrics.ts';
 import type { Registry } from './registry.ts';
 
 const LOOP_QUANTILES = [50, 99, 100] as const;
-/** How often the delay of the event loop is looked at, in milliseconds. */
+/** Resolution of the event loop delay, in milliseconds. */
 const LOOP_RESOLUTION_MS = 20;
 
-/** What every process tells of itself; `name` as in its log. Answers the means to stop. */
+/** Collects the metrics of a process; `name` as in its log. Returns a function that stops it. */
 export function collectProcessMetrics(
   registry: Registry,
   { name, version }: { name: string; version: string },
@@ -29,7 +29,7 @@ export function collectProcessMetrics(
     memory.set(rss);
     heap.set(heapUsed);
     for (const percent of LOOP_QUANTILES) {
-      // The delay counts from the last look, which is the resolution ago where nothing is late.
+      // The measured delay includes the resolution.
       const late = Math.max(0, loop.percentile(percent) / 1e9 - LOOP_RESOLUTION_MS / 1_000);
       delays.of(String(percent / 100)).set(late);
     }

@@ -26,8 +26,8 @@ import {
 import { parseTraceparent, traceparentOf, type TraceContext } from './trace-context.ts';
 
 /*
- * Spans of OpenTelemetry, sent by OTLP. Only loaded where somebody wants them. Nothing that was thrown goes into a span but
- * the name of its kind: messages quote what callers, receivers and models have said.
+ * OpenTelemetry spans, sent by OTLP. Only loaded if tracing is on. Of an error, only the name of its kind is
+ * recorded: messages quote callers, receivers and models.
  */
 
 const KINDS = {
@@ -41,22 +41,22 @@ export type SpanPlan = {
   name: string;
   kind: keyof typeof KINDS;
   attributes?: Attributes;
-  /** A `traceparent` from elsewhere; without one the span belongs to the one that is under way. */
+  /** The `traceparent` of a remote parent; default: the active span. */
   parent?: string | undefined;
 };
 
-/** A span that was begun and not ended. */
+/** A started span. */
 export type OpenSpan = {
   traceId: string;
   traceparent: string;
   set(attributes: Attributes): void;
-  /** Renames it, once more is known. */
+  /** Renames the span. */
   name(name: string): void;
-  /** `failure`: the kind of what went wrong; null where nothing did. */
+  /** Ends the span; `failure` is the kind of the failure, null on success. */
   end(failure: string | null): void;
 };
 
-/** A span that has passed, with an id of its own: what a workflow tells of itself. Times in milliseconds since 1970. */
+/** A finished span with its own id, reported by a workflow. Times in milliseconds since 1970. */
 export type EndedSpan = {
   name: string;
   parent: string;
@@ -68,27 +68,27 @@ export type EndedSpan = {
 };
 
 export type Tracing = {
-  /** Begins a span that the caller ends; it is not the one under way. */
+  /** Starts a span that the caller ends. It does not become the active span. */
   begin(plan: SpanPlan): OpenSpan;
-  /** Runs the work within a span; what it throws ends it as failed. */
+  /** Runs the work in a span. An error ends the span as failed. */
   span<T>(plan: SpanPlan, work: (span: OpenSpan) => Promise<T>): Promise<T>;
   /**
-   * Runs the work in the trace of `traceparent`. Where that is the trace under way, or none at all, all stays as it is;
-   * else what is under way is linked from the spans within.
+   * Runs the work in the trace of `traceparent`. If it is null or the active trace, nothing changes. Otherwise the
+   * spans of the work link to the active span.
    */
   within<T>(traceparent: string | null, work: () => T): T;
-  /** Of what is under way; null where nothing is. */
+  /** Returns the active context; null if there is none. */
   current(): TraceContext | null;
   recordEnded(span: EndedSpan): void;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 };
 
 type ActiveContext = { at: SpanContext; link: SpanContext | null };
 
 /**
- * Starts sending spans as the standard variables say (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME,
- * OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_…). `onTrouble` is told when spans are lost.
+ * Starts to send spans, configured by the standard variables (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER,
+ * OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_…). `onError` is called when spans are lost.
  */
 export function createTracing(
   process: { name: string; version: string },
@@ -172,10 +172,10 @@ function opened(span: Span): OpenSpan {
   };
 }
 
-/** The kind of a failure, without what it says. */
+/** Returns the kind of an error, without its message. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // Failures of Temporal have a type that says more than their class.
+  // Temporal failures have a type that is more specific than their class.
   const { type } = error as { type?: unknown };
   return typeof type === 'string' && type !== '' ? type : error.name;
 }
@@ -214,7 +214,7 @@ function exportEnded(processor: SpanProcessor, resource: Resource, span: EndedSp
   processor.onEnd(readable);
 }
 
-/** Seconds and nanoseconds. */
+/** Returns seconds and nanoseconds. */
 function highResolution(ms: number): [number, number] {
   return [Math.floor(ms / 1_000), Math.round((ms % 1_000) * 1e6)];
 }

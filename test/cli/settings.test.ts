@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepSession, readSettings, sessionsPath } from '../../cli/settings.ts';
+import { storeSession, readSettings, sessionsPath } from '../../cli/settings.ts';
 
 const LOCAL = {
   base_url: 'http://localhost:3111',
@@ -27,7 +27,7 @@ describe('where the command line goes, and as whom', () => {
     writeFileSync(join(checkout, '.local', 'credentials.json'), JSON.stringify(LOCAL));
   };
   const signedInAt = (url: string) =>
-    keepSession(sessionsPath(env), url, { cookie: 'baton_session=x', email: 'ada@example.com' });
+    storeSession(sessionsPath(env), url, { cookie: 'baton_session=x', email: 'ada@example.com' });
   const settings = (url?: string) => readSettings(env, url, checkout);
 
   it('is nowhere in particular without anything', () => {
@@ -74,7 +74,7 @@ describe('where the command line goes, and as whom', () => {
 
   it('forgets a session', () => {
     signedInAt('http://localhost:3000');
-    keepSession(sessionsPath(env), 'http://localhost:3000', null);
+    storeSession(sessionsPath(env), 'http://localhost:3000', null);
     assert.deepEqual(settings().credential, { kind: 'none' });
   });
 

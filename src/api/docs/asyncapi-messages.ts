@@ -29,7 +29,7 @@ export function messagesFromClient(schemas: Record<string, JsonObject>) {
     described(name, schema, schemas, {
       hasId: true,
       wrap: (body) => ({ type: name, ...body }),
-      socketIo: `\`emit('${name}', { … }, acknowledge)\`, acknowledged with \`{ ok: true, … }\` and the members of \`${replyType}\`, or with \`{ ok: false, … }\` and those of \`refused\``,
+      socketIo: `\`emit('${name}', { … }, acknowledge)\`, acknowledged with \`{ ok: true, … }\` and the fields of \`${replyType}\`, or with \`{ ok: false, … }\` and those of \`refused\``,
     }),
   );
 }
