@@ -5,8 +5,8 @@ import { dataConverterOf } from '../src/runtime/data-converter.ts';
 import { parseKeyRing } from '../src/security/key-ring.ts';
 
 /*
- * Makes every bundle of workflows that a process may ask for, so that an image carries them: with payloads in clear and
- * with encrypted ones, with traces and without. Which keys encrypt is no part of a bundle.
+ * Builds all workflow bundles for the image: with and without encrypted payloads, with and without traces. Keys are
+ * not part of a bundle.
  */
 const logger = new DefaultLogger('WARN');
 const anyKeys = parseKeyRing(`any:${randomBytes(32).toString('base64')}`);

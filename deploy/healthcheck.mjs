@@ -1,11 +1,11 @@
 /*
- * Ends with 0 where the process of this container lives. API and gateway answer at PORT, workers at METRICS_PORT: the
- * first of the two at which somebody listens decides.
+ * Exits with 0 if the process of this container is alive. API and gateway listen at PORT, workers at METRICS_PORT.
+ * The first of the two ports that responds decides.
  */
 const LIMIT_MS = 4_000;
 const { PORT = '3000', METRICS_PORT } = process.env;
 
-/** Whether the answer was 200; null where nobody listens. */
+/** Returns true if the response was 200; null if nothing listens. */
 async function isLive(port) {
   try {
     const signal = AbortSignal.timeout(LIMIT_MS);

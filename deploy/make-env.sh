@@ -1,6 +1,6 @@
 #!/bin/sh
-# make-env.sh https://baton.example.com [FILE]: writes .env beside compose.yaml, or FILE, with fresh keys and passwords,
-# readable by its owner alone. One that is there stays as it is: its keys open what is stored.
+# make-env.sh https://baton.example.com [FILE]: writes .env next to compose.yaml, or FILE, with new keys and
+# passwords, readable only by its owner. Does not change an existing file: its keys decrypt stored data.
 set -eu
 umask 077
 cd "$(dirname "$0")"
@@ -10,12 +10,12 @@ file=${2:-.env}
 case $base_url in
   http://?* | https://?*) ;;
   *)
-    echo "Say where the service will be reached, for example: ./make-env.sh https://baton.example.com" >&2
+    echo "Pass the public address of the service, for example: ./make-env.sh https://baton.example.com" >&2
     exit 2
     ;;
 esac
 if [ -e "$file" ]; then
-  echo "$file is there already; nothing was changed." >&2
+  echo "$file already exists. Nothing was changed." >&2
   exit 1
 fi
 
@@ -31,4 +31,4 @@ password() { openssl rand -hex 24; }
   echo "BATON_DATABASE_PASSWORD=$(password)"
   echo "TEMPORAL_DATABASE_PASSWORD=$(password)"
 } >"$file"
-echo "$file is written. Keep a copy where this machine's loss does not reach it."
+echo "Wrote $file. Keep a copy outside of this machine."

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Becomes one process of the service: process.sh api | gateway | task-worker | delivery-worker | migrate | baton WORDS…
+# Runs one process of the service: process.sh api | gateway | task-worker | delivery-worker | migrate | baton WORDS…
 set -eu
 cd "$(dirname "$0")/.."
 
 process=${1:-}
 [ $# -eq 0 ] || shift
 
-# Calls into the workflow sandbox go without a watchdog, see the file.
+# Removes the time limit of calls into the workflow sandbox; see the file.
 service() {
   exec node --import ./src/runtime/sandbox-preload.ts "$@"
 }

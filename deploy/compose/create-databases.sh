@@ -1,5 +1,6 @@
 #!/bin/sh
-# PostgreSQL runs this once, when its data folder is new: two users, each with databases of its own and no more rights.
+# PostgreSQL runs this once, when its data folder is new: creates two users, each with rights only on its own
+# databases.
 set -eu
 psql --no-psqlrc --set ON_ERROR_STOP=1 --username postgres \
   --set baton_password="$BATON_DATABASE_PASSWORD" \

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes TEMPORAL_NAMESPACE at TEMPORAL_ADDRESS with the search attributes that runs are found by; leaves alone what is
-# there. RETENTION: how long Temporal keeps the histories of ended workflows.
+# Creates TEMPORAL_NAMESPACE at TEMPORAL_ADDRESS with the search attributes of runs; does not change existing ones.
+# RETENTION: how long Temporal keeps the histories of ended workflows.
 set -eu
 
-# A server that has just started, or a namespace that was just made, may take some seconds to be known everywhere.
+# A server that has just started, or a new namespace, may take some seconds to be available everywhere.
 patiently() {
   for _ in $(seq 60); do
     if "$@" >/dev/null 2>&1; then return; fi

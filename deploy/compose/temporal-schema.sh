@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings Temporal's two databases to the schema of this version; does nothing where they have it. SQL_PASSWORD is the
-# password of the user `temporal`.
+# Migrates Temporal's two databases to the schema of this version; does nothing if they are current. SQL_PASSWORD is
+# the password of the user `temporal`.
 set -eu
 
 renew() {
