@@ -35,7 +35,7 @@ export function judgeAudit(
   );
   const serious = found.filter(({ severity = '', id }) => SERIOUS.has(severity) && !covered.has(id));
   const findings = serious.map(({ name, severity, title, url }) => `${name}: ${severity}, ${title} (${url})`);
-  const summary = `${found.length} known weaknesses in what ships, ${serious.length} of them serious and not covered.`;
+  const summary = `${found.length} known vulnerabilities in what ships, ${serious.length} of them serious and not covered.`;
   return { passed: serious.length === 0, sentences: [...findings, summary] };
 }
 

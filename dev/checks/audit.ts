@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { checkout } from '../common/paths.ts';
 import { judgeAudit } from './audit-rules.ts';
 
-/* `node dev/checks/audit.ts`: asks the registry which packages that ship have known weaknesses. */
+/* `node dev/checks/audit.ts`: asks the registry which packages that ship have known vulnerabilities. */
 
 const LIMIT_MS = 90_000;
 

@@ -43,7 +43,7 @@ const PARTS: Part[] = [
   },
   { title: 'unused code', command: 'knip', args: ['--no-config-hints'] },
   { title: 'licences', ...own('checks/licences.ts'), shows: true },
-  { title: 'known weaknesses', ...own('checks/audit.ts'), shows: true },
+  { title: 'known vulnerabilities', ...own('checks/audit.ts'), shows: true },
   { title: 'wording', ...own('checks/wording.ts') },
   { title: 'screens', ...own('checks/web-check.ts'), shows: true },
 ];

