@@ -40,7 +40,7 @@ export async function openLink(targetPort: number): Promise<Link> {
     const to = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     const pair = { from, to };
     pairs.add(pair);
-    // Whoever is not there refuses the connection, so the one who asks for it must see that.
+    // A missing server refuses connections, so the client must see a refusal.
     to.on('error', () => breakConnection(from));
     const closePair = () => {
       pairs.delete(pair);

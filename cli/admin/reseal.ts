@@ -42,7 +42,7 @@ const CONTEXT_OF: Record<SealedColumn, (text: SealedText) => string> = {
 
 /**
  * Seals all sealed texts in the database with the first key, in batches. Can run while the service runs, and can be
- * interrupted and repeated: a text that changes meanwhile is left for the next pass.
+ * interrupted and repeated: a text that changes during a pass is left for the next pass.
  * @throws ConfigurationError, or the driver's error
  */
 export async function resealDatabase(

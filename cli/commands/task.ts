@@ -218,19 +218,19 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
 }
 
 function addActions(task: Command): void {
-  const wishes = [
+  const actions = [
     ['pause', 'Pause a run: no new step starts until it is continued'],
     ['continue', 'Continue a paused run'],
     ['cancel', 'Cancel a run'],
   ] as const;
-  for (const [wish, description] of wishes) {
+  for (const [action, description] of actions) {
     task
-      .command(`${wish} <execution-id>`)
+      .command(`${action} <execution-id>`)
       .description(description)
       .option('--reason <text>', 'reason, shown to people')
       .action(async (id: string, options: { reason?: string }, command: Command) => {
         const { api, output } = contextOf(command);
-        const run = await api().call<Detail>('POST', `${taskPath(id)}/${wish}`, { body: options });
+        const run = await api().call<Detail>('POST', `${taskPath(id)}/${action}`, { body: options });
         output.document(run);
         output.line(`${run.execution_id} is ${run.state}`);
       });

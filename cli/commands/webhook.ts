@@ -102,7 +102,7 @@ function addReading(webhook: Command): void {
     });
 }
 
-/** Returns the statistics in the order of the webhooks; undefined for a webhook that was deleted meanwhile. */
+/** Returns the statistics in the order of the webhooks; undefined for a webhook that no longer exists. */
 async function fetchStats(api: Api, webhooks: readonly Webhook[]): Promise<(Stats | undefined)[]> {
   const figures: (Stats | undefined)[] = [];
   for (let from = 0; from < webhooks.length; from += MAX_CONCURRENT) {

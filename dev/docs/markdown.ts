@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { inCheckout } from '../common/paths.ts';
 
-/** What stands in a page, in its order, as far as commands and links are concerned. */
+/** The commands and links of a page, in their order. */
 export type Part =
   /** A fenced block: its language, its text, and the notes in the comments right above it. */
   | { kind: 'block'; line: number; language: string; text: string; notes: string[] }

@@ -3,7 +3,7 @@ export function pageHead(title: string, source: string): string {
   return `# ${title}\n\n<!-- Made by \`node dev/docs/main.ts\` from ${source}: change that, not this page. -->\n`;
 }
 
-/** A Markdown table; what stands in a cell may hold anything but line ends. */
+/** A Markdown table; a cell may contain anything but line ends. */
 export function markdownTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

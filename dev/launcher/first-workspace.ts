@@ -47,7 +47,7 @@ export async function ensureFirstWorkspace(
   if (known !== null && (await hasWorkspace(databaseUrl, known.workspace_id))) {
     return { installation: known, isNew: false };
   }
-  const pendingFile = `${file}.wish`;
+  const pendingFile = `${file}.pending`;
   const earlier = readPrivate(pendingFile, (content) => pendingSchema.parse(content));
   const pending = earlier ?? {
     api_key: newApiKey().key,

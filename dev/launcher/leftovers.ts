@@ -4,7 +4,7 @@ import { endLeftover } from '../common/processes.ts';
 
 const childrenSchema = z.record(z.string(), z.object({ pid: z.number(), mark: z.string() }));
 
-/** The launcher's children as they stand in a file, so that the next start can end what this one leaves behind. */
+/** The launcher's child processes, stored in a file so that the next start can end those that this one leaves behind. */
 export type ChildrenRecord = {
   /** Notes a child; `mark` is a part of its command line that no other process has. */
   note(name: string, pid: number, mark: string): void;

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunAs } from '../common/processes.ts';
 
-/** PostgreSQL refuses to run as root; these users stand in, the first one that the machine has. */
+/** PostgreSQL refuses to run as root; it runs as the first of these users that the machine has. */
 const STAND_INS = ['postgres', 'nobody'];
 
 /**

@@ -8,7 +8,7 @@ import { type Outcome, startLaneProcess } from './lane-process.ts';
 import { startTestServices } from './services.ts';
 import { type FileResult, printSummary } from './summary.ts';
 
-/** How long each test file took in earlier runs, in milliseconds. */
+/** The duration of each test file during earlier runs, in milliseconds. */
 const TIMES = inCheckout('.local', 'test-times.json');
 /** A file that has not been run yet counts as this long. */
 const UNKNOWN_MS = 5_000;

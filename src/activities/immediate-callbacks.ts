@@ -25,7 +25,7 @@ type Dependencies = {
   graceMs?: number;
 };
 
-/** Time to wait for a receiver, in milliseconds. The run occupies a workflow task meanwhile. */
+/** Time to wait for a receiver, in milliseconds. The run occupies a workflow task during this time. */
 const BRIEF_MS = 500;
 /** Attempts in flight per process. Receivers that hang occupy these instead of workflow tasks. */
 const MAX_CONCURRENT = 20;

@@ -52,7 +52,7 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
     return artifact ? [artifact] : [];
   };
   return {
-    /** Simulates one attempt of a step and writes its progress to the feed meanwhile. */
+    /** Simulates one attempt of a step and writes its progress to the feed. */
     async rehearse(work: StepWork): Promise<StepOutcome> {
       const stopHeartbeat = startHeartbeat();
       try {

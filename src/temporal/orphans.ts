@@ -19,7 +19,7 @@ export function createOrphanControl(client: Client, taskQueue: string) {
       if (batch.length > 0) yield batch;
     },
 
-    /** Terminates a run. Does nothing if it has ended meanwhile. */
+    /** Terminates a run. Does nothing if it has already ended. */
     async end(id: string): Promise<void> {
       try {
         await client.workflow.getHandle(id).terminate('the database does not know this run');

@@ -60,7 +60,7 @@ function connect(run) {
     }
   });
   socket.addEventListener('close', ({ reason }) => {
-    // A page can not see why an upgrade was refused; that its token is too old is the usual reason.
+    // A page cannot see why an upgrade was refused; that its token is too old is the usual reason.
     if (socket !== watched.socket) return;
     if (run.isOver) return tell('closed');
     code ||= reason;

@@ -25,7 +25,7 @@ const FRESH_MS = 5;
 
 type Lookup = { since: number; at: Date; endpoints: Promise<Map<string, Endpoint>>; ids: Set<string> };
 
-/** Creates the cache. Lookups run one at a time, each for all webhooks requested meanwhile. */
+/** Creates the cache. Lookups run one at a time, each for all webhooks requested since the last one began. */
 export function createEndpointCache(database: Database): EndpointCache {
   let running: Promise<unknown> = Promise.resolve();
   let next: PromiseWithResolvers<Lookup> | null = null;

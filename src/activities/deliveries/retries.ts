@@ -40,7 +40,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     },
 
     /**
-     * Makes one attempt outside the schedule: manual or a test. Skips a delivery that was cancelled meanwhile, or has
+     * Makes one attempt outside the schedule: manual or a test. Skips a delivery that has been cancelled, or has
      * succeeded since the attempt was requested.
      */
     async attemptOnce({ deliveryId, trigger, token }: AttemptInput): Promise<void> {

@@ -57,8 +57,8 @@ function isListener({ listening_until: until }: Signing): boolean {
 }
 
 /** Relayed requests are stored in the database for a moment, where no secret may be. The address is only shown. */
-function listenerProblems({ include_secret_header: wished }: WebhookEdit): ProblemEntry[] {
-  if (wished !== true) return [];
+function listenerProblems({ include_secret_header: isRequested }: WebhookEdit): ProblemEntry[] {
+  if (isRequested !== true) return [];
   return [problem('include_secret_header', 'not_allowed', 'is not supported for a webhook of a listener')];
 }
 

@@ -12,7 +12,7 @@ export type NewCall = Pick<
 
 /**
  * Records a call that has ended. It replaces an earlier failure of the same call; an answered call stays unchanged.
- * Writes nothing for a run that was erased meanwhile.
+ * Writes nothing for a run that has been erased.
  */
 export async function recordCall(database: Database, call: NewCall): Promise<void> {
   const { place, usage } = call;

@@ -29,7 +29,7 @@ export type Notifications = {
    * function that ends the subscription.
    */
   subscribe(channel: Channel, id: string | null, onChange: OnChange): () => void;
-  /** Returns false while the connection is lost. Changes made meanwhile are reported only after the reconnect. */
+  /** Returns false while the connection is lost. Changes made during that time are reported only after the reconnect. */
   isConnected(): boolean;
   close(): Promise<void>;
 };
@@ -40,7 +40,7 @@ const EVERY = '*';
 
 /**
  * Listens to these channels of the database at `url` on a separate connection. After a lost connection it reconnects
- * and calls every subscriber, since notifications sent meanwhile are lost.
+ * and calls every subscriber, since notifications sent during the outage are lost.
  * @throws if the first connection fails
  */
 export async function startNotifications(

@@ -63,7 +63,7 @@ export type UnmailedNotice = {
 
 /**
  * Passes the next notice without a mail to `mail`, and marks it as mailed once that resolves. Returns false if none is
- * left. The notice is locked meanwhile, so that nobody else mails it too. Skips notices in `except`, and people without
+ * left. The notice stays locked, so that nobody else mails it too. Skips notices in `except`, and people without
  * the required role.
  * @throws what `mail` throws; the notice stays without a mail
  */

@@ -118,7 +118,7 @@ export async function endAttempt(
   await runPrepared(database, statement);
 }
 
-/** Deletes an attempt that was not sent, unless something else has closed it meanwhile. */
+/** Deletes an attempt that was not sent, unless something else has closed it. */
 export async function withdrawAttempt(
   database: Database,
   { id, executionId }: { id: string; executionId: string },

@@ -203,7 +203,7 @@ export async function findPayload(
   return event?.body ?? null;
 }
 
-/** Records when a manual attempt is due, unless another attempt is scheduled or was made meanwhile. */
+/** Records when a manual attempt is due, unless another attempt is scheduled or has been made. */
 export async function recordPlannedAttempt(
   database: Database,
   delivery: Pick<DeliveryRow, 'id' | 'webhook_id' | 'attempts_count'>,

@@ -25,7 +25,7 @@ export async function storeRequest(database: Database, request: RelayRequest): P
   return count > 0;
 }
 
-/** Claims waiting requests of a webhook, oldest first. Nobody else gets them meanwhile. */
+/** Claims waiting requests of a webhook, oldest first. Nobody else gets them during the claim. */
 export async function claimRequests(
   database: Database,
   webhookId: string,

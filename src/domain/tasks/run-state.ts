@@ -153,7 +153,7 @@ export class RunState {
   }
 
   /**
-   * Ends a pause that Temporal held from `pausedAt` (ISO). The projection has shown `paused` meanwhile, so the change
+   * Ends a pause that Temporal held from `pausedAt` (ISO). The projection has shown `paused` since then, so the change
    * back is an event, unless the run is still paused by a request.
    */
   enginePauseEnded(pausedAt: string, by: string, now: number): void {

@@ -17,7 +17,7 @@ export type SaveRequest = { body: ReturnType<typeof bodyOf>; thenTest: boolean }
 type FormProps = {
   /** The webhook to edit; undefined for a new one. */
   webhook?: Webhook;
-  onSave: (wish: SaveRequest) => void;
+  onSave: (request: SaveRequest) => void;
   pending: boolean;
   /** Why the last saving was refused. */
   error: unknown;
@@ -82,7 +82,7 @@ function footerText(wrong: number, error: unknown): string {
  * Returns the draft and its errors: after the first submit, the validation errors of each change, and those of the
  * server.
  */
-function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (wish: SaveRequest) => void) {
+function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (request: SaveRequest) => void) {
   const [draft, setDraft] = useState(() => draftOf(webhook));
   const [isSubmitted, setIsSubmitted] = useState(false);
   const [sent, setSent] = useState<Draft | null>(null);
