@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import { CHANNEL_PATH, type ChannelMetrics } from '../domain/channel/channel.ts';
-import type { RunView } from '../domain/tasks/task-run.ts';
+import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { Tokens } from '../security/tokens.ts';
 import { createAdmissionControl, type ConnectionLimits } from './admission.ts';
 import { createClients } from './clients.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { findRun, readView, type TaskRunRow } from '../database/tasks/task-runs.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
-import type { RunView } from '../domain/tasks/task-run.ts';
+import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { RoomOpener } from './rooms.ts';
 import type { RunFeeds } from './run-feeds.ts';
 

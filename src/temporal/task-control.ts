@@ -7,7 +7,8 @@ import {
 } from '@temporalio/client';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
 import type { ControlRequest } from '../domain/tasks/run-state.ts';
-import type { RunView, TaskType } from '../domain/tasks/task-run.ts';
+import type { RunView } from '../domain/tasks/run-schemas.ts';
+import type { TaskType } from '../domain/tasks/task-run.ts';
 import { GRPC, grpcCodeOf, withinDeadline } from './deadlines.ts';
 import {
   callbackWorkflowId,

@@ -2,7 +2,8 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
 import type { Answer, ControlRequest } from '../domain/tasks/run-state.ts';
-import type { RunView, TaskType } from '../domain/tasks/task-run.ts';
+import type { RunView } from '../domain/tasks/run-schemas.ts';
+import type { TaskType } from '../domain/tasks/task-run.ts';
 import type { TaskState } from '../domain/tasks/task-states.ts';
 
 /** Names of the workflows of runs, for clients, workers and the Temporal Web UI. */

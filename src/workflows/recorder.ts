@@ -8,7 +8,8 @@ import type { SearchAttributePair } from '@temporalio/common';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { RunState } from '../domain/tasks/run-state.ts';
-import { initialView, type RunView } from '../domain/tasks/task-run.ts';
+import type { RunView } from '../domain/tasks/run-schemas.ts';
+import { initialView } from '../domain/tasks/task-run.ts';
 import type { TaskState } from '../domain/tasks/task-states.ts';
 import {
   projectAttribute,

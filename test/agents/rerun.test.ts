@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { adoptPlan } from '../../src/agents/plan.ts';
 import type { StoredPlan } from '../../src/domain/tasks/rerun.ts';
-import type { Step } from '../../src/domain/tasks/task-run.ts';
+import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { startWorld, type World } from '../support/world.ts';
 import {
   saidIn,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createRerunPlan, selectRerunSteps } from '../../src/domain/tasks/rerun.ts';
 import type { Plan } from '../../src/domain/tasks/plan.ts';
-import type { Step } from '../../src/domain/tasks/task-run.ts';
+import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
 
 const retry = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FeedEvent, FeedEventType } from '../../src/domain/tasks/feed-events.ts';
-import type { Step } from '../../src/domain/tasks/task-run.ts';
+import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { parseSearch, stringifySearch, parseList } from '../../web/routing/search.ts';
 import { browserName } from '../../web/format/browser.ts';
 import { formatDuration, formatRelativeTime, formatUtc } from '../../web/format/time.ts';

@@ -9,7 +9,7 @@ import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { planRun } from '../../src/agents/plan.ts';
 import type { RunChange } from '../../src/domain/tasks/run-change.ts';
 import type { StepOutcome, StepWork } from '../../src/domain/tasks/step-work.ts';
-import type { RunView } from '../../src/domain/tasks/task-run.ts';
+import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
 import { taskQueues, type TaskRunInput } from '../../src/temporal/task-messages.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { StepOutcome, StepWork } from '../../src/domain/tasks/step-work.ts';
-import type { RunView } from '../../src/domain/tasks/task-run.ts';
+import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
 import { cancelSignal, continueSignal, pauseSignal } from '../../src/temporal/task-messages.ts';
 import { entriesOf, playSkipping, useSkippedTime, type SkippedPlay } from './skipped-time.ts';
 

@@ -15,7 +15,7 @@ import {
   type ModelCallContext,
 } from '../../domain/agents/agent-work.ts';
 import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
-import type { Usage } from '../../domain/tasks/task-run.ts';
+import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { retryOnOutage } from '../retry-on-outage.ts';
 import { waitUntilAllowed } from './wait-until-allowed.ts';

@@ -21,7 +21,7 @@ import { listStepResults, findTaskTexts, type TaskTexts } from '../../database/t
 import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
 import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
-import type { Usage } from '../../domain/tasks/task-run.ts';
+import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { storable } from '../../domain/common/text.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { retryOnOutage } from '../retry-on-outage.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunView } from '../../domain/tasks/task-run.ts';
+import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { findRun, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';

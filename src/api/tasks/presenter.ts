@@ -1,4 +1,5 @@
-import { roomOf, type RunView, type Usage } from '../../domain/tasks/task-run.ts';
+import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
+import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';

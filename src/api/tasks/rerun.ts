@@ -14,7 +14,7 @@ import {
   type StoredPlan,
   type RerunSelection,
 } from '../../domain/tasks/rerun.ts';
-import type { Step } from '../../domain/tasks/task-run.ts';
+import type { Step } from '../../domain/tasks/run-schemas.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { AgentCall, CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
-import type { Usage } from '../../domain/tasks/task-run.ts';
+import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 

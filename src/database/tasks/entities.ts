@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { Question, Escalation, RunError, Step, TaskType } from '../../domain/tasks/task-run.ts';
+import type { Question, Escalation, RunError, Step } from '../../domain/tasks/run-schemas.ts';
+import type { TaskType } from '../../domain/tasks/task-run.ts';
 import type { FeedEventType } from '../../domain/tasks/feed-events.ts';
 import type { ActiveState, TaskState } from '../../domain/tasks/task-states.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { ROLES, hasRole } from '../../domain/people/access.ts';
 import { NOTICES, subjectOf } from '../../domain/people/notice.ts';
-import type { Escalation } from '../../domain/tasks/task-run.ts';
+import type { Escalation } from '../../domain/tasks/run-schemas.ts';
 import { derivedUuid } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { CALLBACK_STATES } from '../../domain/tasks/task-states.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
 import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts';
-import type { RunView } from '../../domain/tasks/task-run.ts';
+import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { callbackBody } from '../../domain/tasks/callback.ts';
 import { queryBuilderOf, type Database } from '../database.ts';

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { raw, type FilterQuery, type InferEntity } from '@mikro-orm/core';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
-import { progressOf, type RunView, type TaskType } from '../../domain/tasks/task-run.ts';
+import type { RunView } from '../../domain/tasks/run-schemas.ts';
+import { progressOf, type TaskType } from '../../domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
 import { recordAudit } from '../people/audit.ts';
 import { runPrepared } from '../common/prepared.ts';

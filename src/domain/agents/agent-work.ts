@@ -1,4 +1,4 @@
-import type { Usage } from '../tasks/task-run.ts';
+import type { Usage } from '../tasks/run-schemas.ts';
 
 /** Types that the workflow of a step, its activities and the record of calls share. */
 

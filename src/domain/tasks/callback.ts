@@ -1,4 +1,4 @@
-import type { RunView } from './task-run.ts';
+import type { RunView } from './run-schemas.ts';
 
 /**
  * Returns the body of a task result callback (docs/callbacks.md), the text that is stored, signed and sent. A run that

@@ -1,5 +1,6 @@
 import type { FeedEntry } from './feed-events.ts';
-import { progressOf, type RunView } from './task-run.ts';
+import type { RunView } from './run-schemas.ts';
+import { progressOf } from './task-run.ts';
 import type { RunErrorCode } from './task-states.ts';
 
 /** A view and the events that lead to it, not recorded yet. */

@@ -1,6 +1,6 @@
 import type { RunArtifact } from './artifact.ts';
 import type { Plan } from './plan.ts';
-import type { Step } from './task-run.ts';
+import type { Step } from './run-schemas.ts';
 
 /** A stored plan. `kept`: steps taken over from an earlier run, as they ended there. */
 export type StoredPlan = Plan & { kept?: Step[]; left?: KeptOutputs };

@@ -1,6 +1,6 @@
 import type { FeedEntry } from './feed-events.ts';
 import type { StoredPlan } from './rerun.ts';
-import type { RunView } from './task-run.ts';
+import type { RunView } from './run-schemas.ts';
 import type { TaskState } from './task-states.ts';
 
 /** A change of a run: its new state (`view`; null: unchanged) and the events of the change. */

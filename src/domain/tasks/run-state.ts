@@ -2,15 +2,8 @@ import type { ArtifactInfo, RunArtifact } from './artifact.ts';
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
 import { backendOf, type BackendName, type PlannedStep } from './plan.ts';
 import type { StoredPlan } from './rerun.ts';
-import {
-  addUsage,
-  initialView,
-  progressOf,
-  type RunError,
-  type RunView,
-  type Step,
-  type Usage,
-} from './task-run.ts';
+import type { RunError, RunView, Step, Usage } from './run-schemas.ts';
+import { addUsage, initialView, progressOf } from './task-run.ts';
 import {
   isTerminal,
   nextState,

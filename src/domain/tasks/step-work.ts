@@ -2,7 +2,7 @@ import type { ArtifactInfo } from './artifact.ts';
 import type { PlannedStep } from './plan.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import type { Answer, StepResult } from './run-state.ts';
-import type { Usage } from './task-run.ts';
+import type { Usage } from './run-schemas.ts';
 
 /** Input of a backend. `number` is the position of the step in the plan; `number` and `attempt` count from 1. */
 export type StepWork = {

@@ -1,15 +1,5 @@
 import type { Progress, RunView, Step, Usage } from './run-schemas.ts';
 
-export type {
-  Escalation,
-  Progress,
-  Question,
-  RunError,
-  RunView,
-  Step,
-  Usage,
-} from './run-schemas.ts';
-
 /** Types of tasks (docs/http-api.md). The type selects the team of agents. */
 export const TASK_TYPES = ['feature', 'bug', 'spec', 'chore'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];

@@ -3,7 +3,8 @@ import type { StepBrief } from '../../activities/agents/steps.ts';
 import { usageOfCall, type CallKey, type ToolDescription } from '../../domain/agents/agent-work.ts';
 import type { ArtifactInfo } from '../../domain/tasks/artifact.ts';
 import type { AgentWork } from '../../domain/tasks/step-work.ts';
-import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
+import type { Usage } from '../../domain/tasks/run-schemas.ts';
+import { addUsage } from '../../domain/tasks/task-run.ts';
 import type { Approvals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 

@@ -11,7 +11,8 @@ import type {
   RemoteOutcome,
 } from '../../activities/agents/remote-agents.ts';
 import type { StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
-import { addUsage, type Usage } from '../../domain/tasks/task-run.ts';
+import type { Usage } from '../../domain/tasks/run-schemas.ts';
+import { addUsage } from '../../domain/tasks/task-run.ts';
 import { siblingQueues } from '../../temporal/task-messages.ts';
 import { until } from '../until.ts';
 import type { StepBackend, Dependencies } from './backend.ts';

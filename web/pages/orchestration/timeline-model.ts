@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import type { Step } from '../../../src/domain/tasks/task-run.ts';
+import type { Step } from '../../../src/domain/tasks/run-schemas.ts';
 
 /** A time interval in milliseconds since 1970. `to` is null while it lasts. */
 export type Interval = { from: number; to: number | null };

@@ -1,4 +1,4 @@
-import type { Progress, Usage } from '../../../src/domain/tasks/task-run.ts';
+import type { Progress, Usage } from '../../../src/domain/tasks/run-schemas.ts';
 import { isTerminal, type TaskState } from '../../../src/domain/tasks/task-states.ts';
 
 /** Returns `2 of 5 · review` or `5 of 5 steps`. */
