@@ -68,7 +68,7 @@ describe('the compose file', () => {
       encoding: 'utf8',
     });
     assert.equal(again.status, 1);
-    assert.match(again.stderr, /is there already/);
+    assert.match(again.stderr, /already exists/);
     assert.equal(readFileSync(path, 'utf8'), before);
     const other = spawnSync(inDeploy('make-env.sh'), ['https://b.example.com', join(folder, 'other')]);
     assert.equal(other.status, 0);
