@@ -54,8 +54,3 @@ export function postsOf(
 export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): Post[] {
   return delivery.body === null ? [] : [{ ...delivery, body: Buffer.from(delivery.body) }];
 }
-
-/**
- * Waits until all attempts have ended.
- * @throws the error of the first failed one
- */

@@ -1,5 +1,6 @@
 /**
- * Every limit of the service in one place. Source: docs/http-api.md, docs/callbacks.md, docs/webhooks.md,
+ * The limits that callers and users meet, in one place. Configurable limits and those of internal queues are with the code that
+ * uses them. Source: docs/http-api.md, docs/callbacks.md, docs/webhooks.md,
  * docs/receiving.md, docs/events.md, docs/channel.md, docs/agents.md.
  */
 
@@ -63,7 +64,7 @@ export const DELIVERY_TIMEOUT_MS = 30_000;
 export const DELIVERY_RESPONSE_BYTES = 65_536;
 /** Failed attempts in a row that disable a webhook (docs/webhooks.md). */
 export const FAILURES_TO_DISABLE = 10;
-/** Concurrent attempts per webhook in one delivery worker. */
+/** Concurrent attempts per webhook in one delivery worker, unless configured otherwise. */
 export const CONCURRENT_ATTEMPTS = 10;
 /** Longest overlap of two secrets, in hours. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
