@@ -1,7 +1,7 @@
 import { channelUrlOf } from '../clients/typescript/src/channel.ts';
 import { credentialsInHeaders } from '../clients/typescript/src/credentials.ts';
 import { followFeed } from '../clients/typescript/src/follow.ts';
-import type { WayName } from '../clients/typescript/src/follow-ways.ts';
+import type { WayName } from '../clients/typescript/src/transports.ts';
 import { createHttp, type Http } from '../clients/typescript/src/http.ts';
 import { BatonProblem, BatonUnreachable } from '../clients/typescript/src/problem.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';

@@ -83,7 +83,7 @@ describe("the client package's readme", function () {
   });
 
   it('sends events and tries a webhook', async () => {
-    assert.match(await printed('send.ts'), /^taken evt_\w+\ntaken 700\nanswered 204\n$/);
+    assert.match(await printed('send.ts'), /^accepted evt_\w+\naccepted 700\nstatus 204\n$/);
   });
 
   it('receives callbacks and deliveries, and only genuine ones', async () => {
@@ -146,7 +146,7 @@ describe("the client package's readme", function () {
       return this.skip();
     }
     assert.match(await printed('submit.js', node), /is done\n[\s\S]*ended completed\ncompleted \{/);
-    assert.match(await printed('send.js', node), /\ntaken 700\n/);
+    assert.match(await printed('send.js', node), /\naccepted 700\n/);
   });
 });
 

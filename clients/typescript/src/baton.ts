@@ -7,21 +7,24 @@ import type { CallOptions, Token } from './types.ts';
 import { createDeliveries, createWebhooks } from './webhooks.ts';
 
 export type BatonOptions = {
-  /** Where the service is, for example `https://baton.example.com`. */
+  /** The address of the service, for example `https://baton.example.com`. */
   baseUrl: string;
-  /** An API key. Not in browsers: whoever has the page has the key. */
+  /** An API key. Do not use a key in a browser: every visitor of the page can read it. */
   apiKey?: string | undefined;
-  /** In the place of a key: a token, or what gives one. It is asked again before the last one expires. */
+  /** A token, or a function that returns one. Replaces `apiKey`. The function is called again before the token expires. */
   token?: string | TokenSource | undefined;
-  /** How long one answer may take; 30 s unless given. */
+  /** The time limit for one response, in milliseconds. Default: 30 s. */
   timeoutMs?: number | undefined;
-  /** How often a request is sent again that failed for a passing reason and does no harm twice; 3 unless given. */
+  /** How often a request is retried after a transient failure, if repeating it is safe. Default: 3. */
   retries?: number | undefined;
-  /** Another `fetch`, for proxies or tests. */
+  /** A replacement for the global `fetch`, for proxies or tests. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Another `WebSocket`; null for none. On Node 20, which has none, that of the package `ws`. */
+  /**
+   * A replacement for the global `WebSocket`. `null` disables the live channel. Node 20 has no `WebSocket`: pass the one of
+   * the package `ws`.
+   */
   WebSocket?: WebSocketConstructor | null | undefined;
-  /** The live channel's address where it is not `/ws` at `baseUrl`. */
+  /** The address of the live channel. Default: `/ws` at `baseUrl`. */
   channelUrl?: string | undefined;
 };
 
@@ -31,8 +34,8 @@ const TIMEOUT_MS = 30_000;
 const RETRIES = 3;
 
 /**
- * A client of one Baton. It holds no connection open between calls.
- * @throws TypeError where the options make no sense
+ * Creates a client of one Baton service. It holds no connection open between calls.
+ * @throws TypeError if the options are invalid
  */
 export function createBaton(options: BatonOptions) {
   const baseUrl = baseUrlOf(options.baseUrl);
@@ -44,9 +47,9 @@ export function createBaton(options: BatonOptions) {
     retries: options.retries ?? RETRIES,
     random: Math.random,
   });
-  const found = (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket ?? null;
+  const globalWebSocket = (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket ?? null;
   const channel = {
-    WebSocket: options.WebSocket === undefined ? found : options.WebSocket,
+    WebSocket: options.WebSocket === undefined ? globalWebSocket : options.WebSocket,
     url: options.channelUrl ?? channelUrlOf(baseUrl),
   };
   return {
@@ -54,18 +57,18 @@ export function createBaton(options: BatonOptions) {
     events: createEvents(http),
     webhooks: createWebhooks(http),
     deliveries: createDeliveries(http),
-    /** A token of 15 minutes for the key's project, to hand to a browser. */
+    /** Creates a token for the project of the API key, to pass to a browser. It is valid for 15 minutes. */
     createToken: ({ signal }: CallOptions = {}) =>
       http.json<Token>({ method: 'POST', path: pathOf('tokens'), isRepeatable: true, signal }),
-    /** The addresses that callbacks and deliveries come from. */
+    /** Returns the addresses from which Baton sends callbacks and deliveries. */
     sourceAddresses: async ({ signal }: CallOptions = {}) =>
       (await http.json<{ addresses: string[] }>({ method: 'GET', path: pathOf('source-addresses'), signal }))
         .addresses,
   };
 }
 
-function baseUrlOf(given: string): string {
-  const url = new URL(given);
+function baseUrlOf(text: string): string {
+  const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new TypeError('baseUrl must start with https:// or http://.');
   }

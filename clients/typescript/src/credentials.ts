@@ -1,48 +1,52 @@
-/** Gives a token of `POST /api/v1/tokens`; asked again whenever a newer one is needed. */
+/** Returns a token of `POST /api/v1/tokens`. The client calls it again whenever it needs a newer token. */
 export type TokenSource = () => string | Promise<string>;
 
-/** A token and for how long it is still good, in milliseconds; null where it does not tell. */
-export type GoodToken = { token: string; lifetimeMs: number | null };
+/** A token with its remaining lifetime in milliseconds. `null` if the token has no expiry. */
+export type TimedToken = { token: string; lifetimeMs: number | null };
 
-/** Who calls: by a key, or by tokens. */
+/** Authenticates the requests of a client, by an API key or by tokens. */
 export type Credentials = {
+  /** Returns the headers that authenticate a request. */
   headers(): Promise<Record<string, string>>;
-  /** A token that was made just now; null where the key has to make it. */
-  freshToken(): Promise<GoodToken | null>;
-  /** The credential was refused. True where there may be a better one. */
-  refused(): boolean;
+  /** Returns a new token of the caller's source. Returns null for an API key, which has to create its tokens. */
+  freshToken(): Promise<TimedToken | null>;
+  /** Discards a rejected credential. Returns true if a retry would use a newer one. */
+  discard(): boolean;
 };
 
-/** A token is replaced when so much of its time is over. */
-export const RENEWED_AFTER = 2 / 3;
+/** A token is renewed after this share of its lifetime. */
+export const RENEWAL_SHARE = 2 / 3;
 
-/** @throws TypeError unless there is either a key or a token */
+/**
+ * Creates the credentials of a client.
+ * @throws TypeError unless there is either a key or a token
+ */
 export function createCredentials(
   { apiKey, token }: { apiKey?: string | undefined; token?: string | TokenSource | undefined },
   now: () => number = Date.now,
 ): Credentials {
   if ((apiKey === undefined) === (token === undefined)) {
-    throw new TypeError('Give either an apiKey or a token.');
+    throw new TypeError('Pass either apiKey or token, not both.');
   }
   if (apiKey !== undefined) return credentialsInHeaders({ 'X-API-Key': apiKey });
   const source: TokenSource = typeof token === 'function' ? token : () => token ?? '';
-  let kept: { token: string; until: number } | null = null;
-  const fresh = async (): Promise<GoodToken> => {
-    const found = await source();
-    const lifetimeMs = lifetimeOf(found, now());
-    kept = { token: found, until: now() + (lifetimeMs ?? Number.POSITIVE_INFINITY) * RENEWED_AFTER };
-    return { token: found, lifetimeMs };
+  let cached: { token: string; until: number } | null = null;
+  const freshToken = async (): Promise<TimedToken> => {
+    const text = await source();
+    const lifetimeMs = lifetimeOf(text, now());
+    cached = { token: text, until: now() + (lifetimeMs ?? Number.POSITIVE_INFINITY) * RENEWAL_SHARE };
+    return { token: text, lifetimeMs };
   };
   return {
     async headers() {
-      const good = kept && now() < kept.until ? kept : await fresh();
-      return { Authorization: `Bearer ${good.token}` };
+      const valid = cached && now() < cached.until ? cached : await freshToken();
+      return { Authorization: `Bearer ${valid.token}` };
     },
-    freshToken: fresh,
-    refused() {
-      const hadOne = kept !== null;
-      kept = null;
-      return hadOne && typeof token === 'function';
+    freshToken,
+    discard() {
+      const wasCached = cached !== null;
+      cached = null;
+      return wasCached && typeof token === 'function';
     },
   };
 }
@@ -52,20 +56,20 @@ export function credentialsInHeaders(headers: Record<string, string>): Credentia
   return {
     headers: () => Promise.resolve(headers),
     freshToken: () => Promise.resolve(null),
-    refused: () => false,
+    discard: () => false,
   };
 }
 
 /**
- * For how long a JWT is still good by its own claims, in milliseconds. Where our clock makes no sense beside them, it
- * was made just now. Null where it says nothing.
+ * Returns the remaining lifetime of a JWT by its own claims, in milliseconds. If the local clock contradicts the claims, the
+ * token counts as just created. Returns null for a token without an `exp` claim.
  */
 export function lifetimeOf(token: string, now: number): number | null {
   const { iat, exp } = claimsOf(token);
   if (typeof exp !== 'number') return null;
-  const left = exp * 1_000 - now;
-  const whole = typeof iat === 'number' ? (exp - iat) * 1_000 : left;
-  return left > 0 && left <= whole ? left : Math.max(0, whole);
+  const remaining = exp * 1_000 - now;
+  const total = typeof iat === 'number' ? (exp - iat) * 1_000 : remaining;
+  return remaining > 0 && remaining <= total ? remaining : Math.max(0, total);
 }
 
 function claimsOf(token: string): { iat?: unknown; exp?: unknown } {

@@ -3,12 +3,13 @@ import { pathOf, type Http } from './http.ts';
 import { randomHex } from './ids.ts';
 import type { CallOptions, EventTypes, OutgoingEvent, TakenEvent } from './types.ts';
 
-/** Room for what stands around the events of a request, in bytes. */
-const FRAME_BYTES = 64;
+/** The size of the JSON around the events of a request, with a margin. */
+const ENVELOPE_BYTES = 64;
 
 /**
- * Of several requests' worth of events some went in and some did not. Send `left` again to go on: their ids are the
- * same, so nothing comes in twice. `cause` says what stopped it.
+ * Baton accepted some of the events and not the others, because a request failed after an earlier one succeeded.
+ * `taken` has the accepted events and `cause` the error. To continue, send the events in `left` again: they have ids,
+ * so Baton stores none of them twice.
  */
 export class EventsLeft extends Error {
   override name = 'EventsLeft';
@@ -16,25 +17,28 @@ export class EventsLeft extends Error {
   readonly left: readonly OutgoingEvent[];
 
   constructor(taken: readonly TakenEvent[], left: readonly OutgoingEvent[], cause: unknown) {
-    super(`${taken.length} events were taken, ${left.length} were not.`, { cause });
+    super(`${taken.length} events were accepted, ${left.length} were not.`, { cause });
     this.taken = taken;
     this.left = left;
   }
 }
 
-type Named = OutgoingEvent & { id: string };
+type IdentifiedEvent = OutgoingEvent & { id: string };
 
 export type Events = ReturnType<typeof createEvents>;
 
-/** The way in for events of the workspace. */
+/** Creates the methods for the events of the workspace. */
 export function createEvents(http: Http) {
-  /** Under the same ids a request may be sent again without harm, also where its answer was lost. */
+  /** Events have ids, so Baton stores none of them twice if a request is repeated after its response was lost. */
   const post = <T>(body: string, signal: AbortSignal | undefined) =>
     http.json<T>({ method: 'POST', path: pathOf('events'), body, isRepeatable: true, signal });
 
-  async function sendAll(events: readonly Named[], signal: AbortSignal | undefined): Promise<TakenEvent[]> {
+  async function sendAll(
+    events: readonly IdentifiedEvent[],
+    signal: AbortSignal | undefined,
+  ): Promise<TakenEvent[]> {
     const taken: TakenEvent[] = [];
-    for (const batch of batchesOf(events)) {
+    for (const batch of splitIntoBatches(events)) {
       try {
         const { data } = await post<{ data: TakenEvent[] }>(`{"events":[${batch.join(',')}]}`, signal);
         taken.push(...data);
@@ -46,25 +50,25 @@ export function createEvents(http: Http) {
     return taken;
   }
 
-  /** Sends one event. It is durable once this resolves. */
+  /** Sends one event. Baton has stored it durably when the promise resolves. */
   async function send(event: OutgoingEvent, options?: CallOptions): Promise<TakenEvent>;
   /**
-   * Sends any number, in requests of 500 and 1 MiB at most; the answers are in their order. Each request is taken
-   * whole or not at all.
-   * @throws EventsLeft where some requests went in and a later one did not
+   * Sends any number of events, in requests of at most 500 events and 1 MiB. Returns the results in the order of the events.
+   * Baton accepts all events of a request or none of them.
+   * @throws EventsLeft if a request fails after an earlier one succeeded
    */
   async function send(events: readonly OutgoingEvent[], options?: CallOptions): Promise<TakenEvent[]>;
   async function send(
     given: OutgoingEvent | readonly OutgoingEvent[],
     { signal }: CallOptions = {},
   ): Promise<TakenEvent | TakenEvent[]> {
-    if (isList(given)) return await sendAll(given.map(named), signal);
-    return await post<TakenEvent>(JSON.stringify(named(given)), signal);
+    if (isList(given)) return await sendAll(given.map(withId), signal);
+    return await post<TakenEvent>(JSON.stringify(withId(given)), signal);
   }
 
   return {
     send,
-    /** The kinds of events, each with its schema and a sample. */
+    /** Returns the event kinds, each with its schema and a sample. */
     types: async ({ signal }: CallOptions = {}) =>
       (await http.json<EventTypes>({ method: 'GET', path: pathOf('event-types'), signal })).data,
   };
@@ -74,22 +78,22 @@ function isList(given: OutgoingEvent | readonly OutgoingEvent[]): given is reado
   return Array.isArray(given);
 }
 
-function named(event: OutgoingEvent): Named {
+function withId(event: OutgoingEvent): IdentifiedEvent {
   return { ...event, id: event.id ?? `evt_${randomHex()}` };
 }
 
-/** The texts of events, in lists that fit into one request each; one that is too large by itself stands alone. */
-function* batchesOf(events: readonly Named[]): Generator<string[]> {
+/** Yields the events as JSON texts, in batches that fit into one request. A too large event is a batch of its own. */
+function* splitIntoBatches(events: readonly IdentifiedEvent[]): Generator<string[]> {
   const encoder = new TextEncoder();
   let batch: string[] = [];
-  let bytes = FRAME_BYTES;
+  let bytes = ENVELOPE_BYTES;
   for (const event of events) {
     const text = JSON.stringify(event);
     const size = encoder.encode(text).length + 1;
     if (batch.length > 0 && (batch.length >= MAX_EVENTS_PER_REQUEST || bytes + size > MAX_BODY_BYTES)) {
       yield batch;
       batch = [];
-      bytes = FRAME_BYTES;
+      bytes = ENVELOPE_BYTES;
     }
     batch.push(text);
     bytes += size;

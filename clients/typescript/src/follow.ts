@@ -1,71 +1,76 @@
 import type { ChannelDependencies } from './channel.ts';
-import { lookAt, WAYS, type Followed, type Way, type WayName } from './follow-ways.ts';
 import type { Http } from './http.ts';
-import { createPatience } from './patience.ts';
 import { backoff } from './retry.ts';
+import { createRetryWindow } from './retry-window.ts';
 import { pause } from './time.ts';
+import { TransportFailed } from './transport-failed.ts';
+import { fetchProgress, TRANSPORTS, type FollowedTask, type Transport, type WayName } from './transports.ts';
 import type { CallOptions, FeedEvent } from './types.ts';
-import { WayFailed } from './way-failed.ts';
 
 export type FollowOptions = CallOptions & {
-  /** Only events behind this `seq`; 0, so all of them, unless given. */
+  /** Yields only events after this `seq`. Default: 0, which means all events. */
   after?: number | undefined;
-  /** How long an unreachable service is retried, in milliseconds; a minute unless given. */
+  /** How long an unreachable service is retried, in milliseconds. Default: one minute. */
   patienceMs?: number | undefined;
   /**
-   * Called when a connection is made, with the way by which events come from then on. `reason` says why the previous
-   * connection ended; null for the first one.
+   * Called when a connection is established, with the transport of the next events. `reason` says why the previous
+   * connection ended. It is null for the first connection.
    */
   onWay?: ((way: WayName, reason: string | null) => void) | undefined;
-  /** Called when the service does not respond, before each retry. */
+  /** Called before each retry when the service does not respond. */
   onUnreachable?: ((error: Error) => void) | undefined;
 };
 
-/** Yields a task's events from behind `after` to the last one, in order and each once, over any number of connections. */
+/**
+ * Yields a task's events after the `seq` in `after`, in order and once, to the last one. Reconnects and changes the
+ * transport as needed.
+ * @throws BatonProblem if the service rejects the request
+ * @throws BatonUnreachable if the service has been unreachable for `patienceMs`
+ */
 export async function* followFeed(
   http: Http,
   channel: ChannelDependencies,
   id: string,
   { after = 0, patienceMs, signal, onWay, onUnreachable }: FollowOptions,
 ): AsyncGenerator<FeedEvent, void, undefined> {
-  const patience = createPatience(http.random, patienceMs);
-  const others = WAYS.slice(1);
-  let way: Way = WAYS[0];
+  const retryWindow = createRetryWindow(http.random, patienceMs);
+  const fallbacks = TRANSPORTS.slice(1);
+  let transport: Transport = TRANSPORTS[0];
   let connected: WayName | null = null;
   let reason: string | null = null;
   const onConnected = () => {
-    // Each poll is a connection of its own.
-    if (way.name === 'polling' && connected === 'polling') return;
-    connected = way.name;
-    onWay?.(way.name, reason);
+    // Polling connects for each request. Only the first one is reported.
+    if (transport.name === 'polling' && connected === 'polling') return;
+    connected = transport.name;
+    onWay?.(transport.name, reason);
   };
-  const task: Followed = { http, channel, id, signal, onConnected };
+  const task: FollowedTask = { http, channel, id, signal, onConnected };
   let failures = 0;
   for (let seq = after; ; ) {
-    const before = seq;
+    const seqBefore = seq;
     try {
-      for await (const event of way.read(task, seq)) {
+      for await (const event of transport.read(task, seq)) {
         if (event.seq <= seq) continue;
         seq = event.seq;
-        patience.restored();
+        retryWindow.reset();
         yield event;
       }
-      if ((await lookAt(task, seq)).isOver) return;
-      patience.restored();
-      if (others.length > 0) throw new WayFailed('It ended before the task did.');
+      if ((await fetchProgress(task, seq)).isComplete) return;
+      retryWindow.reset();
+      if (fallbacks.length > 0) throw new TransportFailed('The connection ended before the task did.');
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof WayFailed)) {
-        const wait = patience.afterFailure(error);
+      if (!(error instanceof TransportFailed)) {
+        const delayMs = retryWindow.delayAfter(error);
         onUnreachable?.(error as Error);
-        await pause(wait, signal);
+        await pause(delayMs, signal);
         continue;
       }
       reason = error.message;
-      failures = seq > before ? 1 : failures + 1;
-      const next = error.isFinal || failures >= way.tries ? others.shift() : undefined;
+      failures = seq > seqBefore ? 1 : failures + 1;
+      const next = error.isPermanent || failures >= transport.maxFailures ? fallbacks.shift() : undefined;
       if (next === undefined) await pause(backoff(failures, http.random), signal);
-      else [way, failures] = [next, 0];
+      else [transport, failures] = [next, 0];
     }
   }
 }

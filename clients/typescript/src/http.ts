@@ -1,43 +1,47 @@
 import type { Credentials } from './credentials.ts';
 import { BatonProblem, BatonUnreachable } from './problem.ts';
-import { waitBeforeRetry } from './retry.ts';
-import { limited, pause, type Limit } from './time.ts';
+import { retryDelay } from './retry.ts';
+import { pause, startTimeout, type Timeout } from './time.ts';
 
 type Scalar = string | number | boolean;
-/** The parameters of a query; several values of one are repeated, and what is missing is left out. */
+/** Query parameters. An array repeats the parameter; null and undefined omit it. */
 export type Query = Record<string, Scalar | readonly Scalar[] | null | undefined>;
 
-/** One request. It may be sent again by itself if it is a GET, has an idempotency key, or `isRepeatable` says so. */
-export type Call = {
+/** A request. After a transient failure it is retried if it is a GET, has an idempotency key, or is `isRepeatable`. */
+export type HttpRequest = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the base address, with ids encoded: see {@link pathOf}. */
+  /** The path below the base URL, with encoded ids: see {@link pathOf}. */
   path: string;
   query?: Query;
   body?: unknown;
   headers?: Record<string, string>;
   isRepeatable?: boolean;
-  /** How often it is sent again at most, in the place of what the client was told. */
+  /** The maximum number of retries. Default: the client's `retries`. */
   retries?: number;
-  /** Added to the time that an answer may take, in milliseconds. */
+  /** Added to the client's time limit for a response, in milliseconds. */
   extraMs?: number;
   signal?: AbortSignal | undefined;
 };
 
-/** A good answer that is still coming in. */
-export type Incoming = { response: Response; limit: Limit };
+/** A successful response with an unread body, and its time limit. */
+export type OpenResponse = { response: Response; timeout: Timeout };
 
-/** Speaks HTTP to one service. */
+/** The HTTP client of one service. */
 export type Http = {
   baseUrl: string;
   credentials: Credentials;
   random: () => number;
   /**
-   * The JSON of a good answer, undefined where it has none.
-   * @throws BatonProblem, BatonUnreachable, or the reason of the call's signal
+   * Sends a request and returns the JSON of the response, or undefined if the body is empty.
+   * @throws BatonProblem, BatonUnreachable, or the reason of the request's signal
    */
-  json<T>(call: Call): Promise<T>;
-  /** The same for an answer that is read by the caller, who releases its limit in the end. Never sent again. */
-  open(call: Call): Promise<Incoming>;
+  json<T>(request: HttpRequest): Promise<T>;
+  /**
+   * Sends a request and returns the response with an unread body. The caller must release the timeout after reading.
+   * A failed request is not retried.
+   * @throws the same errors as `json`
+   */
+  open(request: HttpRequest): Promise<OpenResponse>;
 };
 
 export type HttpDependencies = {
@@ -49,51 +53,56 @@ export type HttpDependencies = {
   random: () => number;
 };
 
+/** Creates the HTTP client. */
 export function createHttp(deps: HttpDependencies): Http {
   const { baseUrl, credentials, random } = deps;
 
-  async function attempt<T>(call: Call, read: (incoming: Incoming) => Promise<T>): Promise<T> {
-    // What goes wrong where tokens come from is no silence of Baton's.
-    const credential = await credentials.headers();
-    const limit = limited(deps.timeoutMs + (call.extraMs ?? 0), call.signal);
+  async function attempt<T>(request: HttpRequest, read: (opened: OpenResponse) => Promise<T>): Promise<T> {
+    // Outside of the try block: a failure of the token source does not mean that Baton is unreachable.
+    const authHeaders = await credentials.headers();
+    const timeout = startTimeout(deps.timeoutMs + (request.extraMs ?? 0), request.signal);
     try {
       const response = await send(
         deps,
-        { ...call, headers: { ...credential, ...call.headers } },
-        limit.signal,
+        { ...request, headers: { ...authHeaders, ...request.headers } },
+        timeout.signal,
       );
       if (!response.ok) throw new BatonProblem(response, await response.json().catch(() => null));
-      return await read({ response, limit });
+      return await read({ response, timeout });
     } catch (error) {
-      limit.release();
-      if (call.signal?.aborted) throw call.signal.reason;
+      timeout.release();
+      if (request.signal?.aborted) throw request.signal.reason;
       if (error instanceof BatonProblem) throw error;
-      throw new BatonUnreachable(`Baton at ${baseUrl} did not answer.`, { cause: error });
+      throw new BatonUnreachable(`Baton at ${baseUrl} did not respond.`, { cause: error });
     }
   }
 
-  /** A token may have expired on the way: a newer one gets one more try. */
-  async function authorized<T>(call: Call, read: (incoming: Incoming) => Promise<T>): Promise<T> {
+  /** Retries a request once with a new token if the token was rejected, because it may have just expired. */
+  async function attemptAuthorized<T>(
+    request: HttpRequest,
+    read: (opened: OpenResponse) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await attempt(call, read);
+      return await attempt(request, read);
     } catch (error) {
-      const isRefused = error instanceof BatonProblem && error.status === 401;
-      if (!isRefused || !credentials.refused()) throw error;
-      return await attempt(call, read);
+      const isUnauthorized = error instanceof BatonProblem && error.status === 401;
+      if (!isUnauthorized || !credentials.discard()) throw error;
+      return await attempt(request, read);
     }
   }
 
-  async function json<T>(call: Call): Promise<T> {
+  async function json<T>(request: HttpRequest): Promise<T> {
     const isRepeatable =
-      call.isRepeatable ?? (call.method === 'GET' || call.headers?.['Idempotency-Key'] !== undefined);
+      request.isRepeatable ??
+      (request.method === 'GET' || request.headers?.['Idempotency-Key'] !== undefined);
     for (let failures = 1; ; failures++) {
       try {
-        return await authorized(call, readJson<T>);
+        return await attemptAuthorized(request, readJson<T>);
       } catch (error) {
-        if (call.signal?.aborted || failures > (call.retries ?? deps.retries)) throw error;
-        const wait = waitBeforeRetry(error, { failures, isRepeatable, random });
-        if (wait === null) throw error;
-        await pause(wait, call.signal);
+        if (request.signal?.aborted || failures > (request.retries ?? deps.retries)) throw error;
+        const delayMs = retryDelay(error, { failures, isRepeatable, random });
+        if (delayMs === null) throw error;
+        await pause(delayMs, request.signal);
       }
     }
   }
@@ -103,16 +112,16 @@ export function createHttp(deps: HttpDependencies): Http {
     credentials,
     random,
     json,
-    open: (call) => authorized(call, (incoming) => Promise.resolve(incoming)),
+    open: (request) => attemptAuthorized(request, (opened) => Promise.resolve(opened)),
   };
 }
 
 async function send(
   { baseUrl, fetch }: HttpDependencies,
-  { method, path, query, body, headers }: Call,
+  { method, path, query, body, headers }: HttpRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  return await fetch(baseUrl + path + searchOf(query ?? {}), {
+  return await fetch(baseUrl + path + queryString(query ?? {}), {
     method,
     headers: {
       Accept: 'application/json',
@@ -120,27 +129,27 @@ async function send(
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    // The API redirects nothing; whoever else does must not be handed the key.
+    // The API never redirects. Another server must not receive the key.
     redirect: 'error',
     signal,
   });
 }
 
-async function readJson<T>({ response, limit }: Incoming): Promise<T> {
+async function readJson<T>({ response, timeout }: OpenResponse): Promise<T> {
   const text = await response.text();
-  limit.release();
+  timeout.release();
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
-/** A path below `/api/v1`; each part is encoded. */
+/** Returns a path below `/api/v1` with each part encoded. */
 export function pathOf(...parts: string[]): string {
   return ['/api/v1', ...parts.map(encodeURIComponent)].join('/');
 }
 
-function searchOf(query: Query): string {
+function queryString(query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const one of [value ?? []].flat()) search.append(name, String(one));
+    for (const item of [value ?? []].flat()) search.append(name, String(item));
   }
   const text = search.toString();
   return text === '' ? '' : `?${text}`;

@@ -1,7 +1,7 @@
 import { randomHex } from './ids.ts';
 import type { IdempotentOptions } from './types.ts';
 
-/** The key under which a request may be sent again without having its effect twice; each call has one of its own. */
+/** Returns the headers and the signal of a request that can be retried safely. Default key: a new one for each call. */
 export function idempotent({ idempotencyKey = randomHex(), signal }: IdempotentOptions) {
   return { headers: { 'Idempotency-Key': idempotencyKey }, signal };
 }

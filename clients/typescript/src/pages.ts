@@ -1,20 +1,20 @@
 import type { Http, Query } from './http.ts';
 
-/** A page of a list, as the API gives it. */
+/** A page of a list, as the API returns it. */
 export type Page<Row> = { data: Row[]; next_cursor: string | null };
 
-/** A list that is read page by page as far as it is looked at, newest first. Nothing is read before that. */
+/** A list, newest first. It requests a page only when the caller reads rows of that page. */
 export type Listing<Row> = AsyncIterable<Row> & {
-  /** The same by pages. */
+  /** Yields the list page by page. */
   pages(): AsyncGenerator<Page<Row>, void, undefined>;
-  /** The first rows, as many as there are and at most `count`. */
+  /** Returns the first rows, at most `count`. */
   take(count: number): Promise<Row[]>;
 };
 
-type Wish = { path: string; query: Query; signal?: AbortSignal | undefined };
+type ListRequest = { path: string; query: Query; signal?: AbortSignal | undefined };
 
-/** The list at `path`. */
-export function listing<Row>(http: Http, { path, query, signal }: Wish): Listing<Row> {
+/** Creates the list at `path`. */
+export function createListing<Row>(http: Http, { path, query, signal }: ListRequest): Listing<Row> {
   async function* pages() {
     let cursor: string | null = null;
     do {
@@ -35,10 +35,10 @@ export function listing<Row>(http: Http, { path, query, signal }: Wish): Listing
     pages,
     [Symbol.asyncIterator]: rows,
     async take(count) {
-      const taken: Row[] = [];
-      if (count <= 0) return taken;
-      for await (const row of rows()) if (taken.push(row) >= count) break;
-      return taken;
+      const first: Row[] = [];
+      if (count <= 0) return first;
+      for await (const row of rows()) if (first.push(row) >= count) break;
+      return first;
     },
   };
 }

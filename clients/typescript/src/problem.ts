@@ -1,47 +1,50 @@
 import { PROBLEM_CODES } from './vocabulary.ts';
 import type { MemberError, ProblemBody, ProblemCode } from './types.ts';
 
-/** Baton said no (RFC 9457). `message` is the problem's `detail`, which is written for people. */
+/** Baton rejected the request (RFC 9457). `message` is the `detail` of the problem, a text for people. */
 export class BatonProblem extends Error {
   override name = 'BatonProblem';
   /** The HTTP status. */
   readonly status: number;
-  /** Stable; `unknown` where something in between answered, a proxy for example. */
+  /** A stable code. `unknown` if the response does not come from Baton, for example from a proxy. */
   readonly code: ProblemCode | 'unknown';
   readonly title: string;
   readonly detail: string;
-  /** All that is wrong with what was sent, if that is what is wrong. */
+  /** All errors in the request body and parameters. Empty if the request was rejected for another reason. */
   readonly errors: readonly MemberError[];
-  /** By which the service's log names this request; null where the answer did not name it. */
+  /** The id of this request in the log of the service. `null` if the response has none. */
   readonly requestId: string | null;
-  /** After so many milliseconds another try makes sense, where the answer said so. */
+  /** The delay before the next attempt, in milliseconds. `null` if the response does not specify one. */
   readonly retryAfterMs: number | null;
 
   constructor(response: Response, body: unknown, now: number = Date.now()) {
     const problem = isProblem(body) ? body : null;
-    super(problem?.detail ?? `The answer has status ${response.status} and is none of Baton's.`);
+    super(problem?.detail ?? `The response has status ${response.status} and does not come from Baton.`);
     this.status = response.status;
     this.code = problem && isCode(problem.code) ? problem.code : 'unknown';
     this.title = problem?.title ?? response.statusText;
     this.detail = this.message;
     this.errors = problem?.errors ?? [];
     this.requestId = problem?.request_id ?? response.headers.get('X-Request-Id');
-    this.retryAfterMs = retryAfter(response.headers.get('Retry-After'), now);
+    this.retryAfterMs = parseRetryAfter(response.headers.get('Retry-After'), now);
   }
 }
 
-/** No answer came: the network is down, or the service, or it took too long. `cause` says what happened. */
+/** No response arrived: the network or the service is down, or the time limit was exceeded. `cause` has the reason. */
 export class BatonUnreachable extends Error {
   override name = 'BatonUnreachable';
 }
 
-/** What was waited for did not happen in the time that was given, or can not happen any more. The run itself goes on. */
+/** The awaited condition was not met in time, or cannot be met any more. The run itself is not affected. */
 export class BatonTimeout extends Error {
   override name = 'BatonTimeout';
 }
 
-/** The milliseconds of `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date; null where it is neither. */
-export function retryAfter(value: string | null, now: number): number | null {
+/**
+ * Returns the delay of a `Retry-After` header in milliseconds (RFC 9110, section 10.2.3). Returns null if the value is
+ * neither seconds nor a date.
+ */
+export function parseRetryAfter(value: string | null, now: number): number | null {
   if (value === null) return null;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
   const date = Date.parse(value);

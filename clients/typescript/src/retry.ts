@@ -1,39 +1,46 @@
 import { BatonProblem, BatonUnreachable } from './problem.ts';
 
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 8_000;
-/** Who says to come back later than this is told of to the caller instead. */
-const LONGEST_RETRY_AFTER_MS = 60_000;
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 8_000;
+/** The client does not wait for a longer `Retry-After`. It throws, and the caller decides. */
+const MAX_RETRY_AFTER_MS = 60_000;
 
-/** True where the same request may well succeed in a moment. */
-export function isPassing(error: unknown): boolean {
+/** Returns true if the same request may succeed shortly after. */
+export function isTransient(error: unknown): boolean {
   if (error instanceof BatonUnreachable) return true;
-  return error instanceof BatonProblem && (wasNotBegun(error) || [502, 503, 504].includes(error.status));
+  return error instanceof BatonProblem && (wasNotProcessed(error) || [502, 503, 504].includes(error.status));
 }
 
 /**
- * Milliseconds until a request is sent again, or null where it is not. `failures` have happened so far, at least one.
- * What may have had an effect is only sent again if `isRepeatable`. `random` gives numbers from 0 to 1.
+ * Returns the delay before a request is retried, in milliseconds, or null if it is not retried. A request that may have had
+ * an effect is retried only if `isRepeatable`. `failures` counts the failed attempts, at least one. `random` returns numbers
+ * from 0 to 1.
  */
-export function waitBeforeRetry(
+export function retryDelay(
   error: unknown,
   { failures, isRepeatable, random }: { failures: number; isRepeatable: boolean; random: () => number },
 ): number | null {
-  if (!isPassing(error)) return null;
+  if (!isTransient(error)) return null;
   const problem = error instanceof BatonProblem ? error : null;
-  if (!isRepeatable && !(problem && wasNotBegun(problem))) return null;
-  const wanted = problem?.retryAfterMs ?? 0;
-  if (wanted > LONGEST_RETRY_AFTER_MS) return null;
-  return Math.max(wanted, backoff(failures, random));
+  if (!isRepeatable && !(problem && wasNotProcessed(problem))) return null;
+  const retryAfterMs = problem?.retryAfterMs ?? 0;
+  if (retryAfterMs > MAX_RETRY_AFTER_MS) return null;
+  return Math.max(retryAfterMs, backoff(failures, random));
 }
 
-/** Twice as long each time, and somewhere in the upper half of it, so that not all come back at once. */
+/**
+ * Returns an exponential delay in milliseconds. It is random within the upper half of the range, so that clients do not
+ * retry at the same time.
+ */
 export function backoff(failures: number, random: () => number): number {
-  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
-  return longest / 2 + (random() * longest) / 2;
+  const upperBound = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
+  return upperBound / 2 + (random() * upperBound) / 2;
 }
 
-/** Too many requests, or the first with this idempotency key is still at work: nothing was done for this one. */
-function wasNotBegun({ status, code, retryAfterMs }: BatonProblem): boolean {
+/**
+ * Returns true if the service did not process the request: the rate limit was exceeded, or an earlier request with the same
+ * idempotency key is still in progress.
+ */
+function wasNotProcessed({ status, code, retryAfterMs }: BatonProblem): boolean {
   return status === 429 || (status === 409 && code === 'conflict' && retryAfterMs !== null);
 }

@@ -1,6 +1,6 @@
 /**
- * The `data` of each message of a server-sent event stream (HTML standard, section 9.2). `onAlive` is called for
- * whatever comes, comments included.
+ * Yields the `data` of each message in a stream of server-sent events (HTML standard, section 9.2). Calls `onAlive` for each
+ * received chunk, including comments.
  */
 export async function* readSse(
   body: ReadableStream<Uint8Array>,
@@ -23,7 +23,7 @@ export async function* readSse(
       }
     }
   } finally {
-    // A reader that goes away ends the request.
+    // Ends the request if the consumer stops early.
     await reader.cancel().catch(() => {});
   }
 }

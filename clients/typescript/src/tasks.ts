@@ -2,7 +2,7 @@ import type { ChannelDependencies } from './channel.ts';
 import { followFeed, type FollowOptions } from './follow.ts';
 import { pathOf, type Http, type Query } from './http.ts';
 import { idempotent } from './idempotency.ts';
-import { listing, type Listing } from './pages.ts';
+import { createListing, type Listing } from './pages.ts';
 import type {
   AgentCall,
   Artifact,
@@ -20,27 +20,27 @@ import type {
 } from './types.ts';
 import { waitForTask, type WaitOptions } from './wait-for.ts';
 
-type Steering = CallOptions & {
-  /** For people to read. */
+type ControlOptions = CallOptions & {
+  /** A reason for people to read. */
   reason?: string | undefined;
 };
 
 export type Tasks = ReturnType<typeof createTasks>;
 
-/** Tasks: they are known by their `execution_id`. */
+/** Creates the methods for tasks. An `id` is the `execution_id` of a task. */
 export function createTasks(http: Http, channel: ChannelDependencies) {
-  const steer =
-    (wish: 'pause' | 'continue' | 'cancel') =>
-    (id: string, options: Steering = {}) => {
+  const control =
+    (action: 'pause' | 'continue' | 'cancel') =>
+    (id: string, options: ControlOptions = {}) => {
       const { reason, signal } = options;
       const body = reason === undefined ? {} : { body: { reason } };
-      return http.json<Task>({ method: 'POST', path: pathOf('tasks', id, wish), ...body, signal });
+      return http.json<Task>({ method: 'POST', path: pathOf('tasks', id, action), ...body, signal });
     };
   const get = <T>(path: string, { signal }: CallOptions, query: Query = {}) =>
     http.json<T>({ method: 'GET', path, query, signal });
 
   return {
-    /** Submits a task. The answer has its `callback_secret`, this once. */
+    /** Submits a task. Only this response contains the `callback_secret`. */
     submit: (task: TaskSubmission, options: IdempotentOptions = {}) =>
       http.json<TaskSubmitted>({
         method: 'POST',
@@ -48,22 +48,24 @@ export function createTasks(http: Http, channel: ChannelDependencies) {
         body: task,
         ...idempotent(options),
       }),
-    /** A task as it is now. */
+    /** Returns the current state of a task. */
     get: (id: string, options: CallOptions = {}) => get<Task>(pathOf('tasks', id), options),
-    /** Tasks, newest first. */
+    /** Lists tasks, newest first. */
     list({ metadata = {}, ...filter }: TaskFilter = {}, { signal }: CallOptions = {}): Listing<ListedTask> {
-      const members = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
-      return listing(http, {
+      const metadataFields = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
+      return createListing(http, {
         path: pathOf('tasks'),
-        query: { ...filter, ...Object.fromEntries(members) },
+        query: { ...filter, ...Object.fromEntries(metadataFields) },
         signal,
       });
     },
-    /** Nothing new starts; what is under way ends and is kept. */
-    pause: steer('pause'),
-    continue: steer('continue'),
-    cancel: steer('cancel'),
-    /** Runs an ended task again, from a step if one is named, as a task of its own. */
+    /** Pauses a run. No new work starts. Work in progress finishes, and its results are kept. */
+    pause: control('pause'),
+    /** Continues a paused run. */
+    continue: control('continue'),
+    /** Cancels a run. */
+    cancel: control('cancel'),
+    /** Reruns an ended task as a new task, from the step `fromStep` if it is given. */
     rerun: (
       id: string,
       { fromStep, ...options }: IdempotentOptions & { fromStep?: string | undefined } = {},
@@ -74,41 +76,48 @@ export function createTasks(http: Http, channel: ChannelDependencies) {
         body: fromStep === undefined ? {} : { from_step: fromStep },
         ...idempotent(options),
       }),
-    /** What has happened behind the event `after`, oldest first. To go on from there, {@link Tasks.follow}. */
+    /**
+     * Returns the existing events after the `seq` in `after`, oldest first. To also receive new events, use
+     * {@link Tasks.follow}.
+     */
     events: async (id: string, { after, ...options }: CallOptions & { after?: number | undefined } = {}) =>
       (await get<{ data: FeedEvent[] }>(pathOf('tasks', id, 'events'), options, { after })).data,
-    /** Every attempt to send the callback. */
+    /** Returns all attempts to send the callback. */
     callbacks: async (id: string, options: CallOptions = {}) =>
       (await get<{ data: CallbackAttempt[] }>(pathOf('tasks', id, 'callbacks'), options)).data,
-    /** Calls of models and tools. */
+    /** Lists the calls of models and tools. */
     calls: (id: string, filter: CallFilter = {}, { signal }: CallOptions = {}): Listing<AgentCall> =>
-      listing(http, { path: pathOf('tasks', id, 'calls'), query: filter, signal }),
-    /** The documents that the agents have left behind, without their content. */
+      createListing(http, { path: pathOf('tasks', id, 'calls'), query: filter, signal }),
+    /** Returns the documents that the agents created, without their content. */
     artifacts: async (id: string, options: CallOptions = {}) =>
       (await get<{ data: Artifact[] }>(pathOf('tasks', id, 'artifacts'), options)).data,
-    /** The content of one of them. */
+    /** Returns the content of an artifact. */
     async download(id: string, name: string, { signal }: CallOptions = {}): Promise<Blob> {
       const path = pathOf('tasks', id, 'artifacts', name);
-      const { response, limit } = await http.open({
+      const { response, timeout } = await http.open({
         method: 'GET',
         path,
         headers: { Accept: '*/*' },
         signal,
       });
-      return await response.blob().finally(() => limit.release());
+      return await response.blob().finally(() => timeout.release());
     },
-    /** Removes what is stored of an ended task. */
+    /** Deletes the stored data of an ended task, in Baton and in Temporal. */
     erase: (id: string, { signal }: CallOptions = {}) =>
       http.json<void>({ method: 'DELETE', path: pathOf('tasks', id), signal }),
     /**
-     * Waits until a task has ended, or is as `until` says; answers it as it is then.
-     * @throws BatonTimeout when `timeoutMs` are over, BatonProblem for a refusal
+     * Waits until a task has ended, or until it meets the condition `until`. Returns the task at that time.
+     * @throws BatonTimeout after `timeoutMs`, or if the task has ended and cannot reach the awaited state
+     * @throws BatonProblem if the service rejects the request
+     * @throws BatonUnreachable if the service has been unreachable for `patienceMs`
      */
     waitFor: (id: string, options: WaitOptions = {}) => waitForTask(http, id, options),
     /**
-     * Every event behind `after` in order, once, to the last one: by the live channel, by server-sent events where
-     * that is blocked, by asking where streams are. Lost connections are made anew from the last event.
-     * @throws BatonProblem for a refusal, BatonUnreachable once the service has been away for `patienceMs`
+     * Yields every event after the `seq` in `after`, in order and once, to the last one. Uses the live channel.
+     * Falls back to server-sent events if the channel is blocked, and to polling if streams are blocked. After a
+     * lost connection it reconnects and continues after the last event.
+     * @throws BatonProblem if the service rejects the request
+     * @throws BatonUnreachable if the service has been unreachable for `patienceMs`
      */
     follow: (id: string, options: FollowOptions = {}) => followFeed(http, channel, id, options),
   };

@@ -1,49 +1,53 @@
-/** Waits. @throws the signal's reason as soon as it is aborted */
+/**
+ * Waits `ms` milliseconds.
+ * @throws the signal's reason as soon as the signal is aborted
+ */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
-    const end = () => {
+    const onAbort = () => {
       clearTimeout(timer);
       reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', onAbort);
       resolve();
     }, ms);
-    signal?.addEventListener('abort', end, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 
-/** A signal that is aborted with another one, or when its time is over. */
-export type Limit = {
+/** A time limit for a request. Its signal is aborted when the time is over, or together with an outer signal. */
+export type Timeout = {
   signal: AbortSignal;
-  /** Begins the time anew. */
+  /** Starts the time again with a new limit, in milliseconds. */
   restart(ms: number): void;
-  /** Takes the limit of time away; the other signal still counts. */
+  /** Removes the time limit. The outer signal still applies. */
   lift(): void;
-  /** To be called at the end, so that nothing stays behind. */
+  /** Removes the timer and the listener on the outer signal. Call it when the request is complete. */
   release(): void;
 };
 
-/** A limit of `ms` milliseconds; its signal's reason is a `TimeoutError` then. */
-export function limited(ms: number, outer?: AbortSignal): Limit {
+/** Starts a time limit of `ms` milliseconds. After that time, the reason of its signal is a `TimeoutError`. */
+export function startTimeout(ms: number, outer?: AbortSignal): Timeout {
   const controller = new AbortController();
-  const end = () => controller.abort(new DOMException(`Nothing came within ${ms} ms.`, 'TimeoutError'));
-  const pass = () => controller.abort(outer?.reason);
-  let timer = setTimeout(end, ms);
+  const expire = (limitMs: number) =>
+    controller.abort(new DOMException(`No data was received within ${limitMs} ms.`, 'TimeoutError'));
+  const abort = () => controller.abort(outer?.reason);
+  let timer = setTimeout(expire, ms, ms);
   const lift = () => clearTimeout(timer);
-  if (outer?.aborted) pass();
-  else outer?.addEventListener('abort', pass, { once: true });
+  if (outer?.aborted) abort();
+  else outer?.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
-    restart(again) {
+    restart(limitMs) {
       lift();
-      timer = setTimeout(end, again);
+      timer = setTimeout(expire, limitMs, limitMs);
     },
     lift,
     release() {
       lift();
-      outer?.removeEventListener('abort', pass);
+      outer?.removeEventListener('abort', abort);
     },
   };
 }

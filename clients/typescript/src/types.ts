@@ -2,8 +2,8 @@ import type { components, operations } from './generated/api.ts';
 import type { EVENT_KINDS, PROBLEM_CODES, TASK_STATES, TERMINAL_STATES } from './vocabulary.ts';
 
 /*
- * The shapes of the API under the names that people use, made from the document that the service gives of itself. They are
- * interfaces so that editors show them by name.
+ * Public names for the schemas of the API. `generated/api.ts` is generated from the OpenAPI document of the service.
+ * The types are interfaces because editors show an interface by its name.
  */
 
 type Schemas = components['schemas'];
@@ -42,10 +42,10 @@ export interface Delivery extends Of<'Delivery'> {}
 export interface DeliveryDetail extends Of<'DeliveryDetail'> {}
 export interface DeliveryRetry extends Of<'DeliveryRetry'> {}
 export interface ProblemBody extends Of<'Problem'> {}
-/** One thing that is wrong with what was sent: `pointer` into the body (RFC 6901), or the name of a `parameter`. */
+/** One error in a request, with a `pointer` into the body (RFC 6901) or the name of a `parameter`. */
 export type MemberError = NonNullable<ProblemBody['errors']>[number];
 
-/** Which tasks to list. `metadata`: those whose metadata has all of these members with these texts. */
+/** Filters a list of tasks. `metadata` selects the tasks whose metadata has all the given fields with equal text values. */
 export type TaskFilter = Omit<QueryOf<'listTasks'>, 'cursor'> & { metadata?: Record<string, string> };
 export type CallFilter = Omit<QueryOf<'listTaskCalls'>, 'cursor'>;
 export type DeliveryFilter = Omit<QueryOf<'listDeliveries'>, 'cursor'>;
@@ -53,18 +53,18 @@ export type WebhookListing = Omit<QueryOf<'listWebhooks'>, 'cursor'>;
 export type StatsWish = QueryOf<'getWebhookStats'>;
 export type EventTypes = operations['listEventTypes']['responses'][200]['content']['application/json'];
 
-/** An event to send. Without an `id` the client makes one, so that a repeat is known as such. */
+/** An event to send. Without an `id`, the client generates one, so that Baton recognizes a repeated event. */
 export type OutgoingEvent = {
   id?: string | undefined;
   event: EventKind;
-  /** ISO 8601; the time of arrival unless given. */
+  /** ISO 8601. Default: the time at which Baton receives the event. */
   timestamp?: string | undefined;
   data: Record<string, unknown>;
 };
-/** An event that Baton has, durably. `duplicate`: it had it before. */
+/** An event that Baton has stored durably. `duplicate` is true if Baton had stored it before. */
 export type TakenEvent = { id: string; duplicate: boolean };
 
-/** What every call takes. Aborting rejects with the signal's reason. */
+/** The options of every call. Aborting the signal rejects the call with the signal's reason. */
 export type CallOptions = { signal?: AbortSignal | undefined };
-/** The same key and body give the first answer again for 24 hours. Without one, each call makes its own. */
+/** A request with the same key and body returns the first response again for 24 hours. Default: a new key for each call. */
 export type IdempotentOptions = CallOptions & { idempotencyKey?: string | undefined };

@@ -1,71 +1,75 @@
 import { MAX_WAIT_SECONDS, TERMINAL_STATES } from './vocabulary.ts';
 import { pathOf, type Http } from './http.ts';
 import { BatonTimeout } from './problem.ts';
-import { createPatience } from './patience.ts';
+import { createRetryWindow } from './retry-window.ts';
 import { pause } from './time.ts';
 import type { CallOptions, Task, TaskState, TerminalState } from './types.ts';
 
 /**
- * What is waited for: `ended`; `settled`, which is ended with nothing more to come of the callback; a state or one of
- * several; or whatever a function says of the task.
+ * The condition to wait for. `ended`: the task has ended. `settled`: the task has ended, and its callback was delivered
+ * or given up. A state, or one of several states. A function that returns true for the awaited task.
  */
 export type Until = 'ended' | 'settled' | TaskState | readonly TaskState[] | ((task: Task) => boolean);
 
 export type WaitOptions = CallOptions & {
-  /** `ended` unless given. */
+  /** Default: `ended`. */
   until?: Until | undefined;
-  /** Without it the wait has no end of its own. */
+  /** The maximum time to wait, in milliseconds. Default: no limit. */
   timeoutMs?: number | undefined;
-  /** For how long a service that is away is waited for; a minute unless given. */
+  /** How long an unreachable service is retried, in milliseconds. Default: one minute. */
   patienceMs?: number | undefined;
 };
 
-/** A state may come and go between two requests, so waiting for one that is not the last takes short looks. */
-const SHORT_LOOK_SECONDS = 2;
-/** Between two looks: at an ended task, which no request waits for, and otherwise. */
-const LOOK_AGAIN_MS = 500;
-const SOON_MS = 50;
+/** A task can enter and leave a state between two requests. Short waits make it less likely to miss the state. */
+const SHORT_WAIT_SECONDS = 2;
+/** The delay between two requests for an ended task, for which the service does not hold a request, and for other tasks. */
+const ENDED_DELAY_MS = 500;
+const DELAY_MS = 50;
 
-/** Waits by `Prefer: wait` (RFC 7240, section 4.3). */
+/** Waits for a condition with `Prefer: wait` (RFC 7240, section 4.3). Returns the task that meets it. */
 export async function waitForTask(http: Http, id: string, options: WaitOptions): Promise<Task> {
   const { until = 'ended', timeoutMs = Number.POSITIVE_INFINITY, patienceMs, signal } = options;
-  const isThere = conditionOf(until);
-  const end = Date.now() + timeoutMs;
-  const patience = createPatience(http.random, patienceMs);
-  // The first request does not wait: things may be as they should already.
-  for (let seconds = 0; ; ) {
-    let wait: number;
+  const isMet = conditionOf(until);
+  const deadline = Date.now() + timeoutMs;
+  const retryWindow = createRetryWindow(http.random, patienceMs);
+  // The first request does not wait, because the task may already meet the condition.
+  for (let waitSeconds = 0; ; ) {
+    let delayMs: number;
     try {
-      const task = await read(http, id, { seconds, signal });
-      patience.restored();
-      if (isThere(task)) return task;
-      if (isEnded(task.state) && isOfStates(until)) {
+      const task = await fetchTask(http, id, { waitSeconds, signal });
+      retryWindow.reset();
+      if (isMet(task)) return task;
+      if (isEnded(task.state) && isStateCondition(until)) {
         throw new BatonTimeout(
-          `The task ${id} has ended ${task.state}; what is waited for can't come any more.`,
+          `The task ${id} has ended with state ${task.state}. The awaited state cannot occur any more.`,
         );
       }
-      wait = isEnded(task.state) ? LOOK_AGAIN_MS : SOON_MS;
+      delayMs = isEnded(task.state) ? ENDED_DELAY_MS : DELAY_MS;
     } catch (error) {
       signal?.throwIfAborted();
-      wait = patience.afterFailure(error);
+      delayMs = retryWindow.delayAfter(error);
     }
-    await pause(Math.max(0, Math.min(wait, end - Date.now())), signal);
-    const leftMs = end - Date.now();
-    if (leftMs <= 0) throw new BatonTimeout(`The task ${id} is not as wanted after ${timeoutMs} ms.`);
-    const most = until === 'ended' || until === 'settled' ? MAX_WAIT_SECONDS : SHORT_LOOK_SECONDS;
-    seconds = Math.max(1, Math.min(most, Math.floor(leftMs / 1_000)));
+    await pause(Math.max(0, Math.min(delayMs, deadline - Date.now())), signal);
+    const remainingMs = deadline - Date.now();
+    if (remainingMs <= 0) {
+      throw new BatonTimeout(`The task ${id} did not meet the awaited condition within ${timeoutMs} ms.`);
+    }
+    const maxSeconds = until === 'ended' || until === 'settled' ? MAX_WAIT_SECONDS : SHORT_WAIT_SECONDS;
+    waitSeconds = Math.max(1, Math.min(maxSeconds, Math.floor(remainingMs / 1_000)));
   }
 }
 
-function read(
+function fetchTask(
   http: Http,
   id: string,
-  { seconds, signal }: { seconds: number; signal: AbortSignal | undefined },
+  { waitSeconds, signal }: { waitSeconds: number; signal: AbortSignal | undefined },
 ): Promise<Task> {
   return http.json<Task>({
     method: 'GET',
     path: pathOf('tasks', id),
-    ...(seconds === 0 ? {} : { headers: { Prefer: `wait=${seconds}` }, extraMs: seconds * 1_000 }),
+    ...(waitSeconds === 0
+      ? {}
+      : { headers: { Prefer: `wait=${waitSeconds}` }, extraMs: waitSeconds * 1_000 }),
     retries: 0,
     signal,
   });
@@ -79,17 +83,17 @@ function conditionOf(until: Until): (task: Task) => boolean {
   return (task) => states.includes(task.state);
 }
 
-/** A state that a task is not in when it has ended never comes. */
-function isOfStates(until: Until): boolean {
+/** Returns true if only the state decides. An ended task that does not meet such a condition never will. */
+function isStateCondition(until: Until): boolean {
   return typeof until !== 'function' && until !== 'settled';
 }
 
-/** True for the states that a task never leaves. */
+/** Returns true for the states that a task never leaves. */
 export function isEnded(state: TaskState): state is TerminalState {
   return (TERMINAL_STATES as readonly TaskState[]).includes(state);
 }
 
-/** True where the task has ended and its callback, if it has one, was delivered or given up. */
+/** Returns true if the task has ended and its callback, if any, was delivered or given up. */
 export function isSettled(task: Task): boolean {
   return isEnded(task.state) && task.callback.status !== 'pending';
 }

@@ -1,6 +1,6 @@
-import { pathOf, type Call, type Http } from './http.ts';
+import { pathOf, type Http, type HttpRequest } from './http.ts';
 import { idempotent } from './idempotency.ts';
-import { listing, type Listing } from './pages.ts';
+import { createListing, type Listing } from './pages.ts';
 import type {
   CallOptions,
   Delivery,
@@ -27,69 +27,74 @@ import type {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Webhooks of the workspace. */
+/** Creates the methods for the webhooks of the workspace. */
 export function createWebhooks(http: Http) {
-  const one = (method: Call['method'], id: string, ...rest: string[]) => ({
+  const request = (method: HttpRequest['method'], id: string, ...rest: string[]) => ({
     method,
     path: pathOf('webhooks', id, ...rest),
   });
   return {
-    /** Webhooks, newest first. */
+    /** Lists webhooks, newest first. */
     list: (query: WebhookListing = {}, { signal }: CallOptions = {}): Listing<Webhook> =>
-      listing(http, { path: pathOf('webhooks'), query, signal }),
+      createListing(http, { path: pathOf('webhooks'), query, signal }),
     create: (plan: WebhookPlan, options: IdempotentOptions = {}) =>
       http.json<Webhook>({ method: 'POST', path: pathOf('webhooks'), body: plan, ...idempotent(options) }),
-    get: (id: string, { signal }: CallOptions = {}) => http.json<Webhook>({ ...one('GET', id), signal }),
-    /** Changes what is given. `active: true` also enables one that failures have disabled. */
+    get: (id: string, { signal }: CallOptions = {}) => http.json<Webhook>({ ...request('GET', id), signal }),
+    /** Changes the given fields. `active: true` also enables a webhook that was disabled after failures. */
     change: (id: string, edit: WebhookEdit, { signal }: CallOptions = {}) =>
-      http.json<Webhook>({ ...one('PATCH', id), body: edit, signal }),
-    delete: (id: string, { signal }: CallOptions = {}) => http.json<void>({ ...one('DELETE', id), signal }),
-    /** A new secret; the old one signs beside it for a while. The answer has the new one where Baton made it. */
+      http.json<Webhook>({ ...request('PATCH', id), body: edit, signal }),
+    /** Deletes a webhook and cancels its pending deliveries. */
+    delete: (id: string, { signal }: CallOptions = {}) =>
+      http.json<void>({ ...request('DELETE', id), signal }),
+    /**
+     * Replaces the secret. During the overlap, requests are also signed with the previous secret. The response contains the
+     * new secret if Baton generated it.
+     */
     rotateSecret: (id: string, rotation: SecretRotation = {}, options: IdempotentOptions = {}) =>
       http.json<RotatedWebhook>({
-        ...one('POST', id, 'rotate-secret'),
+        ...request('POST', id, 'rotate-secret'),
         body: rotation,
         ...idempotent(options),
       }),
-    /** Sends a sample and answers what came of it, whatever the receiver said. */
+    /** Sends a sample event and returns the attempt. A failure at the receiver does not throw. */
     test: (id: string, test: TestDelivery, options: IdempotentOptions = {}) =>
       http.json<TestAttempt>({
-        ...one('POST', id, 'test'),
+        ...request('POST', id, 'test'),
         body: test,
         extraMs: TEST_EXTRA_MS,
         ...idempotent(options),
       }),
-    /** What filters would do to recent events. */
-    preview: (id: string, wish: FilterPreviewRequest = {}, { signal }: CallOptions = {}) =>
-      http.json<FilterPreview>({ ...one('POST', id, 'preview'), body: wish, isRepeatable: true, signal }),
-    /** Sends deliveries again that were held, failed or skipped. */
+    /** Returns which recent events match the given filters, with reasons. */
+    preview: (id: string, body: FilterPreviewRequest = {}, { signal }: CallOptions = {}) =>
+      http.json<FilterPreview>({ ...request('POST', id, 'preview'), body, isRepeatable: true, signal }),
+    /** Resends deliveries that were held, failed or skipped. */
     recover: (id: string, recovery: Recovery, options: IdempotentOptions = {}) =>
-      http.json<Recovered>({ ...one('POST', id, 'recover'), body: recovery, ...idempotent(options) }),
-    /** Attempts hour by hour. */
+      http.json<Recovered>({ ...request('POST', id, 'recover'), body: recovery, ...idempotent(options) }),
+    /** Returns hourly statistics of the attempts. */
     stats: (id: string, query: StatsWish = {}, { signal }: CallOptions = {}) =>
-      http.json<WebhookStats>({ ...one('GET', id, 'stats'), query, signal }),
+      http.json<WebhookStats>({ ...request('GET', id, 'stats'), query, signal }),
   };
 }
 
-/** A receiver may take 30 s to answer a test. */
+/** A receiver has 30 s to respond to a test request. */
 const TEST_EXTRA_MS = 35_000;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The log of deliveries. */
+/** Creates the methods for the delivery log. */
 export function createDeliveries(http: Http) {
   return {
-    /** Deliveries of a webhook, newest first. */
+    /** Lists the deliveries of a webhook, newest first. */
     list: (
       webhookId: string,
       filter: DeliveryFilter = {},
       { signal }: CallOptions = {},
     ): Listing<ListedDelivery> =>
-      listing(http, { path: pathOf('webhooks', webhookId, 'deliveries'), query: filter, signal }),
-    /** A delivery with all its attempts. */
+      createListing(http, { path: pathOf('webhooks', webhookId, 'deliveries'), query: filter, signal }),
+    /** Returns a delivery with all its attempts. */
     get: (id: string, { signal }: CallOptions = {}) =>
       http.json<DeliveryDetail>({ method: 'GET', path: pathOf('deliveries', id), signal }),
-    /** Sends it once more, now or at a time. */
+    /** Retries a delivery, now or at a given time. */
     retry: (id: string, retry: DeliveryRetry = {}, options: IdempotentOptions = {}) =>
       http.json<Delivery>({
         method: 'POST',

@@ -1,7 +1,7 @@
-import { bytesOf, keyOf, type RawBody } from './hmac.ts';
+import { importKey, toBytes, type RawBody } from './hmac.ts';
 import type { GivenHeaders } from './headers.ts';
-import { assertOwnSignature, hasOwnSignature } from './own-signature.ts';
 import type { CallbackPayload, WebhookPayload } from './payloads.ts';
+import { assertServiceSignature, hasServiceSignature } from './service-signature.ts';
 import { SignatureError } from './signature-error.ts';
 import { assertStandardSignature, hasStandardSignature } from './standard-signature.ts';
 
@@ -11,38 +11,44 @@ export type { CallbackPayload, WebhookPayload, WebhookPayloadOf } from './payloa
 export { SignatureError, type SignatureReason } from './signature-error.ts';
 
 export type VerifyOptions = {
-  /** How far the time of an attempt may be from now where it is signed; 300 unless given, null for any. */
+  /** How far a signed time may differ from now, in seconds. Default: 300. `null` allows any time. */
   toleranceSeconds?: number | null | undefined;
-  /** True: what has no signed time is refused, so that no old copy is taken. The webhook needs `standard_webhooks`. */
+  /**
+   * Rejects a request without a signed time, which protects against replayed requests. The webhook must have
+   * `standard_webhooks` enabled. Default: false.
+   */
   requireTimestamp?: boolean | undefined;
-  /** The present time, unless it is now. */
+  /** The time to compare with. Default: the current time. */
   now?: Date | undefined;
 };
 
 const TOLERANCE_SECONDS = 300;
 
 /**
- * The callback in a request, once its signature is checked. `rawBody` is the body as it came over the wire, before
- * anything parsed it; `secret` the `callback_secret` of the submission's answer.
- * @throws SignatureError where it is not genuine
+ * Verifies the signature of a callback and returns its payload. `rawBody` is the body as received, before parsing.
+ * `secret` is the `callback_secret` in the response to the submission.
+ * @throws SignatureError if the request is not genuine
+ * @throws TypeError if the secret is empty
  */
 export async function verifyCallback(
   rawBody: RawBody,
   headers: GivenHeaders,
   secret: string,
 ): Promise<CallbackPayload> {
-  const body = bytesOf(rawBody);
-  const keys = [await keyOf(secret)];
-  if (!hasOwnSignature(headers)) throw unsigned();
-  await assertOwnSignature(body, headers, keys);
-  return parsed(body, ['execution_id', 'status']) as CallbackPayload;
+  const body = toBytes(rawBody);
+  const keys = [await importKey(secret)];
+  if (!hasServiceSignature(headers)) throw missingSignature();
+  await assertServiceSignature(body, headers, keys);
+  return parseBody(body, ['execution_id', 'status']) as CallbackPayload;
 }
 
 /**
- * The event in a delivery, once its signature is checked: `X-Service-Signature`, `X-Service-Signature-Previous` while a
- * secret is being rotated, and Standard Webhooks where the webhook sends it. What is there must fit one of the secrets.
- * Only Standard Webhooks sign the time of the attempt.
- * @throws SignatureError where it is not genuine, or too old
+ * Verifies the signatures of a delivery and returns its payload. Reads `X-Service-Signature`,
+ * `X-Service-Signature-Previous` while a secret is being rotated, and the headers of Standard Webhooks if the webhook
+ * sends them. Each of the two schemes that is present must match one of the secrets. Only Standard Webhooks sign the
+ * time of the attempt.
+ * @throws SignatureError if the request is not genuine, or if its signed time is out of range
+ * @throws TypeError if a secret is empty or none is given
  */
 export async function verifyWebhook(
   rawBody: RawBody,
@@ -52,30 +58,39 @@ export async function verifyWebhook(
 ): Promise<WebhookPayload> {
   const { toleranceSeconds = TOLERANCE_SECONDS, requireTimestamp = false, now = new Date() } = options;
   const secrets = typeof secret === 'string' ? [secret] : secret;
-  if (secrets.length === 0) throw new TypeError('There is no secret.');
-  const body = bytesOf(rawBody);
-  const keys = await Promise.all(secrets.map(keyOf));
+  if (secrets.length === 0) throw new TypeError('No secret is given.');
+  const body = toBytes(rawBody);
+  const keys = await Promise.all(secrets.map(importKey));
   const isStandard = hasStandardSignature(headers);
-  if (!isStandard && !hasOwnSignature(headers)) throw unsigned();
+  if (!isStandard && !hasServiceSignature(headers)) throw missingSignature();
   if (!isStandard && requireTimestamp) {
-    throw new SignatureError('missing_timestamp', 'The headers of Standard Webhooks are missing.');
+    throw new SignatureError(
+      'missing_timestamp',
+      'A signed time is required, but the Standard Webhooks headers are missing.',
+    );
   }
-  if (hasOwnSignature(headers)) await assertOwnSignature(body, headers, keys);
+  if (hasServiceSignature(headers)) await assertServiceSignature(body, headers, keys);
   if (isStandard) await assertStandardSignature(body, headers, keys, { toleranceSeconds, now });
-  return parsed(body, ['id', 'event', 'data']) as WebhookPayload;
+  return parseBody(body, ['id', 'event', 'data']) as WebhookPayload;
 }
 
-function unsigned(): SignatureError {
+function missingSignature(): SignatureError {
   return new SignatureError('missing_signature', 'The request has no signature.');
 }
 
-/** JSON with at least these members. */
-function parsed(body: Uint8Array, members: readonly string[]): unknown {
+/**
+ * Parses a JSON object with at least the given fields.
+ * @throws SignatureError for any other body
+ */
+function parseBody(body: Uint8Array, fields: readonly string[]): unknown {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-    if (value !== null && typeof value === 'object' && members.every((name) => name in value)) return value;
+    if (value !== null && typeof value === 'object' && fields.every((name) => name in value)) return value;
   } catch {
-    // told of below
+    // Handled like an object without the fields.
   }
-  throw new SignatureError('unexpected_body', `The body is no JSON with ${members.join(', ')}.`);
+  throw new SignatureError(
+    'unexpected_body',
+    `The body is not valid JSON with the fields ${fields.join(', ')}.`,
+  );
 }

@@ -1,21 +1,21 @@
-/** Why a body is not to be believed. Stable. */
+/** Why a request is rejected. The values are stable. */
 export type SignatureReason =
-  /** There is no signature. */
+  /** The request has no signature. */
   | 'missing_signature'
-  /** The signature, or the time it covers, is not written as it should be. */
+  /** The format of the signature, of its timestamp or of its id is invalid. */
   | 'malformed_signature'
-  /** The signature is of another body, or made with another secret. */
+  /** The signature does not match the body, or was created with another secret. */
   | 'mismatch'
-  /** A signed time was asked for, and there is none. */
+  /** A signed timestamp is required, and the request has none. */
   | 'missing_timestamp'
-  /** It was signed longer ago than is allowed. */
+  /** The request was signed longer ago than `toleranceSeconds` allows. */
   | 'too_old'
-  /** It was signed in a future that is further away than clocks may differ. */
+  /** The signed timestamp is further in the future than `toleranceSeconds` allows. */
   | 'too_new'
-  /** It is genuine, and no JSON of the shape that it should have. */
+  /** The signature is valid, but the body is not valid JSON with the expected fields. */
   | 'unexpected_body';
 
-/** A request is not from Baton, or too old. Answer 401, and look at nothing in it. */
+/** A request does not come from Baton, or is too old. Respond with 401 and ignore its content. */
 export class SignatureError extends Error {
   override name = 'SignatureError';
   readonly reason: SignatureReason;
