@@ -7,6 +7,7 @@ import { BatonProblem, BatonUnreachable } from '../clients/typescript/src/proble
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { ChannelSocket } from './channel-socket.ts';
 import { refusal, unreachable, type Api } from './http.ts';
+import { printable } from './output.ts';
 
 /** The run to follow. */
 export type Followed = { api: Api; id: string; projectId: string };
@@ -41,7 +42,7 @@ export async function* followRun(
   const channel = { WebSocket: ChannelSocket, url: channelUrlOf(api.baseUrl), projectId };
   let last: WayName = 'channel';
   const onWay = (way: WayName, reason: string | null) => {
-    if (way !== last) onOtherWay?.(reason ?? '', WAYS[way]);
+    if (way !== last) onOtherWay?.(printable(reason ?? '').replace(/\.$/, ''), WAYS[way]);
     last = way;
   };
   const onUnreachable = (error: Error) => onLost(cliErrorOf(error, api).message);
@@ -68,6 +69,11 @@ function cliErrorOf(error: unknown, { baseUrl }: Api): Error {
   if (error instanceof BatonUnreachable) return unreachable(baseUrl, error.cause);
   if (!(error instanceof BatonProblem)) return error as Error;
   const { status, detail, code, requestId, errors, retryAfterMs } = error;
-  const body = { detail, code, request_id: requestId ?? undefined, errors };
+  const body = {
+    detail,
+    code: code === 'unknown' ? undefined : code,
+    request_id: requestId ?? undefined,
+    errors,
+  };
   return refusal(status, body, retryAfterMs === null ? null : String(Math.ceil(retryAfterMs / 1_000)));
 }

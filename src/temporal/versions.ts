@@ -44,8 +44,14 @@ export function createVersionControl(client: Client, deployment: string) {
    * responds.
    */
   async function isSpreading(): Promise<boolean> {
-    const { workerDeploymentInfo } = await describe();
-    return Number(workerDeploymentInfo?.routingConfigUpdateState) === SPREADING;
+    try {
+      const { workerDeploymentInfo } = await describe();
+      return Number(workerDeploymentInfo?.routingConfigUpdateState) === SPREADING;
+    } catch (error) {
+      // The choice is made. Whether it is followed is unknown until Temporal responds.
+      if (RETRYABLE_CODES.has(grpcCodeOf(error) ?? Number.NaN)) return true;
+      throw error;
+    }
   }
 
   return {
@@ -69,11 +75,11 @@ export function createVersionControl(client: Client, deployment: string) {
     },
 
     /**
-     * Gives a version all new work, or `percent` of it, and what always moves to the newest version. Waits up to
-     * `withinMs` for workers of the version that are still missing, and then until Temporal's task queues follow the
-     * choice: it accepts one before they do, and a run submitted in between still goes to the version before.
+     * Gives a version all new work, or `percent` of it, and the workflows that always move to the newest version. Waits
+     * up to `withinMs` for missing workers of the version, and as long again until Temporal's task queues follow the
+     * choice: Temporal accepts it before they do, and a run submitted in between still goes to the previous version.
      * Returns false if the choice is made but not all task queues follow it yet.
-     * @throws what Temporal says against the choice when `withinMs` are over
+     * @throws Temporal's error against the choice after `withinMs`
      */
     async use(build: string, percent: number, withinMs: number): Promise<boolean> {
       const identity = 'baton admin';
@@ -95,8 +101,9 @@ export function createVersionControl(client: Client, deployment: string) {
           await wait(POLL_MS);
         }
       }
+      const followedUntil = Date.now() + withinMs;
       while (await isSpreading()) {
-        if (Date.now() > until) return false;
+        if (Date.now() > followedUntil) return false;
         await wait(POLL_MS);
       }
       return true;

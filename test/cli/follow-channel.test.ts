@@ -104,12 +104,47 @@ describe('following the events of a run by the live channel', () => {
     });
   }
 
+  it('gives each outage of the service its own time, also without an event between two of them', async () => {
+    const { now } = Date;
+    const { onRequest } = server;
+    let aheadMs = 0;
+    const outages: string[] = [];
+    const begin = (peer: Peer) => {
+      server.tokenStatus = 503;
+      server.onRequest = (_request, response) => response.writeHead(503).end();
+      peer.cut();
+    };
+    const end = (reason: string) => {
+      outages.push(reason);
+      server.tokenStatus = 201;
+      server.onRequest = onRequest;
+    };
+    joins = [
+      begin,
+      (peer) => {
+        aheadMs = 100_000;
+        begin(peer);
+      },
+      rest,
+    ];
+    Date.now = () => now() + aheadMs;
+    try {
+      const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
+      const options = { after: 0, patienceMs: 60_000, onLost: end };
+      const events = await Array.fromAsync(followRun({ api, id: ID, projectId: 'p' }, options));
+      assert.equal(events.length, LAST);
+      assert.equal(outages.length, 2);
+    } finally {
+      Date.now = now;
+    }
+  });
+
   it('goes on by server-sent events where the upgrade is refused twice', async () => {
     server.refuses = { status: 404, body: '' };
     const { seqs, ways } = await follow();
     assert.deepEqual(seqs, upTo(1, LAST));
     assert.deepEqual(ways, [
-      'server-sent events: The live channel is unreachable (Unexpected server response: 404).',
+      'server-sent events: The live channel is unreachable (Unexpected server response: 404)',
     ]);
     assert.equal(server.tokens.length, 2);
   });
@@ -124,7 +159,7 @@ describe('following the events of a run by the live channel', () => {
   it('goes on by server-sent events where the room is refused', async () => {
     server.onMessage = ({ id, room }, peer) =>
       peer.say({ type: 'refused', id, room, code: 'forbidden', message: 'Not yours.' });
-    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: ['server-sent events: Not yours.'] });
+    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: ['server-sent events: Not yours'] });
   });
 
   it('goes on by server-sent events behind the last seq when the channel breaks twice in a row', async () => {

@@ -13,6 +13,9 @@ type FollowOptions = {
 };
 
 const RESPONSE_LIMIT_MS = 30_000;
+/** After an error response, and to look again for a better way than polling. */
+const RESTART_MS = 5_000;
+const LEAVE_POLLING_MS = 300_000;
 
 /** Follows a run's feed from its first event to the last one, with the client package. Returns how to stop. */
 export function follow(
@@ -31,13 +34,17 @@ export function follow(
   const channel = { WebSocket, url: channelUrlOf(location.origin), projectId };
   let after = 0;
   let connection = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
   async function connect({ signal }: AbortController): Promise<void> {
     const options = {
       after,
       signal,
       patienceMs: Number.POSITIVE_INFINITY,
-      onWay: (way: string) => onStatus(way === 'polling' ? 'polling' : 'live'),
+      onWay(way: string) {
+        onStatus(way === 'polling' ? 'polling' : 'live');
+        if (way === 'polling') reconnectIn(LEAVE_POLLING_MS);
+      },
       onUnreachable: () => onStatus('connecting'),
     };
     try {
@@ -45,21 +52,33 @@ export function follow(
         after = event.seq;
         onEvent(event);
       }
+      clearTimeout(timer);
     } catch {
-      // It was stopped, or the service refuses: then the run itself cannot be loaded either, and its screen says why.
+      if (signal.aborted) return;
+      // An error response, for example after the session has ended.
+      onStatus('connecting');
+      reconnectIn(RESTART_MS);
     }
   }
 
-  /** A network that returns is used at once, not only at the next retry. */
-  const reconnect = () => {
+  function reconnectIn(ms: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(reconnect, ms);
+  }
+
+  /** Also called when the network returns, which is sooner than the next retry. */
+  function reconnect(): void {
+    clearTimeout(timer);
     connection.abort();
     connection = new AbortController();
     void connect(connection);
-  };
+  }
+
   globalThis.addEventListener('online', reconnect);
   void connect(connection);
   return () => {
     globalThis.removeEventListener('online', reconnect);
+    clearTimeout(timer);
     connection.abort();
   };
 }

@@ -38,7 +38,7 @@ type Message = { type?: string; event?: FeedEvent; code?: string; message?: stri
 
 const OPEN = 1;
 /** The time limit for the upgrade and the response to `join`, together. */
-const JOIN_LIMIT_MS = 15_000;
+const JOIN_LIMIT_MS = 10_000;
 const MIN_RENEWAL_DELAY_MS = 1_000;
 const RENEWAL_RETRY_MS = 5_000;
 /** If the caller leaves more events unread, the connection is closed and made again after the last event that it read. */

@@ -39,6 +39,7 @@ export async function* followFeed(
   let connected: WayName | null = null;
   let reason: string | null = null;
   const onConnected = () => {
+    retryWindow.reset();
     // Polling connects for each request. Only the first one is reported.
     if (transport.name === 'polling' && connected === 'polling') return;
     connected = transport.name;
@@ -63,6 +64,7 @@ export async function* followFeed(
       if (!(error instanceof TransportFailed)) {
         const delayMs = retryWindow.delayAfter(error);
         onUnreachable?.(error as Error);
+        connected = null;
         await pause(delayMs, signal);
         continue;
       }

@@ -1,3 +1,4 @@
+import { BatonProblem } from './problem.ts';
 import { backoff, isTransient } from './retry.ts';
 
 const RETRY_WINDOW_MS = 60_000;
@@ -8,7 +9,7 @@ export type RetryWindow = {
   reset(): void;
   /**
    * Records a failure and returns the delay before the next attempt, in milliseconds.
-   * @throws the error if it is not transient, or if the window is over
+   * @throws the error if it is neither transient nor an error of the server, or if the window is over
    */
   delayAfter(error: unknown): number;
 };
@@ -24,8 +25,13 @@ export function createRetryWindow(random: () => number, windowMs: number = RETRY
     delayAfter(error) {
       if (failures === 0) firstFailureAt = Date.now();
       failures += 1;
-      if (!isTransient(error) || Date.now() - firstFailureAt >= windowMs) throw error;
+      if (!mayPass(error) || Date.now() - firstFailureAt >= windowMs) throw error;
       return backoff(failures, random);
     },
   };
+}
+
+/** Waiting and following only read, so they also outlast a status 500. */
+function mayPass(error: unknown): boolean {
+  return isTransient(error) || (error instanceof BatonProblem && error.status >= 500);
 }
