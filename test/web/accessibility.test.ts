@@ -156,7 +156,7 @@ const SCREENS: readonly Screen[] = [
     what: 'a disabled webhook',
     address: `${WEBHOOKS}/$webhookId`,
     path: (at) => `${WEBHOOKS}/${at.disabledWebhook}`,
-    shows: text('Disabled: nothing is sent'),
+    shows: text('Webhook disabled'),
   },
   {
     what: 'the test panel',

@@ -68,7 +68,7 @@ describe('a watched run', () => {
 
   for (const [blocked, status] of [
     [['channel'], 'live'],
-    [['channel', 'streams'], 'polling every second'],
+    [['channel', 'streams'], 'updates every second'],
   ] as const) {
     it(`uses other ways where these are blocked: ${blocked.join(', ')}`, async () => {
       const { page } = at;

@@ -15,7 +15,7 @@ describe('the orchestration screens', () => {
 
   it('explain the empty list', async () => {
     await at.go('/');
-    await at.page.getByText('No tasks yet').waitFor();
+    await at.page.getByText('No runs yet').waitFor();
     await assertAccessible(at.page, 'the empty list');
     await picture(at.page, 'runs-empty');
   });
@@ -25,16 +25,16 @@ describe('the orchestration screens', () => {
     await at.go('/orchestration');
     await page.getByRole('button', { name: 'Submit task' }).first().click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Submit task', exact: true }).click();
     await dialog.getByText('Must have at least 1 character').waitFor();
     await assertAccessible(page, 'the form of a task');
     await dialog.getByLabel('Title').fill('Add CSV export to orders');
     await dialog.getByLabel('Callback URL').fill('http://example.com');
     await dialog.getByLabel('Metadata').fill('{ "rehearsal": { "step_ms": 60000 } }');
-    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Submit task', exact: true }).click();
     await dialog.getByText('Must start with https://').waitFor();
     await dialog.getByLabel('Callback URL').fill('');
-    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Submit task', exact: true }).click();
     const run = page.getByRole('complementary', { name: 'Run' });
     await run.getByText('live', { exact: true }).waitFor();
     await run.getByText('executing').first().waitFor();
@@ -42,7 +42,7 @@ describe('the orchestration screens', () => {
     await page.getByLabel('Reason').fill('lunch');
     await page.getByRole('button', { name: 'Pause run' }).click();
     await run.getByText(`Paused by ${world.installation.admin_email}`).waitFor();
-    await run.getByText('“lunch”').waitFor();
+    await run.getByText('Reason: lunch').waitFor();
     await run.getByRole('button', { name: 'Continue' }).click();
     await run.getByText('Paused by').waitFor({ state: 'detached' });
     await run.getByText('executing').first().waitFor();
@@ -114,7 +114,7 @@ describe('the orchestration screens', () => {
       duration_ms: 812,
     });
     await at.go(`/orchestration/${id}`);
-    await page.getByText('1 model call, 1,200 tokens in, 34 out, $0.0123').waitFor();
+    await page.getByText('1 model call, 1,200 input tokens, 34 output tokens, $0.0123').waitFor();
     await page.getByRole('tab', { name: 'Documents' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -161,20 +161,20 @@ describe('a task with a callback, submitted at the screens', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Title').fill('Told');
     await dialog.getByLabel('Callback URL').fill(receiver.url);
-    await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Submit task', exact: true }).click();
     assert.match((await dialog.getByLabel('Callback secret').textContent()) ?? '', /^[0-9a-f]{64}$/);
     await assertAccessible(page, 'a callback secret');
     await dialog.getByRole('button', { name: 'Open run' }).click();
     const run = page.getByRole('complementary', { name: 'Run' });
-    const link = run.getByRole('link', { name: 'Temporal' });
+    const link = run.getByRole('link', { name: 'Open in Temporal' });
     assert.match(
       (await link.getAttribute('href')) ?? '',
       /^http:\/\/localhost:8233\/namespaces\/[\w-]+\/workflows\/[0-9a-f-]{36}$/,
     );
     await run.getByRole('tab', { name: 'Callback' }).click();
-    await run.getByText('3 of 3').waitFor();
+    await run.getByText('Attempt 3 of 3').waitFor();
     await run.getByText('failed', { exact: true }).first().waitFor();
-    await run.getByRole('button', { name: /1 of 3/ }).click();
+    await run.getByRole('button', { name: /Attempt 1 of 3/ }).click();
     await run.getByText('Response: 503').first().waitFor();
     await assertAccessible(page, 'the attempts of a callback');
     await picture(page, 'run-callback');
@@ -196,7 +196,7 @@ describe('an ended run', () => {
     await page.getByRole('button', { name: 'Rerun…' }).click();
     await assertAccessible(page, 'the question before running again');
     await page.getByRole('button', { name: 'Rerun', exact: true }).click();
-    await page.getByText('kept from the earlier run').waitFor();
+    await page.getByText('reused from the earlier run').waitFor();
     await page.getByRole('link', { name: 'an earlier run' }).click();
     await page.waitForURL(`**/orchestration/${json.execution_id}`);
     await page.getByText('Reruns', { exact: true }).waitFor();

@@ -55,7 +55,7 @@ describe('the settings screens', () => {
       .waitFor();
     assert.equal(await made.count(), 0);
     assert.equal(new URL(page.url()).search, '?what=session');
-    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
     await made.getByRole('link', { name: world.installation.admin_email }).click();
     await page.getByLabel('Actor').selectOption({ label: 'System' });
     await page.getByRole('row', { name: /system.*created this installation/ }).waitFor();
@@ -182,7 +182,7 @@ describe('the settings screens', () => {
     });
     const { page } = viewer;
     await viewer.go('/orchestration');
-    await page.getByText('No tasks yet').waitFor();
+    await page.getByText('No runs yet').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Submit task' }).count(), 0);
     await viewer.go('/settings/api-keys');
     await page.getByText('Admins only').waitFor();

@@ -50,14 +50,14 @@ describe('signing in at the screens', () => {
     await page.clock.install();
     await at.go('/orchestration');
     await at.signIn();
-    await page.getByText('No tasks yet').waitFor();
+    await page.getByText('No runs yet').waitFor();
     await page.context().clearCookies();
     // The list asks again within this time.
     await page.clock.fastForward(15_000);
     await page.getByText('Your session has ended').waitFor();
     await at.signIn();
     await page.waitForURL('**/orchestration');
-    await page.getByText('No tasks yet').waitFor();
+    await page.getByText('No runs yet').waitFor();
   });
 
   it('out in one tab signs out the other', async () => {

@@ -83,9 +83,9 @@ describe('the webhook screens', function () {
     const row = (id: string) => page.locator(`[data-webhook="${id}"]`);
     await row(busy).getByText('last delivery 30 min ago').waitFor();
     await row(busy)
-      .getByRole('img', { name: /attempts in 24 hours, 9\d\.\d % succeeded/ })
+      .getByRole('img', { name: /attempts in 24 hours, 9\d\.\d% succeeded/ })
       .waitFor();
-    await row(failing).getByText('failing, 7 of 10 in a row').waitFor();
+    await row(failing).getByText('failing: 7 in a row, disabled at 10').waitFor();
     await row(failing).getByRole('link', { name: 'Show failure of Deploy bot' }).waitFor();
     await row(old).getByText('Connection refused').waitFor();
     await row(json.id).getByText('listening').waitFor();
@@ -130,10 +130,10 @@ describe('the webhook screens', function () {
       await viewer.page.getByRole('list', { name: 'Deliveries' }).getByRole('link').click();
       const detail = viewer.page.getByRole('complementary', { name: 'Delivery' });
       await detail.getByText('Delivered:').waitFor();
-      for (const name of ['Send test', 'Recover…', 'Retry now', 'More actions'])
+      for (const name of ['Send test event', 'Recover…', 'Retry now', 'More actions'])
         assert.equal(await viewer.page.getByRole('button', { name }).count(), 0, name);
       await viewer.go(`${LIST}/new`);
-      await viewer.page.getByText('Admins only').waitFor();
+      await viewer.page.getByText('Missing permission').waitFor();
       assert.deepEqual(viewer.errors(), []);
     } finally {
       await viewer.close();
@@ -151,7 +151,7 @@ describe('the webhook screens', function () {
       await type(fresh.page, 'URL', receiver.url);
       await type(fresh.page, 'Name', 'Billing sync');
       await fresh.page.getByRole('checkbox', { name: 'issue.created' }).click();
-      await fresh.page.getByRole('button', { name: 'Save and send test' }).click();
+      await fresh.page.getByRole('button', { name: 'Create and send test' }).click();
       await fresh.page.getByText('Test succeeded').waitFor();
       await receiver.receives(1);
       const { clicks, fields } = await fresh.page.evaluate(
@@ -182,10 +182,10 @@ describe('the webhook screens', function () {
     await page.getByText('Must start with https:// or http://').waitFor();
     await page.getByLabel('URL').fill('http://example.com/hooks');
     await page.getByText('Not encrypted').waitFor();
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Create webhook', exact: true }).click();
     await page.getByText('Select at least one event.').waitFor();
     await page.getByRole('checkbox', { name: 'issue.updated' }).click();
-    await page.getByText('Of the last 3 events, 2 would be sent.').waitFor();
+    await page.getByText('This webhook would get 2 of the last 3 events.').waitFor();
     await page.getByRole('button', { name: 'Add filter for issue.updated' }).click();
     const filters = page.getByRole('group', { name: 'Filters of issue.updated' });
     await filters.getByLabel('Value').fill('In Progress');
@@ -196,8 +196,8 @@ describe('the webhook screens', function () {
     await filters.getByLabel('Value').nth(1).click();
     await page.getByRole('option', { name: 'High' }).click();
     await page.keyboard.press('Escape');
-    await page.getByText('Of the last 3 events, 1 would be sent.').waitFor();
-    await page.getByText('No: priority: it is "Low", not "High"').waitFor();
+    await page.getByText('This webhook would get 1 of the last 3 events.').waitFor();
+    await page.getByText('Not sent: priority: it is "Low", not "High"').waitFor();
     await page.getByRole('button', { name: 'Show verification code' }).click();
     await page.getByText('function isGenuine').waitFor();
     await assertAccessible(page, 'the form');
@@ -208,12 +208,12 @@ describe('the webhook screens', function () {
     await page.getByRole('switch', { name: /Send the secret in/ }).click();
     await page.getByLabel('URL').fill('http://10.0.0.1/hooks');
     await page.getByText('Private address').waitFor();
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Create webhook', exact: true }).click();
     await page.getByText('Is not allowed:').waitFor();
     await page.getByLabel('URL').fill('http://example.com/hooks');
     const secret = await page.getByRole('textbox', { name: 'New secret' }).inputValue();
     assert.match(secret, /^[0-9a-f]{64}$/);
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Create webhook', exact: true }).click();
     await page.getByRole('heading', { name: 'example.com' }).waitFor();
     const { json } = await world.send('GET', '/api/v1/webhooks');
     assert.deepEqual(json.data[0].events, [
@@ -249,7 +249,7 @@ describe('the webhook screens', function () {
     await request.getByText('"mine"').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText('Test failed').waitFor();
-    await page.getByText('Nothing accepts requests at this path. Check the URL.').waitFor();
+    await page.getByText('No endpoint exists at this path. Check the URL.').waitFor();
     const [, second] = await receiver.receives(2);
     assert.deepEqual(JSON.parse(second?.body.toString() ?? '').data, { issue: { id: 'mine' } });
     await assertAccessible(page, 'a test that failed');
@@ -284,7 +284,7 @@ describe('the webhook screens', function () {
     await panel().getByText('Delivered: 204 No Content').waitFor();
     await panel().getByRole('button', { name: 'attempt 2 (manual): 204' }).waitFor();
     await panel().getByRole('button', { name: 'Schedule…' }).click();
-    await page.getByRole('button', { name: 'in 5 min' }).click();
+    await page.getByRole('button', { name: 'Retry in 5 min' }).click();
     await panel().getByText('Attempt scheduled for').waitFor();
     await panel().getByText('next attempt').waitFor();
     await page.keyboard.press('ArrowDown');
@@ -325,7 +325,7 @@ describe('the webhook screens', function () {
     const id = await webhook();
     await page.routeWebSocket(/\/ws/, (socket) => socket.close());
     await at.go(`${LIST}/${id}`);
-    await page.getByText('polling every 3 s').waitFor();
+    await page.getByText('updates every 3 s').waitFor();
     await publish();
     await log().filter({ hasText: 'succeeded' }).waitFor();
   });
@@ -347,7 +347,7 @@ describe('the webhook screens', function () {
       await deliveries.filter({ hasText: 'succeeded' }).waitFor();
       await lost.page.context().setOffline(true);
       for (const channel of channels) await channel.close();
-      await lost.page.getByText('polling every 3 s').waitFor();
+      await lost.page.getByText('updates every 3 s').waitFor();
       await publish();
       await publish();
       await receiver.receives(3);
@@ -367,7 +367,7 @@ describe('the webhook screens', function () {
     await publish('issue.created', { key: 'OTHER-2' });
     await at.go(`${LIST}/${id}`);
     await eventually('both are there', async () => (await log().count()) === 2);
-    await page.getByLabel('Search by text, id or key').fill('FIRST');
+    await page.getByLabel('Search by text, ID or key').fill('FIRST');
     await page.waitForURL(/text=FIRST/);
     await eventually('one is left', async () => (await log().count()) === 1);
     await page.getByRole('button', { name: 'Status' }).click();
@@ -375,7 +375,7 @@ describe('the webhook screens', function () {
     await page.getByText('No matching deliveries').waitFor();
     await page.reload();
     await page.getByText('No matching deliveries').waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
     await eventually('both are back', async () => (await log().count()) === 2);
   });
 
@@ -394,18 +394,18 @@ describe('the webhook screens', function () {
     await page.getByText('“Old CRM” was disabled after repeated failures').waitFor();
     await picture(page, 'notifications');
     await page.getByRole('link', { name: /“Old CRM”/ }).click();
-    await page.getByText('Disabled: nothing is sent').waitFor();
+    await page.getByText('Webhook disabled').waitFor();
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
     await picture(page, 'webhook-disabled');
     receiver.answering(200);
-    await page.getByRole('button', { name: '1 · Send test' }).click();
+    await page.getByRole('button', { name: '1 · Send test event' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText('Test succeeded').waitFor();
     await page.getByRole('button', { name: 'Close test' }).click();
     await page.getByRole('button', { name: '2 · Re-enable' }).click();
-    await page.getByRole('button', { name: /^Recover \d+ held$/ }).click();
+    await page.getByRole('button', { name: /^Recover \d+ deliveries$/ }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/12 deliveries would be sent/).waitFor();
+    await dialog.getByText(/12 deliveries are sent/).waitFor();
     await assertAccessible(page, 'the recovering');
     await picture(page, 'webhook-recover');
     await dialog.getByRole('button', { name: 'Send 12 deliveries' }).click();

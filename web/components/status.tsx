@@ -3,7 +3,7 @@ import classes from './status.module.css';
 
 type StatusProps = {
   status: StatusWord;
-  /** The text instead of the status, for example `failing, 7 of 10 in a row`. */
+  /** The text instead of the status, for example `failing: 7 in a row, disabled at 10`. */
   children?: string;
 };
 

@@ -1,5 +1,6 @@
 import { Accordion, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { CALLBACK_ATTEMPTS } from '../../../src/domain/common/retry-schedules.ts';
 import type { Schemas } from '../../api/client.ts';
 import { BodyView } from '../../components/json-view.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
@@ -9,9 +10,6 @@ import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { formatDuration } from '../../format/time.ts';
 import { callbacksQuery, isOver, type Run } from './queries.ts';
-
-/** The maximum number of attempts of a callback (docs/callbacks.md). */
-const ATTEMPTS = 3;
 
 /** Shows every attempt of the callback with its request and response. */
 export function Callbacks({ run }: { run: Run }) {
@@ -37,8 +35,8 @@ export function Callbacks({ run }: { run: Run }) {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        <Status status={run.callback.status} /> to <code>{run.callback.url}</code>
-        {query.data.data.length === 0 ? '. It is sent when the run ends.' : ''}
+        Callback URL: <code>{run.callback.url}</code> · <Status status={run.callback.status} />
+        {query.data.data.length === 0 ? '. The callback is sent when the run ends.' : ''}
       </Text>
       <Accordion variant="separated" chevronPosition="left">
         {query.data.data.map((attempt) => (
@@ -64,7 +62,7 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
   const outcome = completed_at === null ? 'running' : failure === null ? 'succeeded' : 'failed';
   return (
     <Text size="sm">
-      <Status status={outcome}>{`${attempt.attempt} of ${ATTEMPTS}`}</Status>{' '}
+      <Status status={outcome}>{`Attempt ${attempt.attempt} of ${CALLBACK_ATTEMPTS}`}</Status>{' '}
       {status ?? attempt.message ?? (outcome === 'running' ? 'in progress' : failure)}
       {duration_ms === null ? '' : ` · ${formatDuration(duration_ms)}`} ·{' '}
       <RelativeTime at={attempt.attempted_at} />

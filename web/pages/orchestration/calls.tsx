@@ -17,7 +17,7 @@ export function Calls({ run }: { run: Run }) {
   });
   return (
     <Stack gap="sm">
-      {run.usage ? <Text size="sm">{usageText(run.usage)} in total</Text> : null}
+      {run.usage ? <Text size="sm">Total: {usageText(run.usage)}</Text> : null}
       <PagedSection
         query={query}
         failure="The calls could not be loaded"

@@ -70,7 +70,7 @@ function describeEvent({ type, data: given }: FeedEvent): string {
     case 'step.started':
       return step;
     case 'step.progress':
-      return `${step}: ${[data.percent === undefined ? null : `${data.percent} %`, data.text].filter(Boolean).join(', ')}`;
+      return `${step}: ${[data.percent === undefined ? null : `${data.percent}%`, data.text].filter(Boolean).join(', ')}`;
     case 'step.completed':
       return `${step}${took(data)}`;
     case 'step.failed': {

@@ -44,7 +44,7 @@ export function RunFilters() {
       ) : null}
       {isFiltered ? (
         <Button variant="subtle" size="sm" onClick={() => change({ state: [], type: [], project: '' })}>
-          Clear
+          Clear filters
         </Button>
       ) : null}
     </Group>

@@ -30,14 +30,14 @@ export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
   return (
     <Panel mb="md">
       <Group justify="space-between" mb="xs">
-        <Title order={2}>First steps</Title>
-        <CloseButton onClick={dismiss} aria-label="Dismiss first steps" />
+        <Title order={2}>Setup</Title>
+        <CloseButton onClick={dismiss} aria-label="Dismiss setup" />
       </Group>
       <List spacing="xs" center listStyleType="none">
         <Step done={hasRuns} action={<SubmitLink onSubmit={onSubmit} />}>
-          Run a task
+          Submit a task
         </Step>
-        <Step done={data.key} action={<StepLink to="/settings/api-keys">Create key</StepLink>}>
+        <Step done={data.key} action={<StepLink to="/settings/api-keys">Create API key</StepLink>}>
           Create an API key
         </Step>
         <Step
@@ -48,9 +48,9 @@ export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
         </Step>
         <Step
           done={data.test}
-          action={<StepLink to="/settings/integrations/webhooks">Show webhooks</StepLink>}
+          action={<StepLink to="/settings/integrations/webhooks">Open webhooks</StepLink>}
         >
-          Send the webhook a test
+          Send a test event
         </Step>
       </List>
     </Panel>
@@ -101,14 +101,14 @@ function StepLink({ to, children }: StepLinkProps) {
 }
 
 /** A few webhooks are enough to find out whether a test was sent. */
-const MAX_WEBHOOKS = 5;
+const CHECKED_WEBHOOKS = 5;
 
 const doneQuery = {
   queryKey: ['first-steps'],
   async queryFn({ signal }: { signal: AbortSignal }) {
     const [keys, webhooks] = await Promise.all([
       unwrap(api.GET('/api/v1/keys', { params: { query: { limit: 1 } }, signal })),
-      unwrap(api.GET('/api/v1/webhooks', { params: { query: { limit: MAX_WEBHOOKS } }, signal })),
+      unwrap(api.GET('/api/v1/webhooks', { params: { query: { limit: CHECKED_WEBHOOKS } }, signal })),
     ]);
     const logs = await Promise.all(
       webhooks.data.map(({ id }) =>

@@ -40,7 +40,7 @@ export function RunList() {
   ) : null;
 
   return (
-    <Page title="Orchestration" lead="All runs and their progress, live." actions={submit} wide>
+    <Page title="Orchestration" lead="All runs, updated live" actions={submit} wide>
       <Suspense>
         <FirstSteps
           hasRuns={hasFilters(search) || rows.length > 0}
@@ -121,9 +121,8 @@ function NoRuns({ isFiltered, submit }: { isFiltered: boolean; submit: React.Rea
     );
   }
   return (
-    <EmptyState title="No tasks yet" action={<Group>{submit}</Group>} example={example()}>
-      Submit a task with a title and a description. Agents work on it as a durable workflow, and you follow
-      every step here.
+    <EmptyState title="No runs yet" action={<Group>{submit}</Group>} example={example()}>
+      Submit a task. Agents work on it, and this page shows each step.
     </EmptyState>
   );
 }

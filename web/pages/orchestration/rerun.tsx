@@ -69,8 +69,8 @@ function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
     >
       <Stack gap="sm">
         <Text size="sm">
-          Starts a new run. Completed steps before the selected step are kept. The selected step and
-          everything that follows from it run again.
+          Starts a new run. It reuses completed steps that do not depend on the selected step, and runs the
+          others again.
           {run.callback.url === null ? '' : ' The result is sent to the same callback URL.'}
         </Text>
         {run.steps.length > 0 ? (

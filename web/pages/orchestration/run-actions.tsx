@@ -80,8 +80,8 @@ function ReasonDialog({ action, run, onClose, onConfirm, pending, error }: Dialo
       <Stack gap="sm">
         <Text size="sm">
           {cancels
-            ? `The run ends permanently.${running.length > 0 ? ` It stops during ${running.join(', ')}.` : ''} Completed work is kept. No callback is sent.`
-            : 'No new steps start until the run is continued. Running steps finish, and their results are kept.'}
+            ? `The run ends permanently.${interruptionOf(running)} Completed work is kept. No callback is sent.`
+            : 'No new steps start until you continue the run. Running steps finish, and their results are kept.'}
         </Text>
         <TextInput
           label="Reason (visible to others)"
@@ -92,4 +92,11 @@ function ReasonDialog({ action, run, onClose, onConfirm, pending, error }: Dialo
       </Stack>
     </Confirm>
   );
+}
+
+/** Returns ` The step fix is interrupted.`; empty if no step is running. */
+function interruptionOf(running: readonly string[]): string {
+  if (running.length === 0) return '';
+  const subject = running.length === 1 ? 'The step' : 'The steps';
+  return ` ${subject} ${running.join(', ')} ${running.length === 1 ? 'is' : 'are'} interrupted.`;
 }

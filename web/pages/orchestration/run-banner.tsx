@@ -25,8 +25,8 @@ function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run[
     <Banner tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
       Requested by {escalation.agent ?? 'an agent'}
       {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
-      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. Submit a
-      new task after your decision.
+      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. Rerun it
+      after your decision.
     </Banner>
   );
 }
@@ -40,7 +40,7 @@ function Failed({ run }: { run: Run }) {
       title={first?.step ? `Step “${first.step}” failed` : 'The run failed'}
     >
       {first?.message ?? 'No details available.'}
-      {more.length > 0 ? ` See “Errors” for ${more.length} more.` : ''}
+      {more.length > 0 ? ` The Errors tab lists ${more.length} more.` : ''}
     </Banner>
   );
 }
@@ -102,10 +102,14 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   );
   return (
     <Banner tone="held" label="Pause" title={title}>
-      {reason ? `“${reason}” ` : ''}
+      {reason ? (
+        <Text size="sm" mb={4}>
+          Reason: {reason}
+        </Text>
+      ) : null}
       {ending.length > 0
         ? `No new steps start. Running steps finish, and their results are kept: ${ending.join(', ')}.`
-        : 'No new steps start until the run is continued.'}
+        : 'No new steps start until someone continues the run.'}
       <Text size="xs" c="dimmed">
         Paused time does not count against the run’s time limit.
       </Text>

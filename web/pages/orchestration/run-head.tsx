@@ -18,7 +18,7 @@ import { progressText, usageText, actorName } from './words.ts';
 const LIVE_LABELS: Readonly<Record<FollowStatus, string>> = {
   connecting: 'connecting…',
   live: 'live',
-  polling: 'polling every second',
+  polling: 'updates every second',
 };
 
 /** Shows the state, progress, details and actions of a run. `live` is null for an ended run. */
@@ -63,9 +63,9 @@ function Facts({ run }: { run: Run }) {
   return (
     <dl className={classes['facts']}>
       <div>
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>
-          <Id value={run.execution_id} label="execution id" />
+          <Id value={run.execution_id} label="execution ID" />
         </dd>
       </div>
       <div>
@@ -113,7 +113,9 @@ function Facts({ run }: { run: Run }) {
       <div>
         <dt>Callback</dt>
         <dd>
-          <Status status={run.callback.status} />
+          <Status status={run.callback.status}>
+            {run.callback.status === 'none' ? 'no callback' : run.callback.status}
+          </Status>
         </dd>
       </div>
     </dl>
@@ -142,7 +144,7 @@ function TemporalLink({ executionId }: { executionId: string }) {
       rel="noreferrer"
       rightSection={<IconExternalLink size={14} aria-hidden />}
     >
-      Temporal
+      Open in Temporal
     </Button>
   );
 }

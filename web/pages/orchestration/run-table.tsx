@@ -23,9 +23,9 @@ export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId:
             <th className={classes['wide']}>Type</th>
             <th className={classes['wide']}>Project</th>
             <th>Progress</th>
-            <th className={classes['wide']}>Started</th>
+            <th className={classes['wide']}>Submitted</th>
             <th className={classes['wide']}>Duration</th>
-            <th className={classes['widest']}>Started by</th>
+            <th className={classes['widest']}>Submitted by</th>
           </tr>
         </thead>
         <tbody>

@@ -111,7 +111,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         />
         <Textarea
           label="Description"
-          description={`Full prompt for the agent, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
+          description={`The prompt for the agents, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
           autosize
           minRows={3}
           maxRows={14}
@@ -139,14 +139,14 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         </SimpleGrid>
         <TextInput
           label="Callback URL"
-          description="An https URL that receives the signed result"
+          description="HTTPS URL that receives the signed result"
           placeholder="https://"
           maxLength={MAX_URL_LENGTH}
           {...form.getInputProps('callback_url')}
         />
         <Textarea
           label="Metadata"
-          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Use \`rehearsal\` to script a simulated run`}
+          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Use “rehearsal” to script a simulated run`}
           placeholder='{ "order": "A-17" }'
           autosize
           minRows={2}
@@ -162,7 +162,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         <Group justify="space-between">
           <CopyButton value={asCurl(location.origin, bodyOf(form.values))} label="Copy as curl" />
           <Button type="submit" loading={submit.isPending}>
-            Submit
+            Submit task
           </Button>
         </Group>
       </Stack>

@@ -9,11 +9,11 @@ export function progressText({ state, progress }: { state: TaskState; progress: 
   return `${steps_completed} of ${steps_total}${step}`;
 }
 
-/** Returns `1,200 tokens in, 340 out`, with calls and cost if known. */
+/** Returns `1,200 input tokens, 340 output tokens`, with calls and cost if known. */
 export function usageText({ input_tokens, output_tokens, model_calls, cost_usd }: Usage): string {
   const calls = model_calls === undefined ? '' : `${plural(model_calls, 'model call')}, `;
   const cost = cost_usd === undefined ? '' : `, $${cost_usd < 1 ? cost_usd.toFixed(4) : cost_usd.toFixed(2)}`;
-  return `${calls}${input_tokens.toLocaleString('en')} tokens in, ${output_tokens.toLocaleString('en')} out${cost}`;
+  return `${calls}${plural(input_tokens, 'input token')}, ${plural(output_tokens, 'output token')}${cost}`;
 }
 
 function plural(count: number, noun: string): string {

@@ -94,7 +94,7 @@ function backendOf({ backend, model, address, command }: Agent): string {
 function limitsOf({ backend, limits }: Agent): string {
   if (backend === 'rehearsal') return '';
   const parts = [`${limits.model_calls} calls`];
-  if (limits.tokens !== null) parts.push(`${limits.tokens.toLocaleString()} tokens`);
+  if (limits.tokens !== null) parts.push(`${limits.tokens.toLocaleString('en')} tokens`);
   if (limits.cost_usd !== null) parts.push(`$${limits.cost_usd}`);
   return `At most ${parts.join(', ')} per attempt, then it ${limits.on_limit === 'fail' ? 'fails' : 'asks a person'}`;
 }

@@ -37,7 +37,7 @@ export function Projects() {
           onRetry={() => void query.refetch()}
         />
       ) : (
-        <DataTable label="Projects" columns={['Name', 'Key', 'Id', 'Created']}>
+        <DataTable label="Projects" columns={['Name', 'Key', 'ID', 'Created']}>
           {query.data.map((project) => (
             <tr key={project.id}>
               <td>
@@ -47,7 +47,7 @@ export function Projects() {
                 <code>{project.key}</code>
               </td>
               <td>
-                <Id value={project.id} label="project id" />
+                <Id value={project.id} label="project ID" />
               </td>
               <td>
                 <RelativeTime at={project.created_at} />

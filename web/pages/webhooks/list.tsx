@@ -62,7 +62,7 @@ export function WebhookList() {
           </ul>
           {matching.length > shown ? (
             <Button variant="default" mt="md" onClick={() => setShown(shown + PAGE_SIZE)}>
-              Show more: {shown} of {matching.length}
+              Show more ({shown} of {matching.length})
             </Button>
           ) : null}
         </>

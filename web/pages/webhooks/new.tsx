@@ -15,7 +15,7 @@ export function NewWebhook() {
   if (!hasScope('webhooks:write')) {
     return (
       <Page title="New webhook">
-        <EmptyState title="Admins only">
+        <EmptyState title="Missing permission">
           Webhooks send events of the whole workspace, so only admins can create them. Ask an admin.
         </EmptyState>
       </Page>

@@ -18,7 +18,7 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
   return (
     <>
       <Button leftSection={<IconSend size={16} aria-hidden />} onClick={onTest}>
-        Send test
+        Send test event
       </Button>
       <ButtonLink
         variant="default"
@@ -64,8 +64,8 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
         error={change.error}
         onConfirm={() => change.mutate(false, { onSuccess: close })}
       >
-        No deliveries are sent until it is activated again. New events and due retries are skipped, and can be
-        recovered for 7 days.
+        Baton sends nothing until you activate the webhook again. New events and due retries are skipped; you
+        can recover them for 7 days.
       </Confirm>
     </>
   );

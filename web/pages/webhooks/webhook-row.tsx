@@ -5,7 +5,7 @@ import { ButtonLink } from '../../components/button-link.tsx';
 import { statsQuery, type Stats, type Webhook } from './parts/queries.ts';
 import { Sparkline } from './parts/sparkline.tsx';
 import { HealthSummary } from './parts/health-summary.tsx';
-import { kindsInShort, percent, healthOf } from './parts/health.ts';
+import { kindsInShort, percent, plural, healthOf } from './parts/health.ts';
 import classes from './list.module.css';
 
 const RENEW_MS = 10_000;
@@ -15,7 +15,7 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const { data: stats } = useQuery({ ...statsQuery(webhook.id), refetchInterval: RENEW_MS });
   const params = { webhookId: webhook.id };
   const health = healthOf(webhook);
-  const filtered = webhook.events.some(({ filters }) => filters.length > 0);
+  const isFiltered = webhook.events.some(({ filters }) => filters.length > 0);
   return (
     <li className={classes['row']} data-webhook={webhook.id}>
       <Link to="/settings/integrations/webhooks/$webhookId" params={params} className={classes['name']}>
@@ -26,7 +26,7 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
       </span>
       <span className={classes['events']} title={webhook.events.map(({ event }) => event).join(', ')}>
         {kindsInShort(webhook)}
-        {filtered ? <span className={classes['quiet']}> filtered</span> : null}
+        {isFiltered ? <span className={classes['quiet']}> with filters</span> : null}
       </span>
       <Rate stats={stats} />
       <span className={classes['standing']}>
@@ -54,9 +54,9 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
             variant="light"
             to="/settings/integrations/webhooks/$webhookId"
             params={params}
-            aria-label={`Fix ${webhook.name}`}
+            aria-label={`View problem of ${webhook.name}`}
           >
-            Fix
+            View problem
           </ButtonLink>
         ) : null}
       </span>
@@ -72,7 +72,7 @@ function Rate({ stats }: { stats: Stats | undefined }) {
       <Text span size="sm" className={classes['figure']}>
         {stats.success_rate === null
           ? 'no attempts in 24 h'
-          : `${percent(stats.success_rate)} of ${stats.total.toLocaleString('en')} in 24 h`}
+          : `${percent(stats.success_rate)} of ${plural(stats.total, 'attempt')} (24 h)`}
       </Text>
     </span>
   );

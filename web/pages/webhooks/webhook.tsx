@@ -111,7 +111,7 @@ function WebhookDetails({ webhook }: { webhook: Webhook }) {
   return (
     <Group gap="xs" mb="md" className={classes['facts']}>
       <code className={classes['url']}>{webhook.url}</code>
-      <Id value={webhook.id} label="webhook id" />
+      <Id value={webhook.id} label="webhook ID" />
       <Text span size="sm" c="dimmed">
         {signingText(webhook)}
       </Text>

@@ -59,7 +59,7 @@ export function AuditFilters() {
           size="sm"
           onClick={() => change({ what: undefined, who: undefined, since: undefined })}
         >
-          Clear
+          Clear filters
         </Button>
       ) : null}
     </Group>

@@ -33,7 +33,7 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
     >
       <Stack gap="xs">
         <Text>{lossOf(webhook, stats)}</Text>
-        <Text>Logs follow normal retention.</Text>
+        <Text>The delivery log stays until its retention ends.</Text>
       </Stack>
     </Confirm>
   );
@@ -46,6 +46,6 @@ function lossOf({ has_secret: hasSecret }: Webhook, stats: Stats | undefined): s
     ...(stats?.next_attempt_at ? ['the scheduled retries'] : []),
     ...(hasSecret ? ['the secret'] : []),
   ];
-  if (lost.length === 0) return 'No deliveries are waiting. New events are no longer sent.';
+  if (lost.length === 0) return 'No deliveries are waiting. No further events are sent to this endpoint.';
   return `Permanently deleted: ${lost.join(', ')}.`;
 }

@@ -14,7 +14,7 @@ type Recoverable = (typeof RECOVERABLE)[number];
 const STATUS_LABELS: Readonly<Record<Recoverable, string>> = {
   held: 'Held while the webhook was disabled',
   failed: 'Failed after all attempts',
-  skipped: 'Skipped, but matching current filters',
+  skipped: 'Skipped, but match the current filters',
 };
 
 const PERIODS = [
@@ -48,7 +48,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
   const [statuses, setStatuses] = useState<Recoverable[]>(['held', 'failed']);
   const since = new Date(openedAt - period * HOUR_MS).toISOString();
   const { count, recover } = useRecovery(webhook, { since, statuses }, onClose);
-  const isOpen = webhook.status === 'active';
+  const isActive = webhook.status === 'active';
   const found = count.data?.count ?? 0;
   return (
     <Stack gap="md">
@@ -86,9 +86,9 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
             ? errorMessage(count.error)
             : count.isPending
               ? 'Counting…'
-              : `${plural(found, 'delivery', 'deliveries')} would be sent gradually, each from the start of its retry schedule.`}
+              : `${plural(found, 'delivery is', 'deliveries are')} sent gradually, each from the start of its retry schedule.`}
       </Text>
-      {isOpen ? null : (
+      {isActive ? null : (
         <Text size="sm" c="var(--tone-held)">
           The webhook is {webhook.status}. {webhook.status === 'disabled' ? 'Re-enable' : 'Activate'} it
           first.
@@ -104,7 +104,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
           Cancel
         </Button>
         <Button
-          disabled={!isOpen || found === 0 || statuses.length === 0 || count.isPlaceholderData}
+          disabled={!isActive || found === 0 || statuses.length === 0 || count.isPlaceholderData}
           loading={recover.isPending}
           onClick={() => recover.mutate()}
         >

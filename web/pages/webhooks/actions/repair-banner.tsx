@@ -39,7 +39,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
   return (
     <Banner
       tone={isDisabled ? 'failed' : 'held'}
-      title={isDisabled ? 'Disabled: nothing is sent' : `${plural(held, 'delivery', 'deliveries')} held`}
+      title={isDisabled ? 'Webhook disabled' : `${plural(held, 'delivery', 'deliveries')} held`}
     >
       <Text size="sm" mb="xs">
         {isDisabled ? (
@@ -52,7 +52,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
             {webhook.disabled_reason}. {heldSentence(held)}
           </>
         ) : (
-          'Held while the webhook was disabled. Recover them to send them.'
+          'Held while the webhook was disabled. Recover the deliveries to send them.'
         )}
       </Text>
       {canChange ? (
@@ -60,7 +60,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
           {isDisabled ? (
             <>
               <Button size="xs" variant="default" onClick={onTest}>
-                1 · Send test
+                1 · Send test event
               </Button>
               <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
                 2 · Re-enable
@@ -74,7 +74,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
               onClick={onRecover}
               disabled={isDisabled}
             >
-              {isDisabled ? '3 · ' : ''}Recover {held.toLocaleString('en')} held
+              {isDisabled ? '3 · ' : ''}Recover {plural(held, 'delivery', 'deliveries')}
             </Button>
           ) : null}
         </Group>

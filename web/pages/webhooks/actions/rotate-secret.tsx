@@ -109,7 +109,7 @@ function NewSecret({
   return (
     <Stack gap="md">
       <Callout tone="done" title="Secret created">
-        Copy it now. It is shown only once.
+        Copy the secret now. It is shown only once.
       </Callout>
       <Group gap="xs" wrap="nowrap" align="flex-end">
         <TextInput

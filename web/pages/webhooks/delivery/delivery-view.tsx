@@ -36,8 +36,8 @@ export function DeliveryView({
             test
           </Badge>
         ) : null}
-        <Id value={delivery.id} label="delivery id" />
-        <Id value={delivery.event_id} label="event id" />
+        <Id value={delivery.id} label="delivery ID" />
+        <Id value={delivery.event_id} label="event ID" />
       </Group>
       {delivery.about ? <Text size="sm">{delivery.about}</Text> : null}
       <Callout tone={toneOf(delivery.status)} title="What happened">

@@ -8,9 +8,9 @@ import { refreshWebhook, type DeliveryDetail, type Webhook } from '../parts/quer
 
 const MINUTE_MS = 60_000;
 const DELAYS = [
-  [5, 'in 5 min'],
-  [60, 'in 1 h'],
-  [24 * 60, 'in 24 h'],
+  [5, 'Retry in 5 min'],
+  [60, 'Retry in 1 h'],
+  [24 * 60, 'Retry in 24 h'],
 ] as const;
 
 type RetryProps = { delivery: DeliveryDetail; webhook: Webhook | undefined };

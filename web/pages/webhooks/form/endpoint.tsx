@@ -38,7 +38,7 @@ export function Endpoint({ draft, errors, change }: PartProps) {
         </div>
         <TextInput
           label="Name"
-          description="Display name"
+          description="Default: the host of the URL"
           name="name"
           autoComplete="off"
           placeholder={nameFrom(draft.url.trim()) || 'Billing sync'}

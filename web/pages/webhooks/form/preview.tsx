@@ -70,9 +70,10 @@ export function Preview({ events }: { events: readonly Subscription[] }) {
 
 function summary(verdicts: readonly Verdict[], isSample: boolean): string {
   const sent = verdicts.filter(({ verdict }) => verdict === 'send').length;
-  return isSample
-    ? `No events yet. Of a sample of each kind, ${sent} of ${verdicts.length} would be sent.`
-    : `Of the last ${verdicts.length === 1 ? 'event' : `${verdicts.length} events`}, ${sent} would be sent.`;
+  const total = verdicts.length;
+  if (isSample) return `No events yet. This webhook would get ${sent} of the ${total} sample events.`;
+  if (total === 1) return `This webhook would ${sent === 1 ? '' : 'not '}get the last event.`;
+  return `This webhook would get ${sent} of the last ${total} events.`;
 }
 
 function samplesJudged(events: readonly Subscription[]): Verdict[] {
@@ -98,7 +99,7 @@ function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdic
         </span>
       ) : null}
       <span className={classes['reason']}>
-        {reason ? `No: ${withoutPrefix(reason)}` : VERDICT_LABELS[verdict]}
+        {reason ? `Not sent: ${withoutPrefix(reason)}` : VERDICT_LABELS[verdict]}
       </span>
     </li>
   );

@@ -25,10 +25,12 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
   const [showsCode, setShowsCode] = useState(false);
   const hasSecretAfterSave = draft.secretMode === 'keep' ? hasSecret === true : draft.secretMode !== 'none';
   const modes: { value: SecretMode; label: string }[] = [
-    ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep' : 'None' }]),
+    ...(hasSecret === null
+      ? []
+      : [{ value: 'keep' as const, label: hasSecret ? 'Keep current' : 'No secret' }]),
     { value: 'generate', label: 'Generate' },
-    { value: 'paste', label: 'Paste' },
-    ...(hasSecret === false ? [] : [{ value: 'none' as const, label: 'None' }]),
+    { value: 'paste', label: 'Enter' },
+    ...(hasSecret === false ? [] : [{ value: 'none' as const, label: 'No secret' }]),
   ];
   return (
     <Panel title="Signing">
@@ -85,14 +87,6 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
             {showsCode ? <SnippetTabs /> : null}
           </>
         ) : null}
-        {webhook?.status === 'disabled' ? null : (
-          <Switch
-            label="Active"
-            description="If off, no deliveries are sent and new events are skipped"
-            checked={draft.active}
-            onChange={(event) => change({ active: event.currentTarget.checked })}
-          />
-        )}
       </Stack>
     </Panel>
   );
@@ -136,7 +130,7 @@ function SecretPart({
           </Button>
         </div>
         <Text size="sm" c="dimmed" mt={4}>
-          Copy it to the receiver now. It is not shown again.
+          Copy the secret now. It is not shown again.
         </Text>
       </div>
     );

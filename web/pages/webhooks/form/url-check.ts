@@ -23,14 +23,14 @@ export function checkUrl(given: string): UrlCheck {
   if (wrong) return { kind: 'wrong', text: wrong };
   const { protocol, hostname } = new URL(url);
   if (PRIVATE.some((form) => form.test(hostname))) {
-    const text = 'Private address: delivery works only if your administrator allows it.';
+    const text = 'Private address. Baton sends to it only if an operator allows it (OUTBOUND_ALLOW).';
     return { kind: 'careful', text };
   }
   if (protocol === 'http:') {
     return {
       kind: 'careful',
-      text: 'Not encrypted: others on the network can read and change requests.',
+      text: 'Not encrypted. Others on the network can read and change requests.',
     };
   }
-  return { kind: 'good', text: 'Encrypted. Name and certificate are verified at each attempt.' };
+  return { kind: 'good', text: 'Encrypted. The host name and certificate are verified at each attempt.' };
 }

@@ -1,9 +1,10 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Switch, Text } from '@mantine/core';
 import { useMemo, useState, type SubmitEvent } from 'react';
 import { webhookEdit, webhookPlan } from '../../../../src/domain/webhooks/webhook-plan.ts';
 import { validate, serverErrors, type FormErrors } from '../../../forms/validate.ts';
 import { errorMessage } from '../../../components/states.tsx';
 import { ButtonLink } from '../../../components/button-link.tsx';
+import { Panel } from '../../../components/panel.tsx';
 import type { Webhook } from '../parts/queries.ts';
 import { bodyOf, draftOf, completeSubscriptions, type Draft } from './draft.ts';
 import classes from './form.module.css';
@@ -23,7 +24,7 @@ type FormProps = {
   error: unknown;
 };
 
-/** The form of a webhook: endpoint, events and signing, with a preview. Only the buttons at the end save. */
+/** The form of a webhook: endpoint, events, signing and status, with a preview. Only the buttons at the end save. */
 export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
   const { draft, errors, change, submit } = useDraft(webhook, error, onSave);
   const subscriptions = useMemo(() => completeSubscriptions(draft), [draft]);
@@ -40,6 +41,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
           <Endpoint draft={draft} errors={errors} change={change} />
           <EventTree events={draft.events} errors={errors} onChange={(events) => change({ events })} />
           <Signing draft={draft} errors={errors} webhook={webhook} change={change} />
+          {webhook?.status === 'disabled' ? null : <ActiveSwitch draft={draft} change={change} />}
         </div>
         <div className={classes['aside']}>
           <Preview events={subscriptions} />
@@ -47,10 +49,10 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
       </div>
       <div className={classes['foot']}>
         <Button type="submit" variant="default" value="save" loading={pending}>
-          Save
+          {webhook ? 'Save' : 'Create webhook'}
         </Button>
         <Button type="submit" value="test" loading={pending}>
-          Save and send test
+          {webhook ? 'Save and send test' : 'Create and send test'}
         </Button>
         {webhook ? (
           <ButtonLink
@@ -70,6 +72,21 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
         </Text>
       </div>
     </form>
+  );
+}
+
+type SwitchProps = { draft: Draft; change: (members: Partial<Draft>) => void };
+
+function ActiveSwitch({ draft, change }: SwitchProps) {
+  return (
+    <Panel title="Status">
+      <Switch
+        label="Active"
+        description="If inactive, the webhook gets no deliveries, and new events are skipped"
+        checked={draft.active}
+        onChange={(event) => change({ active: event.currentTarget.checked })}
+      />
+    </Panel>
   );
 }
 

@@ -114,7 +114,7 @@ function LiveIndicator({ isLive }: { isLive: boolean }) {
       className={classes['live']}
       title={isLive ? 'Changes appear immediately' : 'Changes appear within 3 seconds'}
     >
-      <Dot tone={isLive ? 'moving' : 'waiting'} /> {isLive ? 'live' : 'polling every 3 s'}
+      <Dot tone={isLive ? 'moving' : 'waiting'} /> {isLive ? 'live' : 'updates every 3 s'}
     </Text>
   );
 }
@@ -131,14 +131,14 @@ function EmptyLog({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webho
           </Button>
         }
       >
-        The search matches the beginnings of ids, kinds, titles and names.
+        The search finds IDs, event types, titles and names that start with the text.
       </EmptyState>
     );
   }
   const [first] = webhook.events;
   return (
     <EmptyState title="No deliveries yet" example={exampleFor(first?.event ?? 'issue.created')}>
-      Each subscribed event appears here with its request and response. Send a test or an event:
+      Each subscribed event appears here with its request and response. To send an event:
     </EmptyState>
   );
 }

@@ -66,7 +66,7 @@ export function LogFilters() {
             change({ status: [], event: [], span: undefined, text: '' });
           }}
         >
-          Clear
+          Clear filters
         </Button>
       ) : null}
     </div>
@@ -79,8 +79,8 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
   const search = useDebouncedCallback(onChange, DEBOUNCE_MS);
   return (
     <TextInput
-      aria-label="Search by text, id or key"
-      placeholder="Text, id, key…"
+      aria-label="Search by text, ID or key"
+      placeholder="Text, ID or key…"
       leftSection={<IconSearch size={16} aria-hidden />}
       className={classes['search'] ?? ''}
       maxLength={MAX_TEXT}

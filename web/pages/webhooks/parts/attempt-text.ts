@@ -47,11 +47,11 @@ export function outcomeLabel(status: number | null, failure: string | null): str
 function adviceFor(status: number): string {
   if (status >= 300 && status < 400) return 'Redirects are not followed. Set the URL to the final address.';
   if (status === 401 || status === 403) return 'Check the secret and the access rules of the endpoint.';
-  if (status === 404 || status === 410) return 'Nothing accepts requests at this path. Check the URL.';
+  if (status === 404 || status === 410) return 'No endpoint exists at this path. Check the URL.';
   if (status === 405) return 'This path does not accept POST. Check the URL.';
   if (status === 413) return 'The body is larger than the endpoint accepts.';
   if (status === 429) return 'The endpoint limits the request rate.';
-  if (status >= 500) return 'The server reported an internal error. Check its logs.';
+  if (status >= 500) return 'Check its logs.';
   return 'The endpoint rejected the request. Its response may say why.';
 }
 
@@ -87,7 +87,7 @@ export function describeDelivery(delivery: DeliveryDetail): string {
         ? `${lastAttempt} Tests are not retried and do not count as failures or successes.`
         : `${lastAttempt} No automatic retries are left.`;
     case 'held':
-      return `${lastAttempt} Held because the webhook was disabled. Recover it to send it.`.trim();
+      return `${lastAttempt} Held because the webhook was disabled. Recover this delivery to send it.`.trim();
     case 'cancelled':
       return `${lastAttempt} No further attempts. ${reason}`.trim();
     case 'skipped':

@@ -5,6 +5,7 @@ import { BodyView } from '../../../components/json-view.tsx';
 import { statusLine } from './attempt-text.ts';
 import { asCurl } from './curl.ts';
 import classes from './exchange.module.css';
+import { plural } from './health.ts';
 import type { Attempt } from './queries.ts';
 
 /** Request and response side by side. */
@@ -91,7 +92,7 @@ function Side({ title, line, actions, headers = {}, children }: SideProps) {
       <p className={classes['line']}>{line}</p>
       {names.length > 0 ? (
         <details className={classes['headers']} open>
-          <summary>{names.length} headers</summary>
+          <summary>{plural(names.length, 'header')}</summary>
           <dl>
             {names.map((name) => (
               <div key={name}>

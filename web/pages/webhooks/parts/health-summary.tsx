@@ -11,14 +11,13 @@ type HealthProps = {
   brief?: boolean;
 };
 
-/** Shows the health of a webhook in one line: `failing, 7 of 10 in a row · next retry in 4 min`. */
+/** Shows the health of a webhook in one line: `failing: 7 in a row, disabled at 10 · next retry in 4 min`. */
 export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
   const health = healthOf(webhook);
   if (webhook.listening) {
     return (
       <>
-        <Status status="executing">listening</Status> · temporary, forwards to a developer’s{' '}
-        <code>baton listen</code>
+        <Status status="executing">listening</Status> · temporary webhook of <code>baton listen</code>
       </>
     );
   }
@@ -32,7 +31,7 @@ export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
     case 'failing':
       return (
         <>
-          <Status status="failing">{`failing, ${webhook.consecutive_failures} of ${FAILURES_TO_DISABLE} in a row`}</Status>
+          <Status status="failing">{`failing: ${webhook.consecutive_failures} in a row, disabled at ${FAILURES_TO_DISABLE}`}</Status>
           {stats?.next_attempt_at ? (
             <>
               {' '}

@@ -12,10 +12,10 @@ export function healthOf({ status, consecutive_failures: failures }: Webhook): W
   return status === 'active' && failures > 0 ? 'failing' : status;
 }
 
-/** Returns `9.6 %`. Never 100 % if an attempt failed, never 0 % if one succeeded. */
+/** Returns `9.6%`. Never 100% if an attempt failed, never 0% if one succeeded. */
 export function percent(rate: number): string {
-  if (rate === 0 || rate === 1) return `${rate * 100} %`;
-  return `${Math.min(99.9, Math.max(0.1, Math.round(rate * 1_000) / 10))} %`;
+  if (rate === 0 || rate === 1) return `${rate * 100}%`;
+  return `${Math.min(99.9, Math.max(0.1, Math.round(rate * 1_000) / 10))}%`;
 }
 
 /** Returns `1 attempt`, `1,204 attempts`. */
