@@ -20,25 +20,28 @@ export const WORDING_RULES: readonly WordingRule[] = [
   { wrong: /\bthe way of\b/i, better: 'the path or the flow of' },
   { wrong: /\bhad (?:a )?trouble\b/i, better: 'failed' },
   { wrong: /\bputs? (?:\S+ ){1,3}right\b/i, better: 'fixes' },
+  { wrong: /(?:\/\*\*|\*) Answers\b/, better: 'Returns' },
 ];
 
 export type WordingFault = { line: number; found: string; better: string };
 
-/** Returns what is wrong in the prose of a Markdown text. Code, inline code and comments are not read. */
-export function faultsInProse(
-  markdown: string,
-  rules: readonly WordingRule[] = WORDING_RULES,
-): WordingFault[] {
+/** Returns the wrong wording in a text, line by line; in a source file also in names. */
+export function faultsInText(text: string, rules: readonly WordingRule[] = WORDING_RULES): WordingFault[] {
+  return text.split('\n').flatMap((line, index) =>
+    rules.flatMap(({ wrong, better }) => {
+      const found = wrong.exec(line)?.[0];
+      return found === undefined ? [] : [{ line: index + 1, found, better }];
+    }),
+  );
+}
+
+/** Returns the wrong wording in the prose of a Markdown text. Code, inline code and comments are not read. */
+export function faultsInProse(markdown: string): WordingFault[] {
   const blank = (text: string) => text.replace(/[^\n]/g, ' ');
   const prose = markdown
     .replace(/^ *```[\s\S]*?^ *```/gm, blank)
     .replace(/<!--[\s\S]*?-->/g, blank)
     .replace(/`[^`\n]*`/g, blank)
     .replace(/\]\([^)\n]*\)/g, blank);
-  return prose.split('\n').flatMap((text, index) =>
-    rules.flatMap(({ wrong, better }) => {
-      const found = wrong.exec(text)?.[0];
-      return found === undefined ? [] : [{ line: index + 1, found, better }];
-    }),
-  );
+  return faultsInText(prose);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { judgeAudit } from '../../dev/checks/audit-rules.ts';
 import { judgeLicences } from '../../dev/checks/licence-rules.ts';
-import { faultsInProse } from '../../dev/checks/wording-rules.ts';
+import { faultsInProse, faultsInText } from '../../dev/checks/wording-rules.ts';
 
 describe('the licence of a package', () => {
   const faultsOf = (licence: string, ships = true) =>
@@ -91,6 +91,23 @@ describe('the wording of the documents', () => {
       [
         [1, 'can not'],
         [7, 'told of'],
+      ],
+    );
+  });
+
+  it('is read everywhere in a source file, names included', () => {
+    const source = [
+      '/** Answers the rows. */',
+      "const wish = 'a request';",
+      "throw new Error('It can not');",
+      '// fine',
+    ];
+    assert.deepEqual(
+      faultsInText(source.join('\n')).map(({ line, found }) => [line, found]),
+      [
+        [1, '/** Answers'],
+        [2, 'wish'],
+        [3, 'can not'],
       ],
     );
   });
