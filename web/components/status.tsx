@@ -3,7 +3,7 @@ import classes from './status.module.css';
 
 type StatusProps = {
   status: StatusWord;
-  /** The text instead of the status, for example `failing: 7 in a row, disabled at 10`. */
+  /** The text instead of the status, for example `Attempt 1 of 3`. */
   children?: string;
 };
 

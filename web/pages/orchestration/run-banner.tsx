@@ -102,11 +102,7 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   );
   return (
     <Banner tone="held" label="Pause" title={title}>
-      {reason ? (
-        <Text size="sm" mb={4}>
-          Reason: {reason}
-        </Text>
-      ) : null}
+      {reason ? <Text>Reason: {reason}</Text> : null}
       {ending.length > 0
         ? `No new steps start. Running steps finish, and their results are kept: ${ending.join(', ')}.`
         : 'No new steps start until someone continues the run.'}

@@ -25,9 +25,7 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
   const [showsCode, setShowsCode] = useState(false);
   const hasSecretAfterSave = draft.secretMode === 'keep' ? hasSecret === true : draft.secretMode !== 'none';
   const modes: { value: SecretMode; label: string }[] = [
-    ...(hasSecret === null
-      ? []
-      : [{ value: 'keep' as const, label: hasSecret ? 'Keep current' : 'No secret' }]),
+    ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep' : 'No secret' }]),
     { value: 'generate', label: 'Generate' },
     { value: 'paste', label: 'Enter' },
     ...(hasSecret === false ? [] : [{ value: 'none' as const, label: 'No secret' }]),

@@ -31,7 +31,8 @@ export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
     case 'failing':
       return (
         <>
-          <Status status="failing">{`failing: ${webhook.consecutive_failures} in a row, disabled at ${FAILURES_TO_DISABLE}`}</Status>
+          <Status status="failing" />: {webhook.consecutive_failures} in a row, disabled at{' '}
+          {FAILURES_TO_DISABLE}
           {stats?.next_attempt_at ? (
             <>
               {' '}
