@@ -1,6 +1,5 @@
 import WebSocket from 'ws';
 
-const HANDSHAKE_LIMIT_MS = 15_000;
 const CLOSE_LIMIT_MS = 500;
 
 /** A WebSocket that sends the `token` of its address in a header: proxies log addresses. */
@@ -11,7 +10,6 @@ export class ChannelSocket extends WebSocket {
     url.searchParams.delete('token');
     super(url, {
       headers: { authorization: `Bearer ${token}` },
-      handshakeTimeout: HANDSHAKE_LIMIT_MS,
       perMessageDeflate: false,
     });
   }

@@ -1,8 +1,5 @@
-import { channelUrlOf } from '../clients/typescript/src/channel.ts';
-import { credentialsInHeaders } from '../clients/typescript/src/credentials.ts';
-import { followFeed } from '../clients/typescript/src/follow.ts';
+import { followWith } from '../clients/typescript/src/follow.ts';
 import type { WayName } from '../clients/typescript/src/transports.ts';
-import { createHttp, type Http } from '../clients/typescript/src/http.ts';
 import { BatonProblem, BatonUnreachable } from '../clients/typescript/src/problem.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { ChannelSocket } from './channel-socket.ts';
@@ -23,7 +20,6 @@ export type FollowOptions = {
   onOtherWay?: (reason: string, way: string) => void;
 };
 
-const RESPONSE_LIMIT_MS = 30_000;
 const WAYS: Record<WayName, string> = {
   channel: 'the live channel',
   stream: 'server-sent events',
@@ -39,7 +35,7 @@ export async function* followRun(
   { api, id, projectId }: Followed,
   { after, patienceMs, onLost, onOtherWay }: FollowOptions,
 ): AsyncGenerator<FeedEvent> {
-  const channel = { WebSocket: ChannelSocket, url: channelUrlOf(api.baseUrl), projectId };
+  const access = { baseUrl: api.baseUrl, headers: api.headers, WebSocket: ChannelSocket, projectId };
   let last: WayName = 'channel';
   const onWay = (way: WayName, reason: string | null) => {
     if (way !== last) onOtherWay?.(printable(reason ?? '').replace(/\.$/, ''), WAYS[way]);
@@ -48,21 +44,10 @@ export async function* followRun(
   const onUnreachable = (error: Error) => onLost(cliErrorOf(error, api).message);
   try {
     const options = { after, patienceMs, onWay, onUnreachable };
-    yield* followFeed(httpOf(api), channel, id, options) as AsyncGenerator<FeedEvent>;
+    yield* followWith(access, id, options);
   } catch (error) {
     throw cliErrorOf(error, api);
   }
-}
-
-function httpOf({ baseUrl, headers }: Api): Http {
-  return createHttp({
-    baseUrl,
-    credentials: credentialsInHeaders(headers),
-    fetch,
-    timeoutMs: RESPONSE_LIMIT_MS,
-    retries: 0,
-    random: Math.random,
-  });
 }
 
 function cliErrorOf(error: unknown, { baseUrl }: Api): Error {

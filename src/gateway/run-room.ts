@@ -9,7 +9,7 @@ export type Viewer = { connection: Connection; cursor: number; isStalled: boolea
 /**
  * The viewers of one run in this process, grouped by cursor. A group gets the next events together; each event is
  * encoded once for all. A viewer is only ever sent the event after its own cursor, so no event is skipped, repeated
- * or reordered, independent of who reads the feed, when and how often.
+ * or reordered. It does not matter when or how often the feed is read.
  */
 export class RunRoom {
   readonly #groups = new Map<number, Set<Viewer>>();

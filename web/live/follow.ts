@@ -1,7 +1,4 @@
-import { channelUrlOf } from '../../clients/typescript/src/channel.ts';
-import { credentialsInHeaders } from '../../clients/typescript/src/credentials.ts';
-import { followFeed } from '../../clients/typescript/src/follow.ts';
-import { createHttp } from '../../clients/typescript/src/http.ts';
+import { followWith } from '../../clients/typescript/src/follow.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 
 /** `live`: events arrive as they happen; `polling`: the screen asks for them, since neither channel nor streams work. */
@@ -12,7 +9,6 @@ type FollowOptions = {
   onStatus(status: FollowStatus): void;
 };
 
-const RESPONSE_LIMIT_MS = 30_000;
 /** After an error response, and to look again for a better way than polling. */
 const RESTART_MS = 5_000;
 const LEAVE_POLLING_MS = 300_000;
@@ -22,16 +18,8 @@ export function follow(
   { executionId, projectId }: { executionId: string; projectId: string },
   { onEvent, onStatus }: FollowOptions,
 ): () => void {
-  const http = createHttp({
-    baseUrl: location.origin,
-    // Requests carry the session's cookie.
-    credentials: credentialsInHeaders({}),
-    fetch: (input, init) => fetch(input, init),
-    timeoutMs: RESPONSE_LIMIT_MS,
-    retries: 0,
-    random: Math.random,
-  });
-  const channel = { WebSocket, url: channelUrlOf(location.origin), projectId };
+  // Requests carry the session's cookie.
+  const access = { baseUrl: location.origin, headers: {}, WebSocket, projectId };
   let after = 0;
   let connection = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,7 +36,7 @@ export function follow(
       onUnreachable: () => onStatus('connecting'),
     };
     try {
-      for await (const event of followFeed(http, channel, executionId, options)) {
+      for await (const event of followWith(access, executionId, options)) {
         after = event.seq;
         onEvent(event);
       }

@@ -1,5 +1,6 @@
-import type { ChannelDependencies } from './channel.ts';
-import type { Http } from './http.ts';
+import { channelUrlOf, type ChannelDependencies, type WebSocketConstructor } from './channel.ts';
+import { credentialsInHeaders } from './credentials.ts';
+import { createHttp, type Http } from './http.ts';
 import { backoff } from './retry.ts';
 import { createRetryWindow } from './retry-window.ts';
 import { pause } from './time.ts';
@@ -20,6 +21,34 @@ export type FollowOptions = CallOptions & {
   /** Called before each retry when the service does not respond. */
   onUnreachable?: ((error: Error) => void) | undefined;
 };
+
+const RESPONSE_LIMIT_MS = 30_000;
+
+/** How a caller without a client reaches the service: by the same headers in every request. */
+export type FollowAccess = {
+  baseUrl: string;
+  headers: Record<string, string>;
+  WebSocket: WebSocketConstructor;
+  /** The project of the tokens for the live channel. */
+  projectId: string;
+};
+
+/** Follows a task as {@link followFeed} does, for the command line and the screens, which have no API client of this package. */
+export function followWith(
+  { baseUrl, headers, WebSocket, projectId }: FollowAccess,
+  id: string,
+  options: FollowOptions,
+): AsyncGenerator<FeedEvent, void, undefined> {
+  const http = createHttp({
+    baseUrl,
+    credentials: credentialsInHeaders(headers),
+    fetch: globalThis.fetch,
+    timeoutMs: RESPONSE_LIMIT_MS,
+    retries: 0,
+    random: Math.random,
+  });
+  return followFeed(http, { WebSocket, url: channelUrlOf(baseUrl), projectId }, id, options);
+}
 
 /**
  * Yields a task's events after the `seq` in `after`, in order and once, to the last one. Reconnects and changes the
