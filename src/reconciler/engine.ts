@@ -22,6 +22,8 @@ export type EngineState =
 export type Engine = ReturnType<typeof createEngine>;
 
 const CALL_LIMIT_MS = 5_000;
+/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_PAUSE_REQUESTED_BEFORE_TASK_STARTED` of Temporal's API. */
+const PAUSED_BEFORE_TASK_STARTED = 39;
 /** How far back closed executions are searched, in milliseconds. The slow sweep finds older ones. */
 const LOOK_BACK_MS = 120_000;
 
@@ -85,6 +87,33 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
         if (error instanceof WorkflowNotFoundError) return false;
         throw error;
       }
+    },
+
+    /**
+     * Repairs a run that was paused in the Web UI while a workflow task waited for a worker. Temporal then writes the
+     * failure of a task that never started, and the SDK cannot read a history that contains one: after the pause each
+     * workflow task fails. A reset to this event leaves the failure out and keeps everything else, also later signals.
+     * Returns whether it was repaired.
+     */
+    async repairAfterPause(executionId: string): Promise<boolean> {
+      const handle = client.workflow.getHandle(executionId);
+      const { status, raw, runId } = await within(() => handle.describe());
+      if (status.name !== 'RUNNING' || (raw.pendingWorkflowTask?.attempt ?? 0) < 2) return false;
+      const { events } = await within(() => handle.fetchHistory());
+      const neverStarted = events?.find(
+        (event) => Number(event.workflowTaskFailedEventAttributes?.cause) === PAUSED_BEFORE_TASK_STARTED,
+      );
+      if (!neverStarted) return false;
+      await within(() =>
+        client.workflowService.resetWorkflowExecution({
+          namespace: client.options.namespace,
+          workflowExecution: { workflowId: executionId, runId },
+          workflowTaskFinishEventId: neverStarted.eventId ?? null,
+          reason: 'a task that never started cannot be read by the SDK',
+          requestId: `${runId}:${String(neverStarted.eventId)}`,
+        }),
+      );
+      return true;
     },
 
     /** Starts the workflow that sends a callback apart from its run. Does nothing if it was started before. */

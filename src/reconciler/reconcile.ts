@@ -9,7 +9,7 @@ import {
   listRunsAwaitingCallback,
   listUnstartedRuns,
   listOpenRuns,
-  listRunsWithUnsignalledPause,
+  listEnginePausedRuns,
   viewOfRow,
   type TaskRunRow,
 } from '../database/tasks/task-runs.ts';
@@ -46,6 +46,7 @@ export type Dependencies = {
 export const RECONCILER_ACTIONS = [
   'run_started',
   'pause_noted',
+  'pause_repaired',
   'end_noted',
   'callback_started',
   'group_started',
@@ -68,8 +69,12 @@ const OWN_END_QUERIES = 5;
  */
 export async function syncWithEngine(dependencies: Dependencies): Promise<void> {
   const { engine, database, clock } = dependencies;
-  for (const id of await engine.pausedRuns()) await recordPause(dependencies, id);
-  for (const row of await listRunsWithUnsignalledPause(database)) await signalPause(dependencies, row);
+  const paused = new Set(await engine.pausedRuns());
+  for (const id of paused) await recordPause(dependencies, id);
+  for (const row of await listEnginePausedRuns(database)) {
+    if (!row.engine_pause_signalled) await signalPause(dependencies, row);
+    else if (!paused.has(row.id)) await repairAfterPause(dependencies, row);
+  }
   for (const id of await engine.runsClosedFromOutside(clock())) {
     const row = await findRun(database, id);
     if (row && !isTerminal(row.state)) await reconcileRun(dependencies, row);
@@ -169,6 +174,12 @@ async function signalPause({ engine, database }: Dependencies, row: TaskRunRow):
   const pausedAt = row.engine_paused_at;
   await engine.tellOfPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
   await markEnginePauseSignalled(database, row.id, pausedAt);
+}
+
+async function repairAfterPause({ engine, log, onAction }: Dependencies, row: TaskRunRow): Promise<void> {
+  if (!(await engine.repairAfterPause(row.id))) return;
+  onAction?.('pause_repaired');
+  log.warn({ execution_id: row.id }, 'reset a run that could not continue after a pause in the Web UI');
 }
 
 async function recordEnd(

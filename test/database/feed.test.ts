@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
-import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { findRun, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
@@ -64,6 +64,24 @@ describe('the stored picture of a run', () => {
       ['test', 'cancelled', null],
       ['review', 'completed', 'review is done'],
     ]);
+  });
+
+  it('notes the end of a pause of the Web UI also where the task that told the rest was lost', async () => {
+    const id = await quietRun(database, installation);
+    const at = new Date().toISOString();
+    const view = {
+      ...initialView(),
+      state: 'paused' as const,
+      paused_from: 'planning' as const,
+      paused_at: at,
+    };
+    const entry = { key: 'state.changed:1', type: 'state.changed' as const, at, data: {} };
+    const paused = { executionId: id, view: { ...view, paused_by: 'key:test' }, entries: [entry] };
+    const first = await recordChange(database, paused);
+    await recordEnginePause(database, id, new Date());
+    assert.deepEqual(await recordChange(database, { ...paused, enginePauseOver: true }), first);
+    const row = await findRun(database, id);
+    assert.deepEqual([row?.engine_paused_at, row?.state, row?.paused_by], [null, 'paused', 'key:test']);
   });
 
   it('does not change after the run has ended, and neither does its feed', async () => {

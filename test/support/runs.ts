@@ -59,7 +59,8 @@ export type Runs = {
   attempts(id: string): ReturnType<typeof listCallbackAttempts>;
   /** Waits until the run's workflow has ended, however it ended. */
   ends(id: string): Promise<void>;
-  restartWorker(): Promise<void>;
+  /** `between` happens while there is no worker. */
+  restartWorker(between?: () => Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -73,7 +74,8 @@ export type RunsOptions = {
 type RunService = Pick<Runs, 'database' | 'configuration' | 'client' | 'connection' | 'control'> & {
   installation: Installation;
   lines: string[];
-  restartWorker(): Promise<void>;
+  /** `between` happens while there is no worker. */
+  restartWorker(between?: () => Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -142,8 +144,9 @@ async function startRunService({ agents, environment }: RunsOptions): Promise<Ru
     connection,
     control,
     lines,
-    async restartWorker() {
+    async restartWorker(between) {
       await worker.close();
+      await between?.();
       worker = await startTaskWorker(configuration, log);
     },
     async close() {

@@ -161,6 +161,21 @@ describe('pausing a run', function () {
       await world.runs.reaches(id, 'completed');
     });
 
+    it('that comes before the workflow could act on a pause through the API does not stop it for good', async () => {
+      const { id, open } = await heldRun();
+      await world.runs.restartWorker(async () => {
+        await world.runs.control.pause(id, me);
+        await webUi('pause', id);
+      });
+      await world.runs.becomes('it is seen', id, (row) => row.engine_pause_signalled);
+      await webUi('unpause', id);
+      const row = await world.runs.becomes('its end is noted', id, (now) => now.engine_paused_at == null);
+      assert.equal(row.state, 'paused', 'the pause through the API holds');
+      await world.runs.control.continue(id, me);
+      open();
+      await world.runs.reaches(id, 'completed');
+    });
+
     it('is lifted by continue', async () => {
       const { id, open } = await heldRun();
       await webUi('pause', id);

@@ -13,8 +13,8 @@ import { CHANNELS } from '../common/notifications.ts';
 /**
  * Writes a change and its events in one statement. Each new event gets the next `seq` of its run, events with an
  * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
- * crash: it does not change the run, which may have continued, and returns the `seq` of the first time. Listeners are
- * notified at commit.
+ * crash: it only ends a pause made in the Web UI, does not change the run otherwise, which may have continued, and
+ * returns the `seq` of the first time. Listeners are notified at commit.
  */
 export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
   const db = queryBuilderOf(database);
@@ -54,7 +54,15 @@ export async function recordChange(database: Database, change: RunChange): Promi
   const { rows } = await runPrepared(database, statement);
   const lastSeq = rows[0]?.last_seq;
   if (lastSeq !== undefined) return { outcome: 'recorded', lastSeq };
+  if (enginePauseOver) await endEnginePause(database, executionId);
   return await outcomeOfUnwritten(database, change);
+}
+
+/** Records the end of a pause that came with events which were recorded before, in a task that Temporal lost. */
+async function endEnginePause(database: Database, executionId: string): Promise<void> {
+  await sql`
+    update task_runs set engine_paused_at = null where id = ${executionId}::uuid and completed_at is null
+  `.execute(queryBuilderOf(database));
 }
 
 /** Returns the events of a run with a `seq` above `after`, in order, at most `limit`. */

@@ -215,11 +215,9 @@ export async function listOpenRuns(
     );
 }
 
-/** Returns runs with a Web UI pause that was not signalled to their workflow yet. */
-export async function listRunsWithUnsignalledPause(database: Database): Promise<TaskRunRow[]> {
-  return await database.em
-    .fork()
-    .find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null }, engine_pause_signalled: false });
+/** Returns the runs whose row shows a pause made in the Web UI. */
+export async function listEnginePausedRuns(database: Database): Promise<TaskRunRow[]> {
+  return await database.em.fork().find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null } });
 }
 
 /** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */
