@@ -10,9 +10,16 @@ describe('the settings screens', () => {
 
   it('create an API key, show it once, rotate and revoke it', async () => {
     const { page } = at;
+    const opened = Promise.withResolvers<void>();
+    // The projects arrive after the form.
+    await page.route(/\/projects\?/, (route) => opened.promise.then(() => route.continue()));
     await at.go('/settings/api-keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').waitFor();
+    opened.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+    await dialog.getByRole('combobox', { name: 'Project' }).and(page.locator('[value="First"]')).waitFor();
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('Must have at least 1 character.').waitFor();
     await assertAccessible(page, 'the form of a key');

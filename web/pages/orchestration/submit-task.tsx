@@ -24,6 +24,7 @@ import { DEFAULT_TASK_TYPE, TASK_TYPES, type TaskType } from '../../../src/domai
 import { submission } from '../../../src/domain/tasks/task-submission.ts';
 import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { useProjects } from '../../api/projects.ts';
+import { useFirstProject } from '../../forms/use-first-project.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { errorMessage } from '../../components/states.tsx';
 import { validate, serverErrors, type FormErrors } from '../../forms/validate.ts';
@@ -82,13 +83,14 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
     initialValues: {
       title: '',
       description: '',
-      project_id: projects[0]?.id ?? '',
+      project_id: '',
       task_type: DEFAULT_TASK_TYPE,
       callback_url: '',
       metadata: '',
     },
     validate: problemsOf,
   });
+  useFirstProject(form);
   const submit = useMutation({
     mutationFn: (body: Body) => unwrap(api.POST('/api/v1/tasks', { body })),
     onSuccess(submitted, body) {

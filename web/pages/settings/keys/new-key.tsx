@@ -8,6 +8,7 @@ import { useProjects } from '../../../api/projects.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
+import { useFirstProject } from '../../../forms/use-first-project.ts';
 import { keysQuery } from './queries.ts';
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
@@ -35,7 +36,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   const { form, problem, isSending, onSubmit } = useApiForm({
     initialValues: {
       name: '',
-      project_id: projects[0]?.id ?? '',
+      project_id: '',
       scopes: [...DEFAULT_SCOPES] as Scope[],
       lifetime: '',
     },
@@ -52,6 +53,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       setCreatedKey(key);
     },
   });
+  useFirstProject(form);
   if (createdKey) return <CreatedKey apiKey={createdKey} onClose={onClose} />;
   return (
     <Modal opened onClose={onClose} title="New key" closeButtonProps={{ 'aria-label': 'Close' }}>
