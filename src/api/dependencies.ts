@@ -10,8 +10,10 @@ import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
-import type { TaskControl } from '../temporal/task-control.ts';
+import type { RunToStart, TaskControl } from '../temporal/task-control.ts';
+import type { Admission } from './admission.ts';
 import type { Batcher } from './events/batcher.ts';
+import type { Starter } from './starter.ts';
 import type { CompletedRequest } from './http/access-log.ts';
 import type { RouteResponse, Route } from './http/route.ts';
 import type { TraceRequest } from './http/trace-requests.ts';
@@ -59,6 +61,9 @@ export type Dependencies = {
   /** Null if no mail server is configured. */
   mailer: Mailer | null;
   batcher: Batcher;
+  /** Starts the workflows of accepted runs. */
+  runStarter: Pick<Starter<RunToStart>, 'add'>;
+  admission: Admission;
   /** Source addresses of callbacks and deliveries, as ranges of one address each. */
   sourceAddresses: readonly string[];
   /** Aborted when the service shuts down. */

@@ -26,10 +26,13 @@ import { collectChannelMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createChannel } from '../gateway/channel.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
+import { createAdmission } from './admission.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createBatcher } from './events/batcher.ts';
+import { createGroupStarter } from './events/group-starter.ts';
 import { createGroupStore } from './events/group-store.ts';
+import { createRunStarter } from './tasks/run-starter.ts';
 import { listen, urlOf } from '../runtime/http-server.ts';
 import { incomingTraces } from './http/trace-requests.ts';
 import { createOpenIdSignIn } from './account/openid/sign-in.ts';
@@ -82,11 +85,19 @@ export async function bootstrap(
   const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const deliveryControl = createDeliveryControl({ client, taskQueue });
-  const batcher = createBatcher(
-    createGroupStore({ database, control: deliveryControl, engineReady: control.ready, clock, log }),
-    telemetry.tracing?.within,
-  );
+  const inTrace = telemetry.tracing?.within;
+  const runStarter = createRunStarter(control, log);
+  const groupStarter = createGroupStarter({ database, control: deliveryControl, inTrace, log });
+  opening.defer(runStarter.close);
+  opening.defer(groupStarter.close);
+  const batcher = createBatcher(createGroupStore({ database, starter: groupStarter, clock }), inTrace);
   opening.defer(() => batcher.close());
+  const starters = { tasks: runStarter, events: groupStarter };
+  const admission = createAdmission({
+    database,
+    limits: configuration.mostWaiting,
+    isBehind: (kind) => starters[kind].isBehind(),
+  });
   const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
   const channel = configuration.channelInApi
     ? createChannel({
@@ -107,6 +118,8 @@ export async function bootstrap(
     control,
     deliveryControl,
     batcher,
+    runStarter,
+    admission,
     notifications,
     knownKeys: createKeyCache(database, notifications, clock),
     tokens,
@@ -123,7 +136,9 @@ export async function bootstrap(
     traceRequest: incomingTraces(telemetry.tracing),
     ...extras,
   });
-  observation.setReadiness(() => readinessOfWorkers(database, control.ready, { runs: worker }));
+  observation.setReadiness(() =>
+    readinessOfWorkers(database, control.ready, { runs: worker }, { needsTemporal: false }),
+  );
   const answer = app.callback();
   listening.serve((request, response) => {
     if (channel?.isFor(request)) channel.handleRequest(request, response);

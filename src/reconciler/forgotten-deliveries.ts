@@ -5,8 +5,9 @@ import {
   markRetriesStarted,
   listUnstartedRetries,
 } from '../database/webhooks/dispatch.ts';
-import { listUnstartedGroups, markGroupStarted } from '../database/webhooks/events.ts';
+import { listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
+import { countNextGroups } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 
@@ -29,7 +30,9 @@ const BACKLOG_MS = 15_000;
 const NOTICE_MS = 3_600_000;
 const BATCH = 500;
 
-/** Starts groups of events that were stored but never started. */
+/**
+ * Starts groups of events that were stored but not started: their process died in between, or Temporal was unavailable.
+ */
 export async function dispatchForgotten({
   database,
   deliveryControl,
@@ -37,11 +40,17 @@ export async function dispatchForgotten({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const id of await listUnstartedGroups(database, before(clock, IN_PROGRESS_MS), BATCH)) {
-    await deliveryControl.dispatch(id);
-    await markGroupStarted(database, [id]);
-    onAction?.('group_started');
-    log.warn({ group_id: id }, 'started a group of events after its request was interrupted');
+  const groups = await listUnstartedGroups(database, before(clock, IN_PROGRESS_MS), BATCH);
+  for (let first = groups[0]; first; first = groups[0]) {
+    const [, ...others] = groups.splice(0, countNextGroups(groups));
+    const ids = [first.id, ...others.map(({ id }) => id)] as const;
+    await deliveryControl.dispatch(ids);
+    await markGroupsStarted(database, ids);
+    for (const _ of ids) onAction?.('group_started');
+    log.warn(
+      { groups: ids.length, first: first.id },
+      'started groups of events that were stored but not started',
+    );
   }
 }
 

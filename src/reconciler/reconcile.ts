@@ -20,9 +20,8 @@ import {
   applyEnginePause,
   type UnrecordedChange,
 } from '../domain/tasks/engine-changes.ts';
-import { rehearsalSchema } from '../domain/tasks/rehearsal.ts';
 import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts';
-import type { TaskControl } from '../temporal/task-control.ts';
+import { runToStart, type TaskControl } from '../temporal/task-control.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { Engine, EngineState } from './engine.ts';
 
@@ -60,6 +59,7 @@ const SUBMISSION_MS = 3_000;
 /** Age of a callback, in milliseconds, after which all its attempts must be over. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
+const CONCURRENT_STARTS = 16;
 /** Number of queries to a closed workflow for its end. Each takes a second at most. */
 const OWN_END_QUERIES = 5;
 
@@ -81,11 +81,12 @@ export async function syncWithEngine(dependencies: Dependencies): Promise<void> 
   }
 }
 
-/** Starts runs that were stored but never started because their process died in between. */
+/** Starts runs that were stored but not started: their process died in between, or Temporal was unavailable. */
 export async function startForgotten(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
-  for (const row of await listUnstartedRuns(dependencies.database, before, BATCH))
-    await reconcileRun(dependencies, row);
+  const rows = await listUnstartedRuns(dependencies.database, before, BATCH);
+  while (rows.length > 0)
+    await Promise.all(rows.splice(0, CONCURRENT_STARTS).map((row) => restartRun(dependencies, row)));
 }
 
 /** Compares every open run with Temporal, and starts callbacks that nothing sends. */
@@ -116,29 +117,24 @@ export async function removeExpired(dependencies: Dependencies): Promise<void> {
 }
 
 async function reconcileRun(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
+  if (row.last_seq === 0) await restartRun(dependencies, row);
+  else await reconcileKnownRun(dependencies, row);
+}
+
+/** Compares a run whose workflow was started with Temporal. */
+async function reconcileKnownRun(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
   const state = await dependencies.engine.stateOf(row.id);
-  if (state.kind === 'absent')
-    await (row.last_seq === 0 ? restartRun(dependencies, row) : recordDeletion(dependencies, row));
+  if (state.kind === 'absent') await recordDeletion(dependencies, row);
   if (state.kind === 'paused') await recordPause(dependencies, row.id, state);
   if (state.kind === 'closed') await recordEnd(dependencies, row.id, state);
 }
 
 async function restartRun(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
   const { database, control, log } = dependencies;
-  const rehearsal = rehearsalSchema.safeParse(row.metadata.rehearsal);
-  await control.start({
-    id: row.id,
-    workspaceId: row.workspace_id,
-    projectId: row.project_id,
-    title: row.title,
-    taskType: row.task_type,
-    rehearsal: rehearsal.success ? rehearsal.data : null,
-    hasCallback: Boolean(row.callback_url),
-    hasPlan: (await findPlan(database, row.id)) !== null,
-    createdAt: row.created_at,
-  });
+  const outcome = await control.start(runToStart(row, (await findPlan(database, row.id)) !== null));
+  if (outcome === 'known') return await reconcileKnownRun(dependencies, row);
   dependencies.onAction?.('run_started');
-  log.warn({ execution_id: row.id }, 'started a run after its submission was interrupted');
+  log.warn({ execution_id: row.id }, 'started a run that was accepted but not started');
 }
 
 /**

@@ -49,6 +49,8 @@ export type Configuration = {
   webhooksPerWorkspace: number;
   /** Maximum number of concurrent delivery attempts in each delivery worker. */
   attemptsAtOnce: { perWebhook: number; overall: number };
+  /** Maximum number of accepted tasks and events that may wait while Temporal is unavailable. */
+  mostWaiting: { tasks: number; events: number };
   /** Rate limit of one credential. */
   rateLimit: { perSecond: number; burst: number };
   /** Rate limit of events of one credential. */
@@ -194,6 +196,8 @@ export const environmentSchema = z.object({
   WEBHOOKS_PER_WORKSPACE: wholeNumber(1, 100_000).default(MAX_WEBHOOKS),
   ATTEMPTS_AT_ONCE_PER_WEBHOOK: wholeNumber(1, 1_000).default(CONCURRENT_ATTEMPTS),
   ATTEMPTS_AT_ONCE: wholeNumber(1, 10_000).default(1_000),
+  MOST_WAITING_TASKS: wholeNumber(1, 1_000_000).default(10_000),
+  MOST_WAITING_EVENTS: wholeNumber(1, 10_000_000).default(100_000),
   RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(200),
   RATE_LIMIT_BURST: wholeNumber(1, 1_000_000).default(1_000),
   EVENTS_RATE_LIMIT_PER_SECOND: wholeNumber(1, 1_000_000).default(5_000),
@@ -331,6 +335,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
       perWebhook: values.ATTEMPTS_AT_ONCE_PER_WEBHOOK,
       overall: values.ATTEMPTS_AT_ONCE,
     },
+    mostWaiting: { tasks: values.MOST_WAITING_TASKS, events: values.MOST_WAITING_EVENTS },
     rateLimit: { perSecond: values.RATE_LIMIT_PER_SECOND, burst: values.RATE_LIMIT_BURST },
     eventsRateLimit: eventsRateOf(values.EVENTS_RATE_LIMIT_PER_SECOND),
     signInsPerMinute: values.SIGN_INS_PER_MINUTE,

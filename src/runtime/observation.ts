@@ -59,11 +59,15 @@ export async function openObservation(
   };
 }
 
-/** Returns the readiness of a process with workers: they poll, and PostgreSQL and Temporal respond. */
+/**
+ * Returns the readiness of a process with workers: they poll, and PostgreSQL and Temporal respond. A process that accepts
+ * work while Temporal is unavailable is ready without it.
+ */
 export async function readinessOfWorkers(
   database: Database,
   engineReady: () => Promise<unknown>,
   workers: Readonly<Record<string, { state(): string }>>,
+  { needsTemporal = true }: { needsTemporal?: boolean } = {},
 ): Promise<Readiness> {
   const { postgres, temporal } = await checkReadiness(database, engineReady);
   const idle = Object.entries(workers).filter(([, { state }]) => state() !== 'RUNNING');
@@ -73,7 +77,8 @@ export async function readinessOfWorkers(
   const polling: DependencyStatus =
     idle.length > 0 ? { status: 'failing', reason } : { status: 'ok', reason: null };
   const checks = { postgres, temporal, workers: polling };
-  const isReady = Object.values(checks).every(({ status }) => status === 'ok');
+  const needed = [postgres, polling, ...(needsTemporal ? [temporal] : [])];
+  const isReady = needed.every(({ status }) => status === 'ok');
   return { status: isReady ? 'ready' : 'not_ready', checks };
 }
 

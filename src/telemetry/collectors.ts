@@ -56,6 +56,7 @@ export type DatabaseStatistics = {
   deliveriesWaiting: Readonly<Record<string, number>>;
   groupsWaiting: number;
   groupsOldestSeconds: number;
+  waitingForStart: Readonly<Record<string, { count: number; oldestSeconds: number }>>;
 };
 
 /** Minimum time between two reads of the database, in milliseconds. */
@@ -104,6 +105,8 @@ function createGaugeWriter(registry: Registry): (figures: DatabaseStatistics) =>
   const deliveries = registry.family(METRICS.deliveriesWaiting);
   const groups = registry.family(METRICS.groupsWaiting);
   const oldest = registry.family(METRICS.groupsOldest);
+  const unstarted = registry.family(METRICS.waitingForStart);
+  const unstartedOldest = registry.family(METRICS.waitingForStartOldest);
   return (figures) => {
     for (const [state, count] of Object.entries(figures.tasks)) tasks.of(state).set(count);
     for (const [status, count] of Object.entries(figures.webhooks)) webhooks.of(status).set(count);
@@ -111,6 +114,10 @@ function createGaugeWriter(registry: Registry): (figures: DatabaseStatistics) =>
     callbacks.of().set(figures.callbacksWaiting);
     groups.of().set(figures.groupsWaiting);
     oldest.of().set(figures.groupsOldestSeconds);
+    for (const [kind, { count, oldestSeconds }] of Object.entries(figures.waitingForStart)) {
+      unstarted.of(kind).set(count);
+      unstartedOldest.of(kind).set(oldestSeconds);
+    }
   };
 }
 

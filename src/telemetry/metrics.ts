@@ -112,6 +112,16 @@ export const METRICS = {
     'baton_event_groups_oldest_seconds',
     'Age of the oldest event group; 0 if there is none.',
   ),
+  waitingForStart: gauge(
+    'baton_waiting_for_start',
+    'Accepted tasks and events that Temporal has not started yet.',
+    ['kind'],
+  ),
+  waitingForStartOldest: gauge(
+    'baton_waiting_for_start_oldest_seconds',
+    'Age of the oldest accepted task or event that Temporal has not started yet; 0 if there is none.',
+    ['kind'],
+  ),
   storedAge: gauge('baton_stored_figures_age_seconds', 'Age of the statistics read from the database.'),
 
   channelConnections: gauge('baton_channel_connections', 'Connections to the live channel.'),

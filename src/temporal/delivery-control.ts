@@ -1,6 +1,5 @@
 import {
   WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
   type Client,
   type WorkflowStartOptions,
 } from '@temporalio/client';
@@ -64,26 +63,13 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
 
   return {
     /**
-     * Starts the matching and sending of a stored group of events.
+     * Starts the matching and sending of stored groups of events, in one workflow.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async dispatch(groupId: string): Promise<void> {
-      const input: DispatchInput = { groupId };
+    async dispatch(groupIds: readonly [string, ...string[]]): Promise<void> {
+      const [groupId] = groupIds;
+      const input: DispatchInput = { groupId, groupIds: [...groupIds] };
       await start(DISPATCH_EVENTS_WORKFLOW, dispatchWorkflowId(groupId), input);
-    },
-
-    /**
-     * Returns whether an uncertain start of a group took place.
-     * @throws EngineUnavailable if Temporal does not respond again
-     */
-    async confirmDispatch(groupId: string): Promise<'started' | 'absent'> {
-      try {
-        await within(CALL_LIMIT_MS, () => client.workflow.getHandle(dispatchWorkflowId(groupId)).describe());
-        return 'started';
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return 'absent';
-        throw new EngineUnavailable('Temporal is unreachable', { cause: error });
-      }
     },
 
     /**

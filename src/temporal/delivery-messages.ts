@@ -11,8 +11,11 @@ export const MAINTENANCE_WORKFLOW = 'maintenance';
 /** Signals a backlog that it has more deliveries. */
 export const BACKLOG_SIGNAL = 'more';
 
-/** A group of events that were stored together. The events themselves stay in the database. */
-export type DispatchInput = { groupId: string };
+/**
+ * Groups of events, oldest first; the events themselves stay in the database. `groupId` is the first of `groupIds`:
+ * versions before these dispatch only this one.
+ */
+export type DispatchInput = { groupId: string; groupIds?: string[] };
 /** The backlog of one webhook. */
 export type BacklogInput = { webhookId: string };
 /** The retries of one failed delivery. Nothing happens if the delivery has another generation by now. */

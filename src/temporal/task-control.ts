@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import {
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  type Client,
-  type WorkflowHandle,
-} from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { SignalDefinition } from '@temporalio/common';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
+import { rehearsalOf } from '../domain/tasks/task-metadata.ts';
 import type { ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
@@ -35,6 +32,33 @@ export type RunToStart = {
   createdAt: Date;
 };
 
+/** Returns what Temporal needs of a stored run. */
+export function runToStart(
+  row: {
+    id: string;
+    workspace_id: string;
+    project_id: string;
+    title: string;
+    task_type: TaskType;
+    metadata: Record<string, unknown>;
+    callback_url?: string | null | undefined;
+    created_at: Date;
+  },
+  hasPlan: boolean,
+): RunToStart {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    projectId: row.project_id,
+    title: row.title,
+    taskType: row.task_type,
+    rehearsal: rehearsalOf(row.metadata),
+    hasCallback: Boolean(row.callback_url),
+    hasPlan,
+    createdAt: row.created_at,
+  };
+}
+
 /** Temporal is unreachable or refuses. Nothing was started. */
 export class EngineUnavailable extends Error {
   override name = 'EngineUnavailable';
@@ -45,7 +69,10 @@ export class EngineUncertain extends Error {
   override name = 'EngineUncertain';
 }
 
-/** Operations on the workflows of runs. */
+/** Whether Temporal has accepted a signal, or the run has ended. */
+export type SignalOutcome = 'accepted' | 'ended';
+
+/** Operations on the workflows of runs. A signal starts a workflow that does not exist yet with its `unstarted`. */
 export type TaskControl = ReturnType<typeof createTaskControl>;
 
 /** Long enough for a burst: of some hundreds of concurrent starts, the last ones wait for the others. */
@@ -73,15 +100,47 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
   const handleOf = (id: string) => client.workflow.getHandle(id);
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 
+  /** Returns the options of the workflow of a run, the same for each start of it. */
+  function optionsOf(run: RunToStart) {
+    const input: TaskRunInput = {
+      executionId: run.id,
+      createdAt: run.createdAt.toISOString(),
+      hasCallback: run.hasCallback,
+      taskType: run.taskType,
+      rehearsal: run.rehearsal,
+      ...(run.hasPlan ? { hasPlan: true } : {}),
+      findBy: searchable ? { workspaceId: run.workspaceId, projectId: run.projectId } : null,
+    };
+    return {
+      workflowId: run.id,
+      taskQueue: taskQueues(taskQueue).runs,
+      args: [input] as [TaskRunInput],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+      staticSummary: cutToBytes(run.title, SUMMARY_BYTES),
+    };
+  }
+
+  /** Signals a run. If its workflow does not exist yet, the signal starts it with `unstarted`. */
   async function signal(
     id: string,
-    send: (handle: WorkflowHandle) => Promise<void>,
-  ): Promise<'accepted' | 'ended'> {
+    definition: SignalDefinition<[ControlRequest]>,
+    request: ControlRequest,
+    unstarted: RunToStart | null,
+  ): Promise<SignalOutcome> {
     try {
-      await within(CALL_LIMIT_MS, () => send(handleOf(id)));
+      await within(CALL_LIMIT_MS, async () => {
+        try {
+          await handleOf(id).signal(definition, request);
+        } catch (error) {
+          if (!(error instanceof WorkflowNotFoundError) || unstarted === null) throw error;
+          const first = { signal: definition, signalArgs: [request] as [ControlRequest] };
+          await client.workflow.signalWithStart(TASK_RUN_WORKFLOW, { ...optionsOf(unstarted), ...first });
+        }
+      });
       return 'accepted';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'ended';
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'ended';
       throw new EngineUnavailable('Temporal did not accept the signal', { cause: error });
     }
   }
@@ -103,47 +162,17 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
 
   return {
     /**
-     * Starts the workflow of a stored run. Does nothing if it was started before.
+     * Starts the workflow of a stored run. Returns whether it was started before, and then does nothing.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async start(run: RunToStart): Promise<void> {
-      const input: TaskRunInput = {
-        executionId: run.id,
-        createdAt: run.createdAt.toISOString(),
-        hasCallback: run.hasCallback,
-        taskType: run.taskType,
-        rehearsal: run.rehearsal,
-        ...(run.hasPlan ? { hasPlan: true } : {}),
-        findBy: searchable ? { workspaceId: run.workspaceId, projectId: run.projectId } : null,
-      };
+    async start(run: RunToStart): Promise<'started' | 'known'> {
       try {
-        await within(START_LIMIT_MS, () =>
-          client.workflow.start(TASK_RUN_WORKFLOW, {
-            workflowId: run.id,
-            taskQueue: taskQueues(taskQueue).runs,
-            args: [input],
-            requestEagerStart: eagerStart,
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            staticSummary: cutToBytes(run.title, SUMMARY_BYTES),
-          }),
-        );
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-        throw startFailure(error);
-      }
-    },
-
-    /**
-     * Returns whether an uncertain start took place, by the same id.
-     * @throws EngineUnavailable if Temporal does not respond again
-     */
-    async confirmStart(id: string): Promise<'started' | 'absent'> {
-      try {
-        await within(CALL_LIMIT_MS, () => handleOf(id).describe());
+        const options = { ...optionsOf(run), requestEagerStart: eagerStart };
+        await within(START_LIMIT_MS, () => client.workflow.start(TASK_RUN_WORKFLOW, options));
         return 'started';
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return 'absent';
-        throw new EngineUnavailable('Temporal is unreachable', { cause: error });
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
+        throw startFailure(error);
       }
     },
 
@@ -160,16 +189,24 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
 
     /** @throws EngineUnavailable */
-    async pause(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
-      return await signal(id, (handle) => handle.signal(pauseSignal, request));
+    async pause(
+      id: string,
+      request: ControlRequest,
+      unstarted: RunToStart | null = null,
+    ): Promise<SignalOutcome> {
+      return await signal(id, pauseSignal, request, unstarted);
     },
 
     /**
      * Continues the run and ends a pause made in the Web UI.
      * @throws EngineUnavailable
      */
-    async continue(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
-      const answer = await signal(id, (handle) => handle.signal(continueSignal, request));
+    async continue(
+      id: string,
+      request: ControlRequest,
+      unstarted: RunToStart | null = null,
+    ): Promise<SignalOutcome> {
+      const answer = await signal(id, continueSignal, request, unstarted);
       if (answer === 'accepted') await resumeInEngine(id, request);
       return answer;
     },
@@ -178,8 +215,12 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      * Cancels the run and ends a pause made in the Web UI, which would delay the end.
      * @throws EngineUnavailable
      */
-    async cancel(id: string, request: ControlRequest): Promise<'accepted' | 'ended'> {
-      const answer = await signal(id, (handle) => handle.signal(cancelSignal, request));
+    async cancel(
+      id: string,
+      request: ControlRequest,
+      unstarted: RunToStart | null = null,
+    ): Promise<SignalOutcome> {
+      const answer = await signal(id, cancelSignal, request, unstarted);
       if (answer === 'accepted') await resumeInEngine(id, request);
       return answer;
     },

@@ -15,8 +15,8 @@ const { finishGroup } = proxyActivities<DispatchActivities>({
   retry: { initialInterval: '500 ms', maximumInterval: '10 s' },
 });
 
-/** Makes the first attempts of a group of events. Most end within a moment; `finishGroup` waits for slow receivers. */
-export async function dispatchEvents({ groupId }: DispatchInput): Promise<void> {
-  const { unfinished } = await dispatchGroup({ groupId });
-  if (unfinished.length > 0) await finishGroup({ groupId, ids: unfinished });
+/** Makes the first attempts of groups of events. Most end within a moment; `finishGroup` waits for slow receivers. */
+export async function dispatchEvents(groups: DispatchInput): Promise<void> {
+  const { unfinished } = await dispatchGroup(groups);
+  if (unfinished.length > 0) await finishGroup({ ...groups, ids: unfinished });
 }

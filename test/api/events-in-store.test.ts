@@ -1,56 +1,31 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { pino } from 'pino';
 import { createBatcher, type Batcher } from '../../src/api/events/batcher.ts';
-import { createGroupStore, type GroupStoreDependencies } from '../../src/api/events/group-store.ts';
+import type { GroupToStart } from '../../src/api/events/group-starter.ts';
+import { createGroupStore } from '../../src/api/events/group-store.ts';
 import { Problem } from '../../src/api/http/problem.ts';
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
+import { claimGroups, markGroupsDone } from '../../src/database/webhooks/dispatch.ts';
 import type { NewEvent } from '../../src/database/webhooks/events.ts';
-import { EngineUncertain, EngineUnavailable } from '../../src/temporal/task-control.ts';
-import { eventually } from '../support/eventually.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
-type Control = GroupStoreDependencies['control'];
 type Rows = Record<string, unknown>[];
-
-/** An engine that takes every group, and whose answers a test may change. */
-class Engine implements Control {
-  started: string[] = [];
-  answering: (groupId: string) => Promise<void> = async () => {};
-  settling: () => Promise<'started' | 'absent'> = async () => 'absent';
-  ready: () => Promise<void> = async () => {};
-  asked = 0;
-
-  async dispatch(groupId: string): Promise<void> {
-    this.started.push(groupId);
-    await this.answering(groupId);
-  }
-
-  async confirmDispatch(): Promise<'started' | 'absent'> {
-    return await this.settling();
-  }
-}
 
 describe('events that are gathered', () => {
   let fresh: FreshDatabase;
   let database: Database;
-  let engine: Engine;
+  let toStart: GroupToStart[];
   let gatherer: Batcher;
   let count = 0;
 
-  const gathererOf = (control: Engine) =>
+  const gathererOf = () =>
     createBatcher(
       createGroupStore({
         database,
-        control,
-        engineReady: async () => {
-          control.asked += 1;
-          await control.ready();
-        },
+        starter: { add: (group) => void toStart.push(group) },
         clock: () => new Date(),
-        log: pino({ level: 'silent' }),
       }),
     );
   const rows = async (sql: string, values: unknown[] = []): Promise<Rows> => {
@@ -74,8 +49,8 @@ describe('events that are gathered', () => {
     await rows(`insert into workspaces (id, name, created_at) values ('${WORKSPACE}', 'Test', now())`);
   });
   beforeEach(() => {
-    engine = new Engine();
-    gatherer = gathererOf(engine);
+    toStart = [];
+    gatherer = gathererOf();
   });
   afterEach(() => gatherer.close());
   after(async () => {
@@ -84,14 +59,37 @@ describe('events that are gathered', () => {
   });
 
   it('leave at once when nothing is under way, and together when something is', async () => {
-    const first = Promise.withResolvers<void>();
-    engine.answering = () => first.promise;
-    const all = [gatherer.add([event()])];
-    all.push(...Array.from({ length: 10 }, () => gatherer.add([event()])));
-    while (engine.started.length < 2) await new Promise(setImmediate);
-    first.resolve();
-    await Promise.all(all);
-    assert.equal(engine.started.length, 2, 'the first one, and the ten that came meanwhile');
+    await Promise.all(Array.from({ length: 11 }, () => gatherer.add([event()])));
+    assert.deepEqual(
+      toStart.map(({ events }) => events),
+      [1, 10],
+      'the first one, and the ten that came meanwhile',
+    );
+  });
+
+  it('are handed over with their size, once they are stored', async () => {
+    const [first, second] = [event(), event()];
+    await gatherer.add([first, second]);
+    const [group] = toStart;
+    assert.deepEqual([group?.events, group?.bytes], [2, first.body.length + second.body.length]);
+    const [row] = await rows('select events, bytes from event_groups where id = $1', [group?.id]);
+    assert.deepEqual(row, { events: group?.events, bytes: group?.bytes });
+    assert.equal((await stored(first.id))[0]?.['group_id'], group?.id);
+  });
+
+  it('belong to the workflow that claims them first, also when it asks again', async () => {
+    await gatherer.add([event('claimed')]);
+    const ids = toStart.map(({ id }) => id);
+    const claim = async (workflow: string) =>
+      (await claimGroups(database, ids, workflow)).map(({ id }) => id);
+    assert.deepEqual(await claim('first'), ['claimed']);
+    assert.deepEqual(await claim('second'), []);
+    assert.deepEqual(await claim('first'), ['claimed']);
+    await markGroupsDone(database, ids, 'second', new Date());
+    const done = () => rows('select 1 from event_groups where id = any($1) and done_at is not null', [ids]);
+    assert.deepEqual(await done(), []);
+    await markGroupsDone(database, ids, 'first', new Date());
+    assert.equal((await done()).length, 1);
   });
 
   it('are full at a hundred, and a request is never split', async () => {
@@ -105,7 +103,7 @@ describe('events that are gathered', () => {
       groups.map(({ n }) => n).toSorted((a, b) => Number(a) - Number(b)),
       [1, 60, 100, 250],
     );
-    assert.equal(engine.started.length, 4);
+    assert.equal(toStart.length, 4);
   });
 
   it('are stored in the order in which they came, whatever their ids', async () => {
@@ -139,15 +137,10 @@ describe('events that are gathered', () => {
 
   it('leave no group and no workflow where all of them were known', async () => {
     await gatherer.add([event('again')]);
-    // A group of which nobody has noted yet that it has started would be started once more, to be sure.
-    await eventually('the note', async () => {
-      const open = await rows('select 1 from event_groups where started_at is null');
-      return open.length === 0;
-    });
     const before = await rows('select count(*) from event_groups');
     const known = await gatherer.add([event('again')]);
     assert.deepEqual([...known], ['again']);
-    assert.equal(engine.started.length, 1);
+    assert.equal(toStart.length, 1);
     assert.deepEqual(await rows('select count(*) from event_groups'), before);
   });
 
@@ -167,7 +160,7 @@ describe('events that are gathered', () => {
   });
 
   it('are stored once by two processes that get the same ones in other orders', async () => {
-    const other = gathererOf(engine);
+    const other = gathererOf();
     for (let round = 0; round < 20; round += 1) {
       const ids = Array.from({ length: 40 }, (_, index) => `race-${round}-${index}`);
       const [mine, theirs] = await Promise.all([
@@ -181,7 +174,7 @@ describe('events that are gathered', () => {
   });
 
   it('are all or nothing also where another process takes one of their ids in the same moment', async () => {
-    const other = gathererOf(engine);
+    const other = gathererOf();
     for (let round = 0; round < 20; round += 1) {
       const ids = (name: string) => [`torn-${round}`, `${name}-${round}-1`, `${name}-${round}-2`];
       const outcomes = await Promise.allSettled([
@@ -198,141 +191,6 @@ describe('events that are gathered', () => {
     await other.close();
   });
 
-  describe('and whose start', () => {
-    const refused = (reason: unknown) => reason instanceof EngineUnavailable;
-
-    it('failed for certain are refused, and gone', async () => {
-      engine.answering = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.add([event('lost'), event('lost-2')]), refused);
-      assert.deepEqual(await stored('lost', 'lost-2'), []);
-      const left = await rows('select id from event_groups where id = any($1)', [engine.started]);
-      assert.deepEqual(left, []);
-    });
-
-    it('is uncertain are taken when it turns out to have happened', async () => {
-      engine.answering = () => Promise.reject(new EngineUncertain('?'));
-      engine.settling = async () => 'started';
-      assert.equal((await gatherer.add([event('sure')])).size, 0);
-      assert.equal((await stored('sure')).length, 1);
-    });
-
-    for (const [what, settling] of [
-      ['turns out not to have happened', async () => 'absent' as const],
-      ['can not be settled', () => Promise.reject(new EngineUnavailable('no'))],
-    ] as const) {
-      it(`is uncertain are refused when it ${what}`, async () => {
-        engine.answering = () => Promise.reject(new EngineUncertain('?'));
-        engine.settling = settling;
-        await assert.rejects(gatherer.add([event('unsure')]), refused);
-        assert.deepEqual(await stored('unsure'), []);
-      });
-    }
-
-    it('failed are taken when somebody else has started them meanwhile', async () => {
-      engine.answering = async (groupId) => {
-        await rows('update event_groups set started_at = now() where id = $1', [groupId]);
-        throw new EngineUnavailable('no');
-      };
-      assert.equal((await gatherer.add([event('lucky')])).size, 0);
-      assert.equal((await stored('lucky')).length, 1);
-    });
-
-    it('takes long are given up only when the engine is not there any more', async () => {
-      const held = Promise.withResolvers<void>();
-      engine.answering = () => held.promise;
-      const slow = gatherer.add([event('slow')]);
-      await eventually('it is asked whether it is there', () => engine.asked > 0);
-      held.resolve();
-      assert.equal((await slow).size, 0);
-      engine.answering = () => new Promise(() => {});
-      engine.ready = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.add([event('hopeless')]), refused);
-      assert.deepEqual(await stored('hopeless'), []);
-    });
-
-    it('failed make one ask first the next time', async () => {
-      engine.answering = () => Promise.reject(new EngineUnavailable('no'));
-      engine.ready = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.add([event('first-out')]), refused);
-      await assert.rejects(gatherer.add([event('second-out')]), refused);
-      assert.equal(engine.started.length, 1);
-      engine.answering = async () => {};
-      engine.ready = async () => {};
-      assert.equal((await gatherer.add([event('back')])).size, 0);
-    });
-
-    it('failed let go those that wait behind them', async () => {
-      const held = Promise.withResolvers<void>();
-      engine.answering = () => held.promise;
-      const first = Array.from({ length: 2 }, () => gatherer.add(Array.from({ length: 100 }, () => event())));
-      while (engine.started.length < 2) await new Promise(setImmediate);
-      const waiting = gatherer.add([event('behind')]);
-      const outcomes = Promise.allSettled([...first, waiting]);
-      held.reject(new EngineUnavailable('no'));
-      for (const outcome of await outcomes) {
-        assert.equal(outcome.status, 'rejected');
-      }
-      assert.deepEqual(await stored('behind'), []);
-      assert.equal(engine.started.length, 2);
-    });
-  });
-
-  describe('and known from a group that nobody is known to have started', () => {
-    async function orphan(id: string): Promise<string> {
-      const [group] = await rows(
-        'insert into event_groups (id, created_at) values (gen_random_uuid(), now()) returning id',
-      );
-      const { workspaceId, hash } = event(id);
-      await rows(
-        `insert into events (workspace_id, id, group_id, event, "timestamp", content_hash, body, received_at)
-         values ($1, $2, $3, 'issue.created', now(), decode($4, 'hex'), '{}', now())`,
-        [workspaceId, id, group?.['id'], hash],
-      );
-      return group?.['id'] as string;
-    }
-
-    it('have it started before they are confirmed', async () => {
-      const group = await orphan('orphan');
-      assert.deepEqual([...(await gatherer.add([event('orphan')]))], ['orphan']);
-      assert.deepEqual(engine.started, [group]);
-      const [row] = await rows('select started_at from event_groups where id = $1', [group]);
-      assert.ok(row?.['started_at']);
-    });
-
-    it('are not confirmed when it does not start, but stay as they are', async () => {
-      await orphan('stays');
-      engine.answering = () => Promise.reject(new EngineUnavailable('no'));
-      await assert.rejects(gatherer.add([event('stays')]), EngineUnavailable);
-      assert.equal((await stored('stays')).length, 1);
-    });
-
-    it('are not confirmed when it is taken back in the same moment', async () => {
-      const group = await orphan('goes');
-      engine.answering = async () => {
-        await rows('delete from events where group_id = $1', [group]);
-        await rows('delete from event_groups where id = $1', [group]);
-      };
-      await assert.rejects(
-        gatherer.add([event('goes')]),
-        (error) => (error as Problem).code === 'unavailable',
-      );
-    });
-
-    it('share the fate of the request that they repeat', async () => {
-      const held = Promise.withResolvers<void>();
-      engine.answering = () => held.promise;
-      const both = [gatherer.add([event('shared')]), gatherer.add([event('shared')])];
-      while (engine.started.length < 1) await new Promise(setImmediate);
-      // Long enough for the second one to be found in the database.
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      const outcomes = Promise.allSettled(both);
-      held.reject(new EngineUnavailable('no'));
-      for (const { status } of await outcomes) assert.equal(status, 'rejected');
-      assert.equal(engine.started.length, 1);
-      assert.deepEqual(await stored('shared'), []);
-    });
-  });
-
   it('are all taken care of before it closes', async () => {
     const taken = Promise.all(
       Array.from({ length: 30 }, (_, index) => gatherer.add([event(`last-${index}`)])),
@@ -340,9 +198,8 @@ describe('events that are gathered', () => {
     await gatherer.close();
     assert.equal((await rows(`select id from events where id like 'last-%'`)).length, 30);
     assert.equal(
-      (await rows('select id from event_groups where started_at is null and id = any($1)', [engine.started]))
-        .length,
-      0,
+      toStart.reduce((sum, { events }) => sum + events, 0),
+      30,
     );
     await taken;
   });

@@ -61,7 +61,7 @@ describe('events that come in at two processes at once', () => {
     const open = `event_groups where started_at is null and created_at < now() - interval '3 s'`;
     await eventually('the group is started', async () => (await countOf(open)) === 0);
     await eventually('the reconciler reports it', () =>
-      world.logged().includes('started a group of events after its request was interrupted'),
+      world.logged().includes('started groups of events that were stored but not started'),
     );
   });
 });

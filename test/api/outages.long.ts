@@ -23,8 +23,8 @@ describe('the API', () => {
     const url = postgres.running().url();
     await migrate(url);
     return {
-      worker: false,
       deliveryWorker: true,
+      environment: { MOST_WAITING_TASKS: '5', MOST_WAITING_EVENTS: '20' },
       // A service whose Temporal is gone takes long to close, so both end after it.
       database: { url, drop: stopAll },
       temporalAddress: temporal.running().address,
@@ -57,6 +57,7 @@ describe('the API', () => {
   describe('without Temporal', () => {
     let run: string;
     let webhook: string;
+    const accepted: string[] = [];
     const plan = () => ({ name: 'Chat', url: receiver.url, events: [{ event: 'issue.updated' }] });
     const testWebhook = () => world.send('POST', `${webhook}/test`, { body: { event: 'issue.updated' } });
     const log = async () => (await world.send('GET', `${webhook}/deliveries`)).text;
@@ -78,28 +79,47 @@ describe('the API', () => {
       await temporal.kill();
     });
 
-    it('refuses submissions with 503, keeps nothing of them, and says why it is not ready', async () => {
-      const before = await countOf('task_runs');
-      assertUnavailable(await Promise.all([world.submit(), world.send('POST', `${run}/pause`)]));
-      assert.equal(await countOf('task_runs'), before);
-      const { checks } = await readiness();
-      assert.equal(checks.temporal.status, 'failing');
-      assert.equal(checks.postgres.status, 'ok');
+    it('accepts submissions and events, says what waits, and refuses signals with 503', async () => {
+      const { status, json } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
+      assert.equal(status, 201);
+      accepted.push(json.execution_id);
+      const shown = await world.send('GET', `/api/v1/tasks/${json.execution_id}`);
+      assert.equal(shown.json.state, 'initializing');
+      assert.deepEqual((await publish(event('single'))).json, { id: 'single', duplicate: false });
+      assert.equal((await publish({ events: [event('many-1'), event('many-2')] })).status, 202);
+      assert.deepEqual((await publish(event('single'))).json, { id: 'single', duplicate: true });
+      assertUnavailable([await world.send('POST', `${run}/pause`)]);
+      const ready = await world.send('GET', '/health/ready', { key: null });
+      assert.equal(ready.status, 200, 'it still accepts work');
+      assert.equal(ready.json.checks.temporal.status, 'failing');
+      assert.equal(ready.json.checks.postgres.status, 'ok');
+      assert.deepEqual([ready.json.waiting.tasks.count, ready.json.waiting.events.count], [1, 3]);
       assert.equal((await world.send('GET', run)).status, 200, 'the projection answers');
       assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
     });
 
-    it('refuses events with 503 and stores none, apart from known ones', async () => {
-      const before = await countOf('events');
-      const answers = await Promise.all([
-        publish(event('single')),
-        publish({ events: [event('many-1'), event('many-2')] }),
-        ...Array.from({ length: 10 }, (_, index) => publish(event(`more-${index}`))),
-      ]);
-      assertUnavailable(answers);
-      assert.equal(await countOf('events'), before);
-      assert.equal(await countOf('event_groups where started_at is null'), 0);
-      assert.deepEqual((await publish(event('known'))).json, { id: 'known', duplicate: true });
+    it('refuses more than may wait with 503 and keeps nothing of it, for each kind of work', async () => {
+      const refused = async (send: () => Promise<Received>, onAccepted: (received: Received) => void) =>
+        await eventually('more is refused', async () => {
+          const received = await send();
+          if (received.status === 503) return received;
+          onAccepted(received);
+          return null;
+        });
+      const late = await refused(
+        () => world.submit({ metadata: { rehearsal: { steps: 1 } } }),
+        ({ json }) => accepted.push(json.execution_id),
+      );
+      assertUnavailable([late]);
+      assert.match(late.json.detail, /accepted tasks wait/);
+      assert.equal(await countOf(`task_runs where state = 'initializing'`), accepted.length);
+      let events = await countOf('events where not test');
+      const lateEvent = await refused(
+        () => publish(event()),
+        () => (events += 1),
+      );
+      assertUnavailable([lateEvent]);
+      assert.equal(await countOf('events where not test'), events);
     });
 
     it('creates and changes webhooks; what needs sending is refused and changes nothing', async () => {
@@ -114,9 +134,13 @@ describe('the API', () => {
 
     it('recovers by itself', async () => {
       await temporal.start();
+      for (const id of accepted) await world.reaches(id, 'completed');
+      await eventually(
+        'everything accepted is dispatched',
+        async () => (await countOf('event_groups where done_at is null')) === 0,
+      );
       await eventually('submissions are accepted', async () => (await world.submit()).status === 201);
       await eventually('events are accepted', async () => (await publish(event())).status === 202);
-      assert.equal((await publish(event('single'))).json.duplicate, false);
       await eventually('the delivery is recovered', async () => (await recover()).status === 202);
       await receiver.receives(2);
     });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { assertProblem } from './problems.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -34,6 +36,28 @@ describe('pause, continue and cancel', () => {
       assert.equal(cancelled.json.state, 'cancelled');
     });
   }
+
+  it('take effect on a run whose workflow does not exist yet', async () => {
+    const id = randomUUIDv7();
+    await insertRun(world.database, {
+      id,
+      workspace_id: world.installation.workspace_id,
+      project_id: world.installation.project_id,
+      created_by: 'key:test',
+      title: 'Accepted a moment ago',
+      description: null,
+      task_type: 'chore',
+      metadata: { rehearsal: { steps: 1, step_ms: 60_000 } },
+      callback_url: null,
+      callback_secret: 'sealed',
+      created_at: new Date(),
+    });
+    assert.equal((await wish(id, 'pause')).json.state, 'paused');
+    assert.equal((await wish(id, 'continue')).status, 202);
+    assert.equal((await wish(id, 'cancel')).json.state, 'cancelled');
+    const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
+    assert.equal(json.data.filter(({ type }: { type: string }) => type === 'run.ended').length, 1);
+  });
 
   it('cancel a paused run', async () => {
     const id = await running('executing');

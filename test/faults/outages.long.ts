@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { withClient } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Answered, Part, Service } from '../support/service.ts';
+import type { Answered, Service } from '../support/service.ts';
 import { printMetrics, seconds } from './metrics.ts';
 import { SHORT } from './mixed-tasks.ts';
 import { assertAllDelivered, submitOne, untilSettled } from './service-runs.ts';
@@ -14,20 +14,47 @@ describe('a service whose', function () {
   this.timeout(240_000);
   const { service, receiver } = useService();
 
-  it('Temporal is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
-    await refusesWithout(service.temporal, 'temporal');
+  it('Temporal is gone accepts submissions, starts them when it is back, and runs each of them once', async () => {
+    const running = await begin();
+    await service.temporal.kill();
+    const key = randomUUID();
+    const answers = await Promise.all([
+      submit({ 'Idempotency-Key': key }),
+      ...Array.from({ length: AT_ONCE - 1 }, () => submit()),
+    ]);
+    const accepted = answers.map(({ status, json, text }) => {
+      assert.equal(status, 201, text);
+      return { id: json.execution_id, secret: json.callback_secret, script: SHORT };
+    });
+    const again = await submit({ 'Idempotency-Key': key });
+    assert.equal(again.json.execution_id, accepted[0]?.id);
+    const { status, json } = await service.send('GET', '/health/ready');
+    assert.equal(status, 200, 'it still accepts work');
+    assert.match(json.checks.temporal.reason, /^Temporal /);
+    assert.equal(json.waiting.tasks.count, AT_ONCE);
+    const backAt = Date.now();
+    await service.temporal.start();
+    await untilSettled(service, [running, ...accepted]);
+    await assertAllDelivered(service, receiver, [running, ...accepted]);
+    printMetrics({ 'all ended after the restart': seconds(Date.now() - backAt) });
   });
 
   it('PostgreSQL is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
-    await refusesWithout(service.postgres, 'postgres');
+    await refusesWithoutPostgres();
   });
 
-  async function refusesWithout(part: Part, name: 'temporal' | 'postgres'): Promise<void> {
+  /** Starts a run that is in progress for a few seconds. */
+  async function begin() {
     const rehearsal = { ...SHORT.rehearsal, step_ms: 4_000 };
     const running = await submitOne(service, receiver, { ...SHORT, rehearsal });
     await isReady(service);
+    return running;
+  }
+
+  async function refusesWithoutPostgres(): Promise<void> {
+    const running = await begin();
     const before = await storedRuns();
-    await part.kill();
+    await service.postgres.kill();
 
     const retryKey = randomUUID();
     const began = Date.now();
@@ -37,11 +64,11 @@ describe('a service whose', function () {
     ]);
     const tookMs = Date.now() - began;
     for (const answered of refused) assertUnavailable(answered);
-    await assertNotReady(name);
+    await assertNotReady();
     assert.equal((await service.send('GET', '/health/live')).status, 200);
 
     const backAt = Date.now();
-    await part.start();
+    await service.postgres.start();
     await isReady(service);
     const readyAt = Date.now();
     assert.deepEqual(await storedRuns(), before, 'nothing of what was refused is stored');
@@ -70,14 +97,13 @@ describe('a service whose', function () {
     return rows.map(({ id }) => id).toSorted();
   }
 
-  async function assertNotReady(name: 'temporal' | 'postgres'): Promise<void> {
+  async function assertNotReady(): Promise<void> {
     const { status, json } = await service.send('GET', '/health/ready');
     assert.equal(status, 503);
     assert.equal(json.status, 'not_ready');
-    const other = name === 'temporal' ? 'postgres' : 'temporal';
-    assert.equal(json.checks[name].status, 'failing');
-    assert.match(json.checks[name].reason, name === 'temporal' ? /^Temporal / : /^PostgreSQL /);
-    assert.deepEqual(json.checks[other], { status: 'ok', reason: null });
+    assert.equal(json.checks.postgres.status, 'failing');
+    assert.match(json.checks.postgres.reason, /^PostgreSQL /);
+    assert.deepEqual(json.checks.temporal, { status: 'ok', reason: null });
   }
 });
 

@@ -124,7 +124,7 @@ export async function startDeliveries(options: DeliveriesOptions = {}) {
           [workspaceId, id, groupId, event, timestamp, createHash('sha256').update(body).digest(), body, now],
         );
       }
-      await control.dispatch(groupId);
+      await control.dispatch([groupId]);
       return bodies;
     },
 

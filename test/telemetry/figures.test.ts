@@ -62,10 +62,16 @@ describe('the figures of the database', function () {
       const before = new Date(Date.now() - 90_000);
       await database.em
         .fork()
-        .execute('insert into event_groups (id, created_at) values (?, ?)', [randomUUIDv7(), before]);
-      const { groupsWaiting, groupsOldestSeconds } = await readStoredCounts(database);
+        .execute('insert into event_groups (id, created_at, events) values (?, ?, 3)', [
+          randomUUIDv7(),
+          before,
+        ]);
+      const { groupsWaiting, groupsOldestSeconds, waitingForStart } = await readStoredCounts(database);
       assert.equal(groupsWaiting, 1);
       assert.ok(groupsOldestSeconds >= 89, String(groupsOldestSeconds));
+      assert.deepEqual(waitingForStart.tasks, { count: 0, oldestSeconds: 0 });
+      assert.equal(waitingForStart.events.count, 3);
+      assert.ok(waitingForStart.events.oldestSeconds >= 89);
     } finally {
       await close();
     }
@@ -80,6 +86,7 @@ describe('reading the figures of the database', () => {
     callbacksWaiting: 0,
     groupsWaiting: 0,
     groupsOldestSeconds: 0,
+    waitingForStart: { tasks: { count: 0, oldestSeconds: 0 }, events: { count: 2, oldestSeconds: 7 } },
   };
 
   it('asks once, however often and however many read within ten seconds', async () => {

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import {
   readDeliveriesToSend,
-  claimGroupEvents,
-  markGroupDone,
+  claimGroups,
+  markGroupsDone,
   storeDeliveries,
   findWaiting,
 } from '../../database/webhooks/dispatch.ts';
@@ -38,15 +38,17 @@ export function createDispatchActivities(deps: DispatchDependencies) {
 
   return {
     /**
-     * Matches the events of a group with the webhooks of their workspaces, stores the deliveries and makes their first
+     * Matches the events of the groups with the webhooks of their workspaces, stores the deliveries and makes their first
      * attempts. A repeat skips recorded deliveries. Returns the deliveries that are still in flight after a moment, for
      * {@link finishGroup}.
      */
-    async dispatchGroup({ groupId }: DispatchInput): Promise<{ unfinished: string[] }> {
+    async dispatchGroup(input: DispatchInput): Promise<{ unfinished: string[] }> {
+      const groupIds = groupsOf(input);
+      const workflowId = ownWorkflowId();
       const now = await engineClock(deps.engineTime);
       const [events, endpoints] = await Promise.all([
-        claimGroupEvents(database, groupId),
-        endpointCache.forGroup(groupId),
+        claimGroups(database, groupIds, workflowId),
+        endpointCache.forGroups(groupIds),
       ]);
       const planned = planDeliveries(events, endpoints);
       // Read before the rows, so that an attempt that ends in between does not count as waiting.
@@ -56,7 +58,9 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       for (const [id, sending] of firstAttempts.start(posts, now)) attempts.set(id, sending);
       const errors: unknown[] = [];
       for (const sending of attempts.values()) sending.catch((error: unknown) => errors.push(error));
-      const ending = allEnded(attempts.values()).then(() => markGroupDone(database, groupId, now()));
+      const ending = allEnded(attempts.values()).then(() =>
+        markGroupsDone(database, groupIds, workflowId, now()),
+      );
       const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
       if (isDone) return { unfinished: [] };
       // The long activity waits for the end if it runs in this process.
@@ -66,8 +70,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       return { unfinished: [...firstAttempts.among([...attempts.keys()]).keys()] };
     },
 
-    /** Waits until the remaining deliveries of a group are recorded. Sends those again whose process died. */
-    async finishGroup({ groupId, ids }: DispatchInput & { ids: string[] }): Promise<void> {
+    /** Waits until the remaining deliveries of the groups are recorded. Sends those again whose process died. */
+    async finishGroup({ ids, ...input }: DispatchInput & { ids: string[] }): Promise<void> {
       const stopHeartbeat = startHeartbeat();
       try {
         const now = await engineClock(deps.engineTime);
@@ -83,12 +87,20 @@ export function createDispatchActivities(deps: DispatchDependencies) {
           if (over.length < deliveries.length) await after(POLL_MS);
           Context.current().cancellationSignal.throwIfAborted();
         }
-        await markGroupDone(database, groupId, now());
+        await markGroupsDone(database, groupsOf(input), ownWorkflowId(), now());
       } finally {
         stopHeartbeat();
       }
     },
   };
+}
+
+function groupsOf({ groupId, groupIds = [groupId] }: DispatchInput): readonly string[] {
+  return groupIds;
+}
+
+function ownWorkflowId(): string {
+  return Context.current().info.workflowExecution?.workflowId ?? '';
 }
 
 async function allEnded(attempts: Iterable<Promise<void>>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { readEndpoints, listEndpointsForGroup, type Endpoint } from '../../database/webhooks/endpoints.ts';
+import { readEndpoints, listEndpointsForGroups, type Endpoint } from '../../database/webhooks/endpoints.ts';
 
 /** A webhook at a point in time; null if it was deleted. */
 export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date };
@@ -7,10 +7,10 @@ export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date };
 /** Reads webhooks for matching, and their current state for attempts. */
 export type EndpointCache = {
   /**
-   * Returns the webhooks of the workspaces of a group's events, by workspace, oldest first. Read for each group, so
-   * that a webhook gets every event accepted after its creation.
+   * Returns the webhooks of the workspaces of the groups' events, by workspace, oldest first. Read for each dispatch,
+   * so that a webhook gets every event accepted after its creation.
    */
-  forGroup(groupId: string): Promise<Map<string, Endpoint[]>>;
+  forGroups(groupIds: readonly string[]): Promise<Map<string, Endpoint[]>>;
   /**
    * Returns the current state of a webhook. Called for each attempt, whose time is that of the snapshot. `now` returns
    * the time by Temporal's clock.
@@ -60,7 +60,7 @@ export function createEndpointCache(database: Database): EndpointCache {
   }
 
   return {
-    forGroup: (groupId) => listEndpointsForGroup(database, groupId),
+    forGroups: (groupIds) => listEndpointsForGroups(database, groupIds),
     async current(webhookId, now) {
       let lookup = freshLookup(webhookId);
       if (!lookup) {

@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../database/webhooks/events.ts';
-import { EngineUnavailable } from '../../temporal/task-control.ts';
-import { Problem, unavailable } from '../http/problem.ts';
+import { Problem } from '../http/problem.ts';
+import type { InTrace } from './group-starter.ts';
 import type { GroupStore } from './group-store.ts';
 import { createBatchingWindow } from './batching-window.ts';
 
@@ -12,9 +12,6 @@ const FULL_BYTES = 512 * 1_024;
  * stored.
  */
 const MAX_WAITING_BYTES = 128 * 1_024 * 1_024;
-
-/** Runs the work in the trace of a `traceparent`. */
-type InTrace = (traceparent: string | null, work: () => Promise<void>) => Promise<void>;
 
 type Request = {
   events: readonly NewEvent[];
@@ -29,7 +26,7 @@ type Request = {
  * split.
  */
 export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparent, work) => work()) {
-  let waiting: Request[] = [];
+  const waiting: Request[] = [];
   let waitingBytes = 0;
   const batchingWindow = createBatchingWindow();
   let timer: NodeJS.Timeout | null = null;
@@ -87,36 +84,25 @@ export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparen
     return waiting.splice(0, count);
   }
 
-  /** Resolves when the group was started, whatever the outcome of its requests. */
+  /** Resolves when the group is stored, whatever the result of its requests. */
   async function send(group: readonly Request[]): Promise<void> {
     try {
-      const promised = await store.store(group.map(({ events }) => events));
-      const settled = await Promise.allSettled(
-        group.map(async ({ promise }, index) => {
-          const outcome = promised[index];
-          if (outcome) promise.resolve(outcome);
-          await outcome;
-        }),
-      );
-      for (const one of settled) if (one.status === 'rejected') rejectWaitingOnOutage(one.reason);
+      const results = await store.store(group.map(({ events }) => events));
+      for (const [index, { promise }] of group.entries()) {
+        const result = results[index] ?? { error: new Error('a request has no result') };
+        if ('accepted' in result) promise.resolve(result.accepted);
+        else promise.reject(result.error);
+      }
     } catch (error) {
       for (const { promise } of group) promise.reject(error);
     }
   }
 
-  /** If Temporal is unreachable, each start takes long to fail. The waiting requests would only fail later. */
-  function rejectWaitingOnOutage(reason: unknown): void {
-    if (!(reason instanceof EngineUnavailable)) return;
-    for (const { promise } of waiting) promise.reject(unavailable('Temporal', reason));
-    waiting = [];
-    waitingBytes = 0;
-  }
-
   return {
     /**
-     * Adds the events of one request. Resolves, once their delivery is guaranteed, to the ids of the events that were
-     * already accepted.
-     * @throws Problem `conflict`, or the outage of PostgreSQL or Temporal; in both cases nothing was accepted
+     * Adds the events of one request. Resolves, once they are committed, to the ids of the events that were already
+     * accepted.
+     * @throws Problem `conflict`, or the outage of PostgreSQL; in both cases nothing was accepted
      */
     add(events: readonly NewEvent[]): Promise<ReadonlySet<string>> {
       const bytes = events.reduce((sum, { body }) => sum + body.length, 0);
@@ -128,10 +114,9 @@ export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparen
       return promise.promise;
     },
 
-    /** Resolves when all added requests are stored and started, or rejected. */
+    /** Resolves when all added requests are stored or rejected. */
     async close(): Promise<void> {
       while (runs.size > 0 || waiting.length > 0) await Promise.race([...runs, pause()]);
-      await store.settled();
     },
   };
 }

@@ -1,15 +1,21 @@
 import { z } from 'zod';
 import { checkReadiness } from '../../database/common/readiness.ts';
+import { readWaitingWork, type WaitingWork } from '../../database/common/waiting-work.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
 const live = z.strictObject({ status: z.literal('live') }).meta({ id: 'Live' });
 const check = z.strictObject({ status: z.enum(['ok', 'failing']), reason: z.string().nullable() });
+const waiting = z.strictObject({ count: z.int().min(0), oldest_seconds: z.number().min(0) });
 const ready = z
   .strictObject({
     status: z.enum(['ready', 'not_ready']),
     checks: z.strictObject({ postgres: check, temporal: check }),
+    waiting: z
+      .strictObject({ tasks: waiting, events: waiting })
+      .nullable()
+      .describe('Accepted work that Temporal has not started yet; null if it cannot be counted'),
   })
   .meta({ id: 'Ready' });
 
@@ -41,8 +47,13 @@ export function healthRoutes(deps: Dependencies): Route[] {
       },
       async handle() {
         const { postgres, temporal } = await checkReadiness(deps.database, deps.control.ready);
-        const isReady = postgres.status === 'ok' && temporal.status === 'ok' && !deps.stopping.aborted;
-        const body = { status: isReady ? 'ready' : 'not_ready', checks: { postgres, temporal } };
+        const work = postgres.status === 'ok' ? await readWaitingWork(deps.database).catch(() => null) : null;
+        const isReady = work !== null && !deps.stopping.aborted;
+        const body = {
+          status: isReady ? 'ready' : 'not_ready',
+          checks: { postgres, temporal },
+          waiting: work && { tasks: shownOf(work.tasks), events: shownOf(work.events) },
+        };
         return { status: isReady ? 200 : 503, body };
       },
     }),
@@ -63,6 +74,10 @@ export function healthRoutes(deps: Dependencies): Route[] {
       },
     }),
   ];
+}
+
+function shownOf({ count, oldestSeconds }: WaitingWork['tasks']) {
+  return { count, oldest_seconds: Math.round(oldestSeconds * 10) / 10 };
 }
 
 /** As {@link ChannelNumbers} says. */

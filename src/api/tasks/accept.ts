@@ -1,9 +1,8 @@
-import { findRun, insertRun, removeUnstartedRun, type NewRun } from '../../database/tasks/task-runs.ts';
+import { findRun, insertRun, type NewRun } from '../../database/tasks/task-runs.ts';
 import { isDuplicate } from '../../database/common/outage.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
-import { rehearsalOf } from '../../domain/tasks/task-metadata.ts';
 import { callbackSecretContext } from '../../security/sealing.ts';
-import { EngineUncertain } from '../../temporal/task-control.ts';
+import { runToStart } from '../../temporal/task-control.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { unavailable } from '../http/problem.ts';
 import type { Claim } from '../http/route.ts';
@@ -27,14 +26,15 @@ export type RunToAccept = {
 };
 
 /**
- * Stores a run, then starts its workflow. If the start fails or stays uncertain, the row is deleted: a workflow
- * without a row ends itself. A crash between the two leaves a row, which the reconciler starts.
- * @throws Problem `unavailable` if Temporal does not accept the start
+ * Stores a run and has its workflow started. It is accepted once it is stored: if the start fails, or this process
+ * crashes, the reconciler starts it.
+ * @throws Problem `unavailable` if PostgreSQL is unavailable, or too much waits for Temporal
  */
 export async function acceptRun(
   deps: Dependencies,
   { run, secret, claim, beforeStart }: RunToAccept,
 ): Promise<AcceptedRun> {
+  await deps.admission.admit('tasks', 1);
   let shown = secret;
   try {
     const sealed = deps.sealing.seal(secret, callbackSecretContext(run.id));
@@ -45,39 +45,9 @@ export async function acceptRun(
     shown = await secretOfEarlier(deps, run.id);
   }
   await beforeStart?.();
-  await startRun(deps, run);
+  deps.runStarter.add(runToStart(run, run.plan !== undefined));
   const url = statusUrl(deps.baseUrl, run.id);
   return { execution_id: run.id, status_url: url, websocket_room: roomOf(run.id), callback_secret: shown };
-}
-
-async function startRun(deps: Dependencies, run: RunToAccept['run']): Promise<void> {
-  try {
-    await deps.control.start({
-      id: run.id,
-      workspaceId: run.workspace_id,
-      projectId: run.project_id,
-      title: run.title,
-      taskType: run.task_type,
-      rehearsal: rehearsalOf(run.metadata),
-      hasCallback: run.callback_url !== null && run.callback_url !== undefined,
-      hasPlan: run.plan !== undefined,
-      createdAt: run.created_at,
-    });
-  } catch (error) {
-    if (error instanceof EngineUncertain && (await hasStarted(deps, run.id))) return;
-    // A run that was started after all, for example by the reconciler, counts as accepted.
-    if (await removeUnstartedRun(deps.database, run.id)) throw unavailable('Temporal', error);
-  }
-}
-
-/** Returns true if an uncertain start did start the workflow. */
-async function hasStarted(deps: Dependencies, id: string): Promise<boolean> {
-  try {
-    return (await deps.control.confirmStart(id)) === 'started';
-  } catch (error) {
-    deps.log.warn({ err: error, execution_id: id }, 'resolving an uncertain start failed');
-    return false;
-  }
 }
 
 async function secretOfEarlier(deps: Dependencies, id: string): Promise<string> {

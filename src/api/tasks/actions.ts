@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
+import { findPlan } from '../../database/tasks/reruns.ts';
 import { findRun, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { runToStart, type RunToStart } from '../../temporal/task-control.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';
@@ -33,16 +35,20 @@ export async function applyAction(
 ): Promise<RouteResponse> {
   const row = await openRun(deps, caller, request.id);
   if (isTerminal(row.state)) return await respondEnded(deps, request.action, await readRun(deps, row));
-  const outcome = await deps.control[request.action](row.id, {
-    by: caller.label,
-    ...(request.reason === undefined ? {} : { reason: request.reason }),
-  });
+  const control = { by: caller.label, ...(request.reason === undefined ? {} : { reason: request.reason }) };
+  const outcome = await deps.control[request.action](row.id, control, await unstartedOf(deps, row));
   const reading = await waitUntilShown(deps, row, outcome === 'ended' ? 'cancel' : request.action);
   // A run that ends right after it was continued counts as continued.
   const hasWorked = outcome === 'accepted' && request.action === 'continue';
   if (isTerminal(reading.view.state) && !hasWorked) return await respondEnded(deps, request.action, reading);
   if (outcome === 'ended') throw new Problem('invalid_state', 'The run has ended.');
   return { status: 202, body: await detailOf(deps, reading) };
+}
+
+/** Returns what starts the run if its row shows nothing of a workflow: an action may come before the start. */
+async function unstartedOf({ database }: Dependencies, row: TaskRunRow): Promise<RunToStart | null> {
+  if (row.last_seq > 0) return null;
+  return runToStart(row, (await findPlan(database, row.id)) !== null);
 }
 
 /** Responds for an ended run: its state is either the requested one, or the action is rejected. */

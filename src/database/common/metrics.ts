@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { ACTIVE_STATES } from '../../domain/tasks/task-states.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from './prepared.ts';
+import { readWaitingWork } from './waiting-work.ts';
 
 /** States of runs that have not ended. */
 const OPEN_STATES = [...ACTIVE_STATES, 'paused'] as const;
@@ -17,7 +18,7 @@ type Row = {
 };
 
 /**
- * Counts everything that waits or is in flight, in one statement over indexes of unfinished rows, so that its cost does
+ * Counts everything that waits or is in flight, in two statements over indexes of unfinished rows, so that its cost does
  * not grow with the stored data. Every state is included, with 0 if there is none.
  */
 export async function readStoredCounts(database: Database) {
@@ -47,7 +48,10 @@ export async function readStoredCounts(database: Database) {
     select 'oldest', null, coalesce(extract(epoch from now() - min(created_at)), 0)::float8
     from event_groups where done_at is null
   `.compile(queryBuilderOf(database));
-  const { rows } = await runPrepared(database, statement);
+  const [{ rows }, waitingForStart] = await Promise.all([
+    runPrepared(database, statement),
+    readWaitingWork(database),
+  ]);
   const single = (what: Row['what']) => rows.find((row) => row.what === what)?.count ?? 0;
   return {
     tasks: counted(rows, 'task', OPEN_STATES),
@@ -56,6 +60,7 @@ export async function readStoredCounts(database: Database) {
     callbacksWaiting: single('callback'),
     groupsWaiting: single('group'),
     groupsOldestSeconds: Math.max(0, single('oldest')),
+    waitingForStart,
   };
 }
 

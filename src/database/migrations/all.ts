@@ -10,6 +10,7 @@ import { M0008Agents } from './m0008-agents.ts';
 import { M0009StepResults } from './m0009-step-results.ts';
 import { M0010LastCalls } from './m0010-last-calls.ts';
 import { M0011EventTraces } from './m0011-event-traces.ts';
+import { M0012GroupClaims } from './m0012-group-claims.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0009StepResults', class: M0009StepResults },
   { name: 'M0010LastCalls', class: M0010LastCalls },
   { name: 'M0011EventTraces', class: M0011EventTraces },
+  { name: 'M0012GroupClaims', class: M0012GroupClaims },
 ];

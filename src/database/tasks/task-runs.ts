@@ -59,17 +59,6 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
   );
 }
 
-/** Deletes a run whose workflow did not start. Returns false if the run has recorded events: then it stays. */
-export async function removeUnstartedRun(database: Database, id: string): Promise<boolean> {
-  const deleted = await queryBuilderOf(database)
-    .deleteFrom('task_runs')
-    .where('id', '=', id)
-    .where('state', '=', 'initializing')
-    .where('last_seq', '=', 0)
-    .executeTakeFirst();
-  return deleted.numDeletedRows > 0n;
-}
-
 /** Returns a run, or null. */
 export async function findRun(database: Database, id: string): Promise<TaskRunRow | null> {
   return await database.em.fork().findOne(TaskRun, { id });

@@ -19,10 +19,14 @@ export type GroupEvent = {
 };
 
 /**
- * Claims a group and returns its events in the order of arrival, without those whose payload is past its retention. A
- * claimed group is not withdrawn any more, and a withdrawn one has no events.
+ * Claims groups for a workflow and returns their events in the order of arrival, without those whose payload is past its
+ * retention. A group that another workflow has claimed is left out: it was started twice, and the other one sends it.
  */
-export async function claimGroupEvents(database: Database, groupId: string): Promise<GroupEvent[]> {
+export async function claimGroups(
+  database: Database,
+  groupIds: readonly string[],
+  workflowId: string,
+): Promise<GroupEvent[]> {
   const statement = sql<{
     seq: string;
     workspace_id: string;
@@ -34,7 +38,9 @@ export async function claimGroupEvents(database: Database, groupId: string): Pro
     traceparent: string | null;
   }>`
     with claimed as (
-      update event_groups set started_at = coalesce(started_at, now()) where id = ${groupId}::uuid returning id
+      update event_groups set started_at = coalesce(started_at, now()), claimed_by = ${workflowId}
+      where id = any(${groupIds}::uuid[]) and coalesce(claimed_by, ${workflowId}) = ${workflowId}
+      returning id
     )
     select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent
     from events where group_id in (select id from claimed) and body is not null order by seq
@@ -134,11 +140,16 @@ export async function markUnsent(
   await runPrepared(database, statement);
 }
 
-/** Records that every delivery of a group has had its first attempt, or waits elsewhere. */
-export async function markGroupDone(database: Database, groupId: string, now: Date): Promise<void> {
+/** Records that every delivery of these groups has had its first attempt, or waits elsewhere. */
+export async function markGroupsDone(
+  database: Database,
+  groupIds: readonly string[],
+  workflowId: string,
+  now: Date,
+): Promise<void> {
   const statement = sql`
     update event_groups set done_at = ${now}::timestamptz
-    where id = ${groupId}::uuid and done_at is null
+    where id = any(${groupIds}::uuid[]) and done_at is null and coalesce(claimed_by, ${workflowId}) = ${workflowId}
   `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }

@@ -34,14 +34,14 @@ const COLUMNS = sql.raw(
    standard_webhooks, active, consecutive_failures, disabled_at, deleted_at, listening_until`,
 );
 
-/** Returns all webhooks, except deleted ones, of the workspaces of a group's events; by workspace, oldest first. */
-export async function listEndpointsForGroup(
+/** Returns all webhooks, except deleted ones, of the workspaces of the groups' events; by workspace, oldest first. */
+export async function listEndpointsForGroups(
   database: Database,
-  groupId: string,
+  groupIds: readonly string[],
 ): Promise<Map<string, Endpoint[]>> {
   const statement = sql<Row>`
     select ${COLUMNS} from webhooks
-    where workspace_id in (select workspace_id from events where group_id = ${groupId}::uuid)
+    where workspace_id in (select workspace_id from events where group_id = any(${groupIds}::uuid[]))
       and deleted_at is null
     order by id
   `.compile(queryBuilderOf(database));

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { StoredGroup } from '../../domain/webhooks/dispatch-batches.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Workspace } from '../people/entities.ts';
@@ -23,15 +24,8 @@ export type NewEvent = {
 /** Requests that are stored together. No two of their events have the same workspace and id. */
 export type NewGroup = { id: string; now: Date; requests: readonly (readonly NewEvent[])[] };
 
-/** An event whose id existed already. `started`: whether its group is known to have been dispatched. */
-export type KnownEvent = {
-  request: number;
-  workspaceId: string;
-  id: string;
-  isSame: boolean;
-  groupId: string | null;
-  started: boolean;
-};
+/** An event whose id existed already. `isSame`: with the same content. */
+export type KnownEvent = { request: number; workspaceId: string; id: string; isSame: boolean };
 
 /** Tries to store a group if other processes store the same ids at the same moment. */
 const MAX_TRIES = 10;
@@ -74,9 +68,9 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
       ) with ordinality as row (request, workspace_id, id, event, "timestamp", hash, body, words, traceparent,
         place)
     ), known as materialized (
-      select given.request, given.workspace_id, given.id, there.hash = decode(given.hash, 'hex') as same, there.group_id
+      select given.request, given.workspace_id, given.id, there.hash = decode(given.hash, 'hex') as same
       from given cross join lateral (
-        select content_hash as hash, group_id from events
+        select content_hash as hash from events
         where workspace_id = given.workspace_id and id = given.id limit 1
       ) as there
     ), fresh as materialized (
@@ -88,8 +82,8 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
         order by given.place
       ) as numbered
     ), grouped as (
-      insert into event_groups (id, created_at)
-      select ${groupId}::uuid, ${now}::timestamptz where exists (select from fresh)
+      insert into event_groups (id, created_at, events, bytes)
+      select ${groupId}::uuid, ${now}::timestamptz, count(*), sum(octet_length(body)) from fresh having count(*) > 0
     ), stored as (
       insert into events
         (seq, workspace_id, id, group_id, event, "timestamp", content_hash, body, words, traceparent,
@@ -99,44 +93,30 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
         traceparent, ${now}::timestamptz
       from fresh order by workspace_id, id
     )
-    select request, workspace_id as "workspaceId", id, same as "isSame", group_id as "groupId",
-      group_id is null or not exists (
-        select from event_groups where event_groups.id = known.group_id and started_at is null) as started
-    from known
+    select request, workspace_id as "workspaceId", id, same as "isSame" from known
   `.compile(queryBuilderOf(database));
 }
 
-/** Records that Temporal has started these groups. Returns the existing ones: a group may have been withdrawn. */
-export async function markGroupStarted(database: Database, ids: readonly string[]): Promise<Set<string>> {
-  const statement = sql<{ id: string }>`
-    update event_groups set started_at = coalesce(started_at, now()) where id = any(${ids}::uuid[]) returning id
+/** Records that Temporal has a workflow for each of these groups. */
+export async function markGroupsStarted(database: Database, ids: readonly string[]): Promise<void> {
+  const statement = sql`
+    update event_groups set started_at = now() where id = any(${ids}::uuid[]) and started_at is null
   `.compile(queryBuilderOf(database));
-  const { rows } = await runPrepared(database, statement);
-  return new Set(rows.map(({ id }) => id));
+  await runPrepared(database, statement);
 }
 
-/** Deletes a group that did not start, with its events. Returns false if it has started after all. */
-export async function removeUnstartedGroup(database: Database, id: string): Promise<boolean> {
-  const removed = await sql<{ id: string }>`
-    with gone as (delete from event_groups where id = ${id}::uuid and started_at is null returning id),
-      events_gone as (delete from events where group_id in (select id from gone))
-    select id from gone
-  `.execute(queryBuilderOf(database));
-  return removed.rows.length > 0;
-}
-
-/** Returns the ids of groups stored before `before` that are not known to have started, oldest first. */
+/** Returns groups stored before `before` that are not known to have started, oldest first. */
 export async function listUnstartedGroups(
   database: Database,
   before: Date,
   limit: number,
-): Promise<string[]> {
-  const found = await sql<{ id: string }>`
-    select id from event_groups
+): Promise<StoredGroup[]> {
+  const found = await sql<StoredGroup>`
+    select id, events, bytes from event_groups
     where done_at is null and started_at is null and created_at < ${before}::timestamptz
     order by created_at limit ${limit}
   `.execute(queryBuilderOf(database));
-  return found.rows.map(({ id }) => id);
+  return found.rows;
 }
 
 /** Stores the event of a test delivery, which is sent to one webhook only. Returns its `seq`; null if the id exists. */

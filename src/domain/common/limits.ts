@@ -164,3 +164,5 @@ export const PROGRESS_EVENTS = { perSecond: 5, burst: 25 } as const;
 export const MAX_CALLS_PER_TURN = 32;
 /** Time limit of planning by a model, for all calls together, in milliseconds. */
 export const PLANNING_TIME_LIMIT_MS = 10 * 60_000;
+/** Age of the oldest accepted work that Temporal has not started, in seconds, above which nothing more is accepted. */
+export const MAX_WAITING_SECONDS = 24 * 3_600;

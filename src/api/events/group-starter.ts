@@ -1,0 +1,48 @@
+import type { Logger } from 'pino';
+import type { Database } from '../../database/database.ts';
+import { markGroupsStarted } from '../../database/webhooks/events.ts';
+import {
+  countNextGroups,
+  restAfterDispatch,
+  type StoredGroup,
+} from '../../domain/webhooks/dispatch-batches.ts';
+import type { DeliveryControl } from '../../temporal/delivery-control.ts';
+import { createStarter, type Starter } from '../starter.ts';
+
+/** Runs the work in the trace of a `traceparent`. */
+export type InTrace = (traceparent: string | null, work: () => Promise<void>) => Promise<void>;
+
+/** A stored group, and the trace of its first event. */
+export type GroupToStart = StoredGroup & { traceparent: string | null };
+
+type GroupStarterDependencies = {
+  database: Database;
+  control: Pick<DeliveryControl, 'dispatch'>;
+  inTrace?: InTrace | undefined;
+  log: Logger;
+};
+
+/** Creates the starter of the process's groups of events: one workflow for all that were stored since the last one. */
+export function createGroupStarter({
+  database,
+  control,
+  inTrace = (_traceparent, work) => work(),
+  log,
+}: GroupStarterDependencies): Starter<GroupToStart> {
+  return createStarter<GroupToStart>({
+    async start(groups) {
+      const [{ id, traceparent }, ...others] = groups;
+      const ids = [id, ...others.map((group) => group.id)] as const;
+      await inTrace(traceparent, () => control.dispatch(ids));
+      // If the record is lost, the groups may be started twice. The second workflow finds them claimed.
+      await markGroupsStarted(database, ids).catch((error: unknown) =>
+        log.warn({ err: error }, 'recording started groups failed'),
+      );
+    },
+    concurrency: 1,
+    batch: countNextGroups,
+    restMs: restAfterDispatch,
+    what: 'groups of events',
+    log,
+  });
+}

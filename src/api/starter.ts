@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+
+type StarterOptions<Item> = {
+  /** Starts these items. @throws if Temporal refuses, or does not respond */
+  start: (items: readonly [Item, ...Item[]]) => Promise<void>;
+  /** Maximum number of starts in progress. */
+  concurrency: number;
+  /** Returns how many of the waiting items the next start takes, at least one. */
+  batch: (waiting: readonly Item[]) => number;
+  /** Returns how long after a start with these items the next one may begin, in milliseconds. */
+  restMs: (items: readonly Item[]) => number;
+  /** What is started, for the log: for example `runs`. */
+  what: string;
+  log: Logger;
+};
+
+/** Starts stored work in the background. */
+export type Starter<Item> = {
+  /** Starts an item as soon as possible. It must be stored already. */
+  add(item: Item): void;
+  /** Returns whether stored work waits: the last start failed, or one takes unusually long. */
+  isBehind(): boolean;
+  /** Resolves when nothing waits here. What cannot be started now stays stored. */
+  close(): Promise<void>;
+};
+
+/** A start that takes longer shows that Temporal is unavailable or overloaded, in milliseconds. */
+const SLOW_START_MS = 1_000;
+
+/**
+ * Creates the starter of one kind of work. No caller waits for it: work is accepted once it is stored. If a start fails,
+ * everything that waits is forgotten here, and the reconciler starts it when Temporal is back (docs/how-it-works.md). So
+ * a long outage costs no memory, and an uncertain start needs no second look. Until a start succeeds again, there is only
+ * one at a time.
+ */
+export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item> {
+  const { start, batch, restMs, what, log } = options;
+  let waiting: Item[] = [];
+  let isFailing = false;
+  let notBefore = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | null = null;
+  /** Starts in progress, and when they began; the oldest first. */
+  const inProgress = new Map<Promise<void>, number>();
+
+  function pump(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    while (waiting.length > 0 && inProgress.size < (isFailing ? 1 : options.concurrency)) {
+      const now = performance.now();
+      if (now < notBefore) {
+        timer = setTimeout(pump, Math.ceil(notBefore - now));
+        return;
+      }
+      const items = waiting.splice(0, batch(waiting));
+      notBefore = now + restMs(items);
+      const run = startAll(items).finally(() => {
+        inProgress.delete(run);
+        pump();
+      });
+      inProgress.set(run, now);
+    }
+  }
+
+  async function startAll([first, ...others]: Item[]): Promise<void> {
+    if (first === undefined) return;
+    try {
+      await start([first, ...others]);
+      if (isFailing) log.info(`Temporal starts ${what} again`);
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error }, `starting ${what} failed; they stay stored and start later`);
+      isFailing = true;
+      waiting = [];
+    }
+  }
+
+  return {
+    add(item) {
+      waiting.push(item);
+      pump();
+    },
+    isBehind() {
+      const [oldest = Number.POSITIVE_INFINITY] = inProgress.values();
+      return isFailing || performance.now() - oldest > SLOW_START_MS;
+    },
+    async close() {
+      while (!isFailing && inProgress.size + waiting.length > 0)
+        await Promise.race([...inProgress.keys(), soon()]);
+    },
+  };
+}
+
+function soon(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 10));
+}

@@ -1,0 +1,32 @@
+/** A stored group of events: their number, and the bytes of their payloads. */
+export type StoredGroup = { id: string; events: number; bytes: number };
+
+/** Maximum size of the groups that one workflow dispatches. A larger group gets a workflow of its own. */
+export const MAX_DISPATCH_EVENTS = 500;
+export const MAX_DISPATCH_BYTES = 4 * 1_024 * 1_024;
+
+/** Pause after a dispatch, for each of its events and at most, in milliseconds. */
+const REST_PER_EVENT_MS = 12;
+const MAX_REST_MS = 120;
+
+/** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
+export function countNextGroups(groups: readonly StoredGroup[]): number {
+  let events = 0;
+  let bytes = 0;
+  const end = groups.findIndex((group) => {
+    events += group.events;
+    bytes += group.bytes;
+    return events > MAX_DISPATCH_EVENTS || bytes > MAX_DISPATCH_BYTES;
+  });
+  return end < 0 ? groups.length : Math.max(1, end);
+}
+
+/**
+ * Returns the time until the next dispatch may begin, in milliseconds. The start of a workflow costs Temporal about the
+ * same whatever its size. So events that arrive slowly are dispatched one by one, and those that arrive faster than one
+ * in {@link REST_PER_EVENT_MS} share a workflow: the more they are, the longer the next one waits.
+ */
+export function restAfterDispatch(groups: readonly StoredGroup[]): number {
+  const events = groups.reduce((sum, group) => sum + group.events, 0);
+  return Math.min(MAX_REST_MS, REST_PER_EVENT_MS * events);
+}
