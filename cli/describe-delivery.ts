@@ -12,7 +12,7 @@ const COLOURS = {
   skipped: 'dim',
 } as const;
 
-const STAGES: ReadonlyArray<readonly [name: string, member: keyof AttemptTimings]> = [
+const STAGES: ReadonlyArray<readonly [name: string, member: Exclude<keyof AttemptTimings, 'reconnected'>]> = [
   ['look-up', 'lookup_ms'],
   ['connect', 'connect_ms'],
   ['TLS', 'tls_ms'],
@@ -79,6 +79,7 @@ export function describeAttempt(attempt: DeliveryAttempt): string {
       ['Why', attempt.message],
       ['Address', attempt.address],
       ['Times', stages.join(', ')],
+      ['Connection', timings.reconnected === true ? 'sent again on a new connection' : null],
     ]),
     '',
     `${request.method} ${printable(request.url)}`,

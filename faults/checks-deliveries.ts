@@ -1,7 +1,7 @@
 import { CONCURRENT_ATTEMPTS } from '../src/domain/common/limits.ts';
 import { reportCount, expectNone, expectSome, type InvariantResult } from './invariants.ts';
 import type { RequestRecord, ScenarioRecords, DeliveryRow, InjectedFault, WebhookRecord } from './records.ts';
-import { groupBy, isSuccess, checkRequests } from './checks-tasks.ts';
+import { countRequests, groupBy, isSuccess, checkRequests } from './checks-tasks.ts';
 import { isSubscribed } from './webhooks.ts';
 
 /** Results that a delivery worker may not have written yet when it dies (docs/how-it-works.md). */
@@ -69,7 +69,7 @@ function checkAttempts({ webhooks, deliveries, faults }: ScenarioRecords): Invar
   const byDelivery = groupBy(arrivals, ({ delivery }) => delivery);
   const rows = new Map(deliveries.map((row) => [row.id, row]));
   const unlogged = [...byDelivery].map(([id, requests]) =>
-    Math.max(0, requests.length - (rows.get(id)?.attempts.length ?? 0)),
+    Math.max(0, requests.length - countRequests(rows.get(id)?.attempts ?? [])),
   );
   const duplicates = unlogged.reduce((sum, one) => sum + one, 0);
   const repeated = [...byDelivery.values()].filter((requests) => requests.length > 1).length;
@@ -93,7 +93,7 @@ function checkAttempts({ webhooks, deliveries, faults }: ScenarioRecords): Invar
     expectNone(
       'deliveries: duplicates far from any interruption',
       [...byDelivery]
-        .filter(([id, requests]) => requests.length > (rows.get(id)?.attempts.length ?? 0))
+        .filter(([id, requests]) => requests.length > countRequests(rows.get(id)?.attempts ?? []))
         .filter(([, requests]) => !requests.some(({ at }) => isNear(interruptions, at)))
         .map(([id]) => id),
     ),

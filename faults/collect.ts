@@ -31,7 +31,7 @@ export async function collectTables(databaseUrl: string): Promise<TableRecords> 
     feed: await collectFeed(database),
     callbackLog: await queryRows<CallbackRow>(
       database,
-      `select execution_id, attempt, response_status, failure, request_body
+      `select execution_id, attempt, response_status, failure, reconnected, request_body
        from workflow_webhook_deliveries order by execution_id, attempt`,
     ),
     storedEvents: (await queryRows<{ id: string }>(database, 'select id from events')).map(({ id }) => id),
@@ -44,7 +44,8 @@ export async function collectTables(databaseUrl: string): Promise<TableRecords> 
        left join lateral (
          select json_agg(json_build_object('number', number, 'trigger', "trigger",
            'at', extract(epoch from attempted_at)::float8 * 1000, 'response_status', response_status,
-           'failure', failure, 'response_ms', response_ms) order by number) as attempts
+           'failure', failure, 'response_ms', response_ms,
+           'reconnected', coalesce((timings->>'reconnected')::boolean, false)) order by number) as attempts
          from delivery_attempts where delivery_id = d.id) a on true`,
     ),
     statusChanges: await collectStatusChanges(database),

@@ -75,6 +75,7 @@ export type CallbackRow = {
   attempt: number;
   response_status: number | null;
   failure: string | null;
+  reconnected: boolean;
   request_body: string;
 };
 
@@ -85,6 +86,8 @@ export type AttemptRow = {
   response_status: number | null;
   failure: string | null;
   response_ms: number | null;
+  /** Whether the request was sent again because a reused connection was closed. */
+  reconnected: boolean;
 };
 
 export type DeliveryRow = {

@@ -204,5 +204,6 @@ function endedAttempt(record: AttemptRecord, completedAt: Date, nextAttemptAt: D
     duration_ms: record.duration_ms,
     completed_at: completedAt,
     next_attempt_at: nextAttemptAt,
+    reconnected: record.timings.reconnected ?? false,
   };
 }

@@ -32,8 +32,9 @@ export type OutboundClientOptions = {
 /** The client that sends all callbacks and webhooks. */
 export type OutboundClient = {
   /**
-   * Sends one POST and returns its result. Never rejects: all failures are in the record. A request is sent at most
-   * once, also if a reused connection turns out to be dead.
+   * Sends one POST and returns its result. Never rejects: all failures are in the record. If the receiver closes a
+   * reused connection without any byte of a response, the request is sent again, once, on a new connection and within
+   * the same time limit; `timings.reconnected` is then true.
    */
   attempt(request: AttemptRequest): Promise<AttemptRecord>;
   /** Closes idle connections. Running attempts are ended by their own signals. */
@@ -85,7 +86,7 @@ async function attempt(request: AttemptRequest, deps: Dependencies): Promise<Att
   return recordOf(done, progress, startedAt, performance.now() - begun);
 }
 
-/** Resolves the name, connects and exchanges. Throws failures that occur before the request is written. */
+/** Resolves the name, connects and exchanges. Throws failures that occur before the response. */
 async function send(
   request: AttemptRequest,
   deps: Dependencies,
@@ -97,11 +98,6 @@ async function send(
   const addresses = await orAborted(allowedAddresses(target.hostname, deps.lookup, deps.guard), signal);
   progress.lookup_ms = tenths(performance.now() - begun);
   progress.stage = 'connection';
-  const connection =
-    deps.idle.take(url.origin, addresses) ??
-    (await connect(url.origin, target, addresses, deps, progress, signal));
-  progress.address = connection.address;
-  progress.stage = 'answer';
   const headers = requestHeaders(request.headers);
   const wanted = {
     path: url.pathname + url.search,
@@ -109,11 +105,25 @@ async function send(
     body: request.body,
     maxResponseBytes: request.maxResponseBytes,
   };
-  const done = await exchange(connection, wanted, signal);
-  progress.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
-  if (done.failure === null && done.response?.truncated === false) deps.idle.put(url.origin, connection);
-  else discard(connection);
-  return done;
+  const exchangeOn = async (connection: Connection): Promise<Exchange> => {
+    progress.address = connection.address;
+    progress.stage = 'answer';
+    const done = await exchange(connection, wanted, signal);
+    progress.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
+    if (done.failure === null && done.response?.truncated === false) deps.idle.put(url.origin, connection);
+    else discard(connection);
+    return done;
+  };
+  const reused = deps.idle.take(url.origin, addresses);
+  if (reused !== null) {
+    const done = await exchangeOn(reused);
+    if (!done.wasClosedUnanswered) return done;
+    // The receiver has probably closed the idle connection while the request was on its way. It detects a repeat by its
+    // id, so the request may be repeated (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
+    progress.reconnected = true;
+    progress.stage = 'connection';
+  }
+  return await exchangeOn(await connect(url.origin, target, addresses, deps, progress, signal));
 }
 
 async function connect(
@@ -155,7 +165,7 @@ function destination(text: string): { url: URL; target: Target } {
 function failedExchange(error: unknown): Exchange {
   const failure =
     error instanceof OutboundFailure ? error : new OutboundFailure('connection_failed', 'Connection failed');
-  return { response: null, failure, firstByteMs: null };
+  return { response: null, failure, firstByteMs: null, wasClosedUnanswered: false };
 }
 
 function recordOf(

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type { AttemptResponse } from './attempt-record.ts';
 import type { Connection } from './connection.ts';
@@ -13,12 +14,14 @@ export type ExchangeRequest = {
 };
 
 /**
- * The result of an exchange; `failure` says why the response is incomplete. `firstByteMs` is null if nothing arrived.
+ * The result of an exchange; `failure` says why the response is incomplete. `firstByteMs` is null if no headers arrived.
  */
 export type Exchange = {
   response: AttemptResponse | null;
   failure: OutboundFailure | null;
   firstByteMs: number | null;
+  /** True if the connection was closed or reset before any byte of a response, interim responses included. */
+  wasClosedUnanswered: boolean;
 };
 
 /**
@@ -31,7 +34,7 @@ export function exchange(
   signal: AbortSignal,
 ): Promise<Exchange> {
   return new Promise((resolve) => {
-    const answer = new Answer(request.maxResponseBytes, signal, resolve);
+    const answer = new Answer(connection.socket, request.maxResponseBytes, signal, resolve);
     connection.beforeRequest();
     connection.client.dispatch(
       { method: 'POST', path: request.path, headers: request.headers, body: request.body },
@@ -42,6 +45,9 @@ export function exchange(
 
 /** Collects one response. undici calls the `on…` methods. */
 class Answer implements Dispatcher.DispatchHandler {
+  readonly #socket: Socket;
+  /** Bytes that the connection had received before this exchange, after decryption. */
+  readonly #bytesBefore: number;
   readonly #limit: number;
   readonly #signal: AbortSignal;
   readonly #resolve: (exchange: Exchange) => void;
@@ -54,7 +60,9 @@ class Answer implements Dispatcher.DispatchHandler {
   #truncated = false;
   #done = false;
 
-  constructor(limit: number, signal: AbortSignal, resolve: (exchange: Exchange) => void) {
+  constructor(socket: Socket, limit: number, signal: AbortSignal, resolve: (exchange: Exchange) => void) {
+    this.#socket = socket;
+    this.#bytesBefore = socket.bytesRead;
     this.#limit = limit;
     this.#signal = signal;
     this.#resolve = resolve;
@@ -107,7 +115,9 @@ class Answer implements Dispatcher.DispatchHandler {
     this.#signal.removeEventListener('abort', this.#onAbort);
     const body = Buffer.concat(this.#chunks);
     const response = this.#head && { ...this.#head, body, truncated: this.#truncated };
-    this.#resolve({ response, failure, firstByteMs: this.#firstByteMs });
+    const wasClosedUnanswered =
+      failure?.kind === 'connection_closed' && this.#socket.bytesRead === this.#bytesBefore;
+    this.#resolve({ response, failure, firstByteMs: this.#firstByteMs, wasClosedUnanswered });
   }
 }
 

@@ -45,6 +45,7 @@ describe('the log of a callback', () => {
       duration_ms: 3,
       completed_at: new Date(),
       next_attempt_at: null,
+      reconnected: false,
     };
     const at = new Date().toISOString();
     const entry = { key: `callback.attempted:${attempt}`, type: 'callback.attempted' as const, at, data: {} };

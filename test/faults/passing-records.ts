@@ -159,6 +159,7 @@ function createCallbacks(ends: readonly FinalState[]): ScenarioRecords['callback
       attempt: 1,
       response_status: 204,
       failure: null,
+      reconnected: false,
       request_body: bodyOf(state),
     })),
     requests: ends.map((state) => createRequest(`run-${state}`, bodyOf(state))),
@@ -187,6 +188,7 @@ function createDelivery({ name, id, requests }: WebhookRecord): DeliveryRow {
     response_status: 204,
     failure: null,
     response_ms: 1_000,
+    reconnected: false,
     ...fields,
   });
   const firsts = {

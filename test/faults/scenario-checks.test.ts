@@ -266,6 +266,17 @@ describe('the checker of the fault scenario', () => {
     assert.deepEqual(violatedIn(createPassingRecords()), []);
   });
 
+  it('finds none in a request that was sent again on a new connection, if the log says so', () => {
+    const records = createPassingRecords();
+    const { requests } = webhook(records, 'steady');
+    requests.push(copyOf(first(requests)));
+    first(delivery(records, 'steady').attempts).reconnected = true;
+    const { callbacks } = records;
+    callbacks.requests.push(copyOf(first(callbacks.requests)));
+    first(callbacks.log).reconnected = true;
+    assert.deepEqual(violatedIn(records), []);
+  });
+
   for (const [invariant, violate] of VIOLATIONS) {
     it(`reports "${invariant}" after: ${violate
       .toString()

@@ -53,6 +53,20 @@ describe('an outgoing attempt over TLS', () => {
     assert.equal(receiver.connections(), 1);
   });
 
+  it('sends again where the receiver has closed the kept connection', async () => {
+    const receiver = await receiverWith(await authority.issue({ names: ['localhost'] }));
+    const kept = sender({ ca: authority.ca });
+    await post(kept, receiver.url);
+    receiver.answering(({ connection }, response) => {
+      if (connection !== 1) return 204;
+      response.socket?.destroy();
+      return undefined;
+    });
+    const second = await post(kept, receiver.url);
+    assert.deepEqual([second.outcome, second.timings.reconnected], ['succeeded', true], second.message ?? '');
+    assert.equal(typeof second.timings.tls_ms, 'number');
+  });
+
   const failures: ReadonlyArray<
     readonly [what: string, make: () => Promise<ServerCertificate>, message: string, name?: string]
   > = [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -88,13 +89,70 @@ describe('an outgoing attempt', () => {
       assert.equal(receiver.connections(), 2);
     });
 
-    it('nothing twice when a kept connection turns out to be dead', async () => {
+    it('once again, on a new connection, when a kept one turns out to be dead', async () => {
+      const kept = sender();
+      await post(kept, receiver.url);
+      receiver.answering(({ connection }, response) => (connection === 1 ? cutOff(response) : 204));
+      const body = randomBytes(70_000);
+      const record = await post(kept, `${receiver.url}/hook?a=1`, { body });
+      assert.equal(record.outcome, 'succeeded', record.message ?? '');
+      assert.equal(record.timings.reconnected, true);
+      assert.equal(typeof record.timings.connect_ms, 'number');
+      const [, first, again] = receiver.requests;
+      assert.deepEqual(
+        [again?.url, again?.headers, again?.connection],
+        [first?.url, first?.headers, 2],
+        'the same request on another connection',
+      );
+      assert.deepEqual(again?.body, body);
+      assert.equal(receiver.requests.length, 3);
+    });
+
+    it('no third time, when the new connection is closed as well', async () => {
       const kept = sender();
       await post(kept, receiver.url);
       receiver.closingEarly();
       const record = await post(kept, receiver.url);
-      assert.equal(record.failure, 'connection_closed');
-      assert.equal(receiver.requests.length, 2);
+      assert.deepEqual([record.failure, record.timings.reconnected], ['connection_closed', true]);
+      assert.equal(receiver.requests.length, 3);
+    });
+
+    it('nothing twice when a new connection is closed', async () => {
+      const record = await post(sender(), receiver.closingEarly().url);
+      assert.deepEqual([record.failure, record.timings.reconnected], ['connection_closed', undefined]);
+      assert.equal(receiver.requests.length, 1);
+    });
+
+    for (const begun of [
+      'H',
+      'HTTP/1.1 100 Continue\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok',
+    ]) {
+      it(`nothing twice when a kept connection is closed after ${JSON.stringify(begun)}`, async () => {
+        let asked = 0;
+        raw = await startRawServer((socket) => {
+          socket.on('data', () => {
+            asked += 1;
+            if (asked === 1) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+            else socket.end(begun);
+          });
+        });
+        const kept = sender();
+        await post(kept, `http://127.0.0.1:${raw.port}`);
+        const record = await post(kept, `http://127.0.0.1:${raw.port}`);
+        assert.deepEqual([record.failure, record.timings.reconnected], ['connection_closed', undefined]);
+        assert.equal(asked, 2);
+      });
+    }
+
+    it('once again within the limit of the whole attempt', async () => {
+      const kept = sender();
+      await post(kept, receiver.url);
+      receiver.answering(({ connection }, response) => (connection === 1 ? cutOff(response) : undefined));
+      const record = await post(kept, receiver.url, { timeoutMs: 300 });
+      assert.deepEqual([record.failure, record.timings.reconnected], ['timeout', true]);
+      assert.equal(record.message, 'No complete response within 0.3 s');
+      assert.equal(receiver.requests.length, 3);
     });
   });
 
@@ -184,6 +242,7 @@ describe('an outgoing attempt', () => {
       assert.equal(record.failure, 'timeout');
       assert.equal(record.message, 'No complete response within 0.15 s');
       assert.equal(record.response, null);
+      assert.equal(receiver.requests.length, 2, 'a limit that is over is no reason to send again');
       assert.ok(record.duration_ms >= 140, `${record.duration_ms} ms`);
     });
 
@@ -333,3 +392,8 @@ describe('an outgoing attempt', () => {
     });
   });
 });
+
+/** Closes the connection without an answer. */
+function cutOff(response: ServerResponse): undefined {
+  response.socket?.destroy();
+}

@@ -15,6 +15,7 @@ import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createOutboundClient, type OutboundClient } from '../../src/outbound/attempt.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { post } from '../outbound/sending.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
@@ -123,6 +124,20 @@ describe('the two that send a callback', function () {
     assert.equal((await findRun(database, id))?.callback_status, 'delivered');
     await sendFromTheQueue();
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
+  });
+
+  it('record that a request was sent again, because the kept connection was closed', async () => {
+    await post(sender, receiver.url);
+    receiver.answering(({ connection }, response) => {
+      if (connection !== 1) return 204;
+      response.socket?.destroy();
+      return undefined;
+    });
+    await sendFromTheQueue();
+    assert.deepEqual(await log(), [[1, 204, null]]);
+    const [row] = await listCallbackAttempts(database, id);
+    assert.equal(row?.reconnected, true);
+    assert.equal(receiver.requests.length, 3);
   });
 
   it('keep the second between failure and next attempt, whenever the activity looks', async () => {

@@ -43,6 +43,10 @@ export const attempt = z
       tls_ms: milliseconds,
       first_byte_ms: milliseconds,
       total_ms: milliseconds,
+      reconnected: z
+        .boolean()
+        .optional()
+        .describe('True if a reused connection was closed without a response and the request was sent again'),
     }),
     response_ms: z.int().nullable(),
   })

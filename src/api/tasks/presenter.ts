@@ -97,6 +97,7 @@ export function presentAttempt(row: CallbackAttemptRow) {
     attempted_at: row.attempted_at.toISOString(),
     completed_at: row.completed_at?.toISOString() ?? null,
     next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    reconnected: row.reconnected,
   };
 }
 

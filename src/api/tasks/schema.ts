@@ -197,6 +197,9 @@ const callbackAttempt = z
     attempted_at: timestamp,
     completed_at: timestamp.nullable(),
     next_attempt_at: timestamp.nullable(),
+    reconnected: z
+      .boolean()
+      .describe('True if a reused connection was closed without a response and the request was sent again'),
   })
   .meta({ id: 'CallbackAttempt' });
 export const callbackList = z

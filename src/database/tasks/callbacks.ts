@@ -30,6 +30,7 @@ export type EndedAttempt = Pick<
   | 'duration_ms'
   | 'completed_at'
   | 'next_attempt_at'
+  | 'reconnected'
 >;
 
 /** Returns the audit log of a run's callback, oldest first. */
@@ -97,7 +98,8 @@ export async function endAttempt(
           response_body = ${ended.response_body}, failure = ${ended.failure}, message = ${ended.message},
           address = ${ended.address}, duration_ms = ${ended.duration_ms},
           completed_at = ${ended.completed_at?.toISOString()}::timestamptz,
-          next_attempt_at = ${ended.next_attempt_at?.toISOString() ?? null}::timestamptz
+          next_attempt_at = ${ended.next_attempt_at?.toISOString() ?? null}::timestamptz,
+          reconnected = ${ended.reconnected}
       where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
       returning execution_id
     ), run as (

@@ -90,6 +90,8 @@ export const CallbackAttempt = defineEntity({
     attempted_at: p.datetime(),
     completed_at: p.datetime().nullable(),
     next_attempt_at: p.datetime().nullable(),
+    /** Whether the request was sent again because the receiver had closed a reused connection. */
+    reconnected: p.boolean(),
   },
 });
 

@@ -34,4 +34,9 @@ export type AttemptTimings = {
   first_byte_ms: number | null;
   /** From the start of the attempt to its end. */
   total_ms: number;
+  /**
+   * True if the receiver closed a reused connection without a response, and the request was sent again on a new
+   * connection; otherwise absent. The other times are then of the new connection.
+   */
+  reconnected?: boolean;
 };

@@ -64,7 +64,8 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
     <Text size="sm">
       <Status status={outcome}>{`Attempt ${attempt.attempt} of ${CALLBACK_ATTEMPTS}`}</Status>{' '}
       {status ?? attempt.message ?? (outcome === 'running' ? 'in progress' : failure)}
-      {duration_ms === null ? '' : ` · ${formatDuration(duration_ms)}`} ·{' '}
+      {duration_ms === null ? '' : ` · ${formatDuration(duration_ms)}`}
+      {attempt.reconnected ? ' · sent again on a new connection' : ''} ·{' '}
       <RelativeTime at={attempt.attempted_at} />
       {next_attempt_at && Date.parse(next_attempt_at) > now ? (
         <>

@@ -20,6 +20,7 @@ export function Timings({ attempt }: { attempt: Attempt }) {
     `attempt ${attempt.number}`,
     attempt.trigger,
     ...(attempt.address ? [attempt.address] : []),
+    ...(attempt.timings.reconnected ? ['sent again on a new connection'] : []),
     ...stages,
   ];
   return (
