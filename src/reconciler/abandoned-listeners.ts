@@ -4,6 +4,7 @@ import { findAbandonedWebhooks } from '../database/webhooks/listeners.ts';
 import { deleteRequestsBefore } from '../database/webhooks/relays.ts';
 import { deleteWebhook } from '../database/webhooks/webhooks.ts';
 import { DELIVERY_TIMEOUT_MS, LISTENER_EXPIRY_MS } from '../domain/common/limits.ts';
+import { forEachRow } from './rows.ts';
 
 type Dependencies = { database: Database; clock: () => Date; log: Logger };
 
@@ -13,13 +14,18 @@ const BATCH = 100;
 export async function removeAbandoned({ database, clock, log }: Dependencies): Promise<void> {
   const now = clock();
   const before = new Date(now.getTime() - LISTENER_EXPIRY_MS);
-  for (const { id, workspaceId } of await findAbandonedWebhooks(database, before, BATCH)) {
-    const which = { id, workspaceId, actor: 'system', now };
-    const isDeleted = await deleteWebhook(database, which, ({ listening_until: until }) =>
-      Boolean(until && until < before),
-    );
-    if (isDeleted) log.info({ webhook_id: id }, 'deleted a webhook without a listener');
-  }
+  const idOf = ({ id }: { id: string }) => id;
+  await forEachRow(
+    await findAbandonedWebhooks(database, before, BATCH),
+    idOf,
+    async ({ id, workspaceId }) => {
+      const which = { id, workspaceId, actor: 'system', now };
+      const isDeleted = await deleteWebhook(database, which, ({ listening_until: until }) =>
+        Boolean(until && until < before),
+      );
+      if (isDeleted) log.info({ webhook_id: id }, 'deleted a webhook without a listener');
+    },
+  );
 }
 
 /** Deletes relayed requests whose worker died before it could delete them. */

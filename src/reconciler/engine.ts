@@ -2,9 +2,11 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 import type { Logger } from 'pino';
 import { GRPC, grpcCodeOf, withinDeadline } from '../temporal/deadlines.ts';
 import type { EngineEnd } from '../domain/tasks/engine-changes.ts';
+import { DISPATCH_EVENTS_WORKFLOW } from '../temporal/delivery-messages.ts';
 import {
   callbackWorkflowId,
   enginePausedSignal,
+  isExecutionId,
   TASK_CALLBACK_WORKFLOW,
   TASK_RUN_WORKFLOW,
   taskQueues,
@@ -31,11 +33,15 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
   let supportsPauses = true;
   const within = <T>(call: () => Promise<T>) => withinDeadline(client, CALL_LIMIT_MS, call);
 
-  async function ids(query: string): Promise<string[]> {
+  const queues = taskQueues(taskQueue);
+
+  /** Returns the ids of the runs of this installation that match. */
+  async function runIds(condition: string): Promise<string[]> {
+    const query = `WorkflowType = '${TASK_RUN_WORKFLOW}' and TaskQueue = '${queues.runs}' and ${condition}`;
     return await within(async () => {
       const found: string[] = [];
-      for await (const execution of client.workflow.list({ query })) found.push(execution.workflowId);
-      return found;
+      for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
+      return found.filter(isExecutionId);
     });
   }
 
@@ -44,7 +50,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
     async pausedRuns(): Promise<string[]> {
       if (!supportsPauses) return [];
       try {
-        return await ids(`WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus = 'Paused'`);
+        return await runIds(`ExecutionStatus = 'Paused'`);
       } catch (error) {
         if (grpcCodeOf(error) !== GRPC.invalidArgument) throw error;
         supportsPauses = false;
@@ -56,9 +62,18 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
     /** Returns the ids of the runs that were recently terminated or timed out. */
     runsClosedFromOutside(now: Date): Promise<string[]> {
       const since = new Date(now.getTime() - LOOK_BACK_MS).toISOString();
-      return ids(
-        `WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus in ('Terminated', 'TimedOut') and CloseTime > '${since}'`,
+      return runIds(`ExecutionStatus in ('Terminated', 'TimedOut') and CloseTime > '${since}'`);
+    },
+
+    /** Returns whether a workflow that dispatches groups and was started in this period is still open. */
+    async hasOpenDispatch({ from, until }: { from: Date; until: Date }): Promise<boolean> {
+      const period = `StartTime between '${from.toISOString()}' and '${until.toISOString()}'`;
+      const { count } = await within(() =>
+        client.workflow.count(
+          `WorkflowType = '${DISPATCH_EVENTS_WORKFLOW}' and TaskQueue = '${queues.deliveries}' and CloseTime is null and ${period}`,
+        ),
       );
+      return count > 0;
     },
 
     async stateOf(executionId: string): Promise<EngineState> {
@@ -122,7 +137,7 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
         await within(() =>
           client.workflow.start(TASK_CALLBACK_WORKFLOW, {
             workflowId: callbackWorkflowId(executionId),
-            taskQueue: taskQueues(taskQueue).runs,
+            taskQueue: queues.runs,
             args: [{ executionId }],
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
           }),

@@ -1,15 +1,18 @@
 import type { Logger } from 'pino';
+import { renewGroup } from '../database/common/renewed-groups.ts';
 import type { Database } from '../database/database.ts';
 import {
   listForgottenBacklogs,
   markRetriesStarted,
   listUnstartedRetries,
 } from '../database/webhooks/dispatch.ts';
-import { listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
+import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
-import { countNextGroups } from '../domain/webhooks/dispatch-batches.ts';
+import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
+import type { Engine } from './engine.ts';
 import type { ReconcilerAction } from './reconcile.ts';
+import { forEachRow } from './rows.ts';
 
 /**
  * Dependencies of the functions that continue work of webhooks, if a process died between the database and Temporal.
@@ -29,6 +32,18 @@ const BACKLOG_MS = 15_000;
 /** How far back notices without mails are searched, in milliseconds. */
 const NOTICE_MS = 3_600_000;
 const BATCH = 500;
+/**
+ * Age of a dispatch, in milliseconds since its start, from which its workflow must be open: of groups that no workflow has
+ * claimed, and of others.
+ */
+const UNCLAIMED_MS = 60_000;
+const ABANDONED_MS = 15 * 60_000;
+/** Time from the start of a workflow that dispatches groups to its end, in milliseconds. */
+const LONGEST_DISPATCH_MS = 11 * 60_000;
+/** Maximum difference between the clocks of Temporal and the database, in milliseconds. */
+const CLOCK_SKEW_MS = 60_000;
+/** Maximum number of unfinished groups that a turn compares with Temporal. */
+const GROUPS = 100;
 
 /**
  * Starts groups of events that were stored but not started: their process died in between, or Temporal was unavailable.
@@ -41,17 +56,57 @@ export async function dispatchForgotten({
   onAction,
 }: DeliveryDependencies): Promise<void> {
   const groups = await listUnstartedGroups(database, before(clock, IN_PROGRESS_MS), BATCH);
-  for (let first = groups[0]; first; first = groups[0]) {
-    const [, ...others] = groups.splice(0, countNextGroups(groups));
-    const ids = [first.id, ...others.map(({ id }) => id)] as const;
+  const start = async (ids: readonly [string, ...string[]]): Promise<void> => {
     await deliveryControl.dispatch(ids);
     await markGroupsStarted(database, ids);
     for (const _ of ids) onAction?.('group_started');
     log.warn(
-      { groups: ids.length, first: first.id },
+      { groups: ids.length, first: ids[0] },
       'started groups of events that were stored but not started',
     );
+  };
+  await forEachRow(batchesOf(groups), String, async (ids) => {
+    if (ids.length === 1) await start(ids);
+    // A group that cannot be started must not hold back the others.
+    else await start(ids).catch(() => forEachRow(ids, String, (id) => start([id])));
+  });
+}
+
+/** Yields the ids of the groups that one workflow dispatches. */
+function* batchesOf(groups: readonly StoredGroup[]): Generator<[string, ...string[]]> {
+  for (let rest = groups; rest[0]; rest = rest.slice(countNextGroups(rest))) {
+    const [first, ...others] = rest.slice(0, countNextGroups(rest)).map(({ id }) => id);
+    if (first !== undefined) yield [first, ...others];
   }
+}
+
+/**
+ * Moves the events of groups that are not done, although nothing dispatches them any more, to new groups. For example,
+ * an operator has terminated the workflow. {@link dispatchForgotten} starts the new groups; what the old one has
+ * recorded is not sent again.
+ */
+export async function renewAbandoned({
+  database,
+  engine,
+  clock,
+  log,
+}: DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'> }): Promise<void> {
+  const since = { unclaimed: before(clock, UNCLAIMED_MS), claimed: before(clock, ABANDONED_MS) };
+  const groups = await listUnfinishedGroups(database, since, GROUPS);
+  await forEachRow(
+    groups,
+    ({ id }) => id,
+    async ({ id, createdAt, startedAt }) => {
+      const from = new Date(createdAt.getTime() - LONGEST_DISPATCH_MS);
+      if (await engine.hasOpenDispatch({ from, until: new Date(startedAt.getTime() + CLOCK_SKEW_MS) }))
+        return;
+      await renewGroup(database, id);
+      log.warn(
+        { group_id: id },
+        'moved the events of a group that nothing dispatched any more to a new group',
+      );
+    },
+  );
 }
 
 /** Starts retries of deliveries whose failure was recorded, but whose workflow is not known to exist. */
@@ -62,16 +117,17 @@ export async function retryForgotten({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const { id, generation, due } of await listUnstartedRetries(
-    database,
-    before(clock, IN_PROGRESS_MS),
-    BATCH,
-  )) {
-    await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
-    await markRetriesStarted(database, [id]);
-    onAction?.('retry_started');
-    log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
-  }
+  const deliveries = await listUnstartedRetries(database, before(clock, IN_PROGRESS_MS), BATCH);
+  await forEachRow(
+    deliveries,
+    ({ id }) => id,
+    async ({ id, generation, due }) => {
+      await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
+      await markRetriesStarted(database, [id]);
+      onAction?.('retry_started');
+      log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
+    },
+  );
 }
 
 /** Starts backlogs that have waited too long. An active one is only signalled again. */
@@ -81,10 +137,11 @@ export async function drainForgotten({
   clock,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  for (const webhookId of await listForgottenBacklogs(database, before(clock, BACKLOG_MS), BATCH)) {
+  const webhooks = await listForgottenBacklogs(database, before(clock, BACKLOG_MS), BATCH);
+  await forEachRow(webhooks, String, async (webhookId) => {
     await deliveryControl.drainBacklog(webhookId);
     onAction?.('backlog_drained');
-  }
+  });
 }
 
 /**
@@ -98,10 +155,14 @@ export async function notifyForgotten({
 }: DeliveryDependencies): Promise<void> {
   const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS) };
   // For notices that are being mailed, or need no mail, the workflow exists already. Then this does nothing.
-  for (const { kind, id, at } of await listUnmailedOccasions(database, span)) {
-    if (kind === 'webhook.disabled') await deliveryControl.notify(id, at);
-    else await deliveryControl.notifyOfEscalation(id, at);
-  }
+  await forEachRow(
+    await listUnmailedOccasions(database, span),
+    ({ id }) => id,
+    ({ kind, id, at }) =>
+      kind === 'webhook.disabled'
+        ? deliveryControl.notify(id, at)
+        : deliveryControl.notifyOfEscalation(id, at),
+  );
 }
 
 function before(clock: () => Date, ms: number): Date {

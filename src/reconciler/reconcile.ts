@@ -24,6 +24,7 @@ import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts
 import { runToStart, type TaskControl } from '../temporal/task-control.ts';
 import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { Engine, EngineState } from './engine.ts';
+import { forEachRow } from './rows.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -63,51 +64,76 @@ const CONCURRENT_STARTS = 16;
 /** Number of queries to a closed workflow for its end. Each takes a second at most. */
 const OWN_END_QUERIES = 5;
 
-/**
- * Records what a workflow cannot record itself, since its code does not run: paused, terminated or timed out in the
- * Temporal Web UI. Writes the projection and the feed, and signals the pause to the workflow.
+/*
+ * A workflow cannot record that it was paused, terminated or timed out in the Temporal Web UI, since its code does not
+ * run. The next functions write the projection and the feed, and signal the pause to the workflow.
  */
-export async function syncWithEngine(dependencies: Dependencies): Promise<void> {
+
+/** Records runs that were paused in the Temporal Web UI. */
+export async function recordPauses(dependencies: Dependencies): Promise<void> {
+  await forEachRow(await dependencies.engine.pausedRuns(), String, (id) => recordPause(dependencies, id));
+}
+
+/** Signals recorded pauses to their workflows. */
+export async function signalPauses(dependencies: Dependencies): Promise<void> {
+  const rows = await listEnginePausedRuns(dependencies.database, { signalled: false });
+  await forEachRow(rows, idOf, (row) => signalPause(dependencies, row));
+}
+
+/** Repairs runs that cannot continue after a pause. */
+export async function repairPauses(dependencies: Dependencies): Promise<void> {
+  const rows = await listEnginePausedRuns(dependencies.database, { signalled: true });
+  if (rows.length === 0) return;
+  const paused = new Set(await dependencies.engine.pausedRuns());
+  const others = rows.filter(({ id }) => !paused.has(id));
+  await forEachRow(others, idOf, (row) => repairAfterPause(dependencies, row));
+}
+
+/** Records runs that were recently terminated or timed out. */
+export async function recordEnds(dependencies: Dependencies): Promise<void> {
   const { engine, database, clock } = dependencies;
-  const paused = new Set(await engine.pausedRuns());
-  for (const id of paused) await recordPause(dependencies, id);
-  for (const row of await listEnginePausedRuns(database)) {
-    if (!row.engine_pause_signalled) await signalPause(dependencies, row);
-    else if (!paused.has(row.id)) await repairAfterPause(dependencies, row);
-  }
-  for (const id of await engine.runsClosedFromOutside(clock())) {
+  await forEachRow(await engine.runsClosedFromOutside(clock()), String, async (id) => {
     const row = await findRun(database, id);
     if (row && !isTerminal(row.state)) await reconcileRun(dependencies, row);
-  }
+  });
 }
 
 /** Starts runs that were stored but not started: their process died in between, or Temporal was unavailable. */
 export async function startForgotten(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
   const rows = await listUnstartedRuns(dependencies.database, before, BATCH);
-  while (rows.length > 0)
-    await Promise.all(rows.splice(0, CONCURRENT_STARTS).map((row) => restartRun(dependencies, row)));
+  await forEachRow(rows, idOf, (row) => restartRun(dependencies, row), CONCURRENT_STARTS);
 }
 
-/** Compares every open run with Temporal, and starts callbacks that nothing sends. */
+/** Compares every open run with Temporal. */
 export async function sweep(dependencies: Dependencies): Promise<void> {
-  const { database, engine, clock } = dependencies;
-  const now = clock().getTime();
+  const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
+  await forEachRow(openRuns(dependencies.database, before), idOf, (row) => reconcileRun(dependencies, row));
+}
+
+async function* openRuns(database: Database, before: Date): AsyncGenerator<TaskRunRow> {
   let after: string | null = null;
   do {
-    const rows: TaskRunRow[] = await listOpenRuns(database, new Date(now - SUBMISSION_MS), {
-      after,
-      limit: BATCH,
-    });
-    for (const row of rows) await reconcileRun(dependencies, row);
+    const rows: TaskRunRow[] = await listOpenRuns(database, before, { after, limit: BATCH });
+    yield* rows;
     after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
   } while (after !== null);
-  for (const id of await listRunsAwaitingCallback(database, new Date(now - CALLBACK_MS), BATCH)) {
+}
+
+/** Starts callbacks that nothing sends. */
+export async function sendForgotten(dependencies: Dependencies): Promise<void> {
+  const { database, engine, clock } = dependencies;
+  const before = new Date(clock().getTime() - CALLBACK_MS);
+  await forEachRow(await listRunsAwaitingCallback(database, before, BATCH), String, async (id) => {
     const { kind } = await engine.stateOf(id);
-    if (kind !== 'closed' && kind !== 'absent') continue;
+    if (kind !== 'closed' && kind !== 'absent') return;
     await engine.startCallback(id);
     dependencies.onAction?.('callback_started');
-  }
+  });
+}
+
+function idOf({ id }: { id: string }): string {
+  return id;
 }
 
 /** Removes ended runs past their retention, in short batches. */

@@ -5,10 +5,21 @@ import {
   dispatchForgotten,
   drainForgotten,
   notifyForgotten,
+  renewAbandoned,
   retryForgotten,
   type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
-import { syncWithEngine, removeExpired, startForgotten, sweep, type Dependencies } from './reconcile.ts';
+import {
+  recordEnds,
+  recordPauses,
+  removeExpired,
+  repairPauses,
+  sendForgotten,
+  signalPauses,
+  startForgotten,
+  sweep,
+  type Dependencies,
+} from './reconcile.ts';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
@@ -21,12 +32,38 @@ type ReconcilerDependencies = Dependencies &
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
   };
 
+type Part = (dependencies: ReconcilerDependencies) => Promise<void>;
+
+/** The parts of each turn. */
+const PARTS: readonly Part[] = [
+  recordPauses,
+  signalPauses,
+  repairPauses,
+  recordEnds,
+  startForgotten,
+  dispatchForgotten,
+  retryForgotten,
+  removeAbandoned,
+];
+
+/** The further parts of a turn every {@link SWEEP_EVERY_MS}. */
+const SWEEP_PARTS: readonly Part[] = [
+  sweep,
+  sendForgotten,
+  renewAbandoned,
+  drainForgotten,
+  notifyForgotten,
+  removeExpired,
+  deleteOldRequests,
+];
+
 /** A running reconciler. */
 export type Reconciler = { stop(): Promise<void> };
 
 /**
- * Reconciles every second, in one process at a time: the one that holds the advisory lock of the database. Errors are
- * logged, and the next turn tries again. After a lost connection, another process gets the lock.
+ * Reconciles every second, in one process at a time: the one that holds the advisory lock of the database. A part that
+ * fails is logged and does not stop the others. The next turn tries it again. After a lost connection, another process
+ * gets the lock.
  */
 export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
   const { log, databaseUrl } = dependencies;
@@ -37,20 +74,17 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   async function turn(): Promise<void> {
     lock ??= await takeLock();
     if (lock === null) return;
-    await syncWithEngine(dependencies);
-    await startForgotten(dependencies);
-    await dispatchForgotten(dependencies);
-    await retryForgotten(dependencies);
-    await removeAbandoned(dependencies);
-    if (performance.now() - sweptAt >= SWEEP_EVERY_MS) {
-      await sweep(dependencies);
-      await drainForgotten(dependencies);
-      await notifyForgotten(dependencies);
-      await removeExpired(dependencies);
-      await deleteOldRequests(dependencies);
-      sweptAt = performance.now();
+    const isSweepDue = performance.now() - sweptAt >= SWEEP_EVERY_MS;
+    let outcome: 'done' | 'failed' = 'done';
+    for (const part of isSweepDue ? [...PARTS, ...SWEEP_PARTS] : PARTS) {
+      if (stopping.signal.aborted) return;
+      await part(dependencies).catch((error: unknown) => {
+        outcome = 'failed';
+        log.warn({ err: error, part: part.name }, 'reconciler turn failed');
+      });
     }
-    dependencies.onTurn?.('done');
+    if (isSweepDue) sweptAt = performance.now();
+    dependencies.onTurn?.(outcome);
   }
 
   async function takeLock(): Promise<PostgresClient | null> {

@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import { TASK_RUN_WORKFLOW, taskQueues } from './task-messages.ts';
+import { isExecutionId, TASK_RUN_WORKFLOW, taskQueues } from './task-messages.ts';
 
 /** Operations on runs that Temporal has and the database does not. `taskQueue` is the prefix of the task queues. */
 export function createOrphanControl(client: Client, taskQueue: string) {
@@ -11,7 +11,7 @@ export function createOrphanControl(client: Client, taskQueue: string) {
         `and ExecutionStatus in ('Running', 'Paused')`;
       let batch: string[] = [];
       for await (const { workflowId } of client.workflow.list({ query })) {
-        batch.push(workflowId);
+        if (isExecutionId(workflowId)) batch.push(workflowId);
         if (batch.length < 500) continue;
         yield batch;
         batch = [];

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { renewalOf } from './renewed-groups.ts';
 
 /** How many groups and retries will be started in Temporal again. */
 export type RestartCounts = { groups: number; retries: number };
@@ -11,15 +12,7 @@ export type RestartCounts = { groups: number; retries: number };
  */
 export async function restartUnfinished(database: Database): Promise<RestartCounts> {
   const { rows } = await sql<RestartCounts>`
-    with old_group as (
-      update event_groups set done_at = now() where done_at is null returning id
-    ), anew as materialized (
-      select id, gen_random_uuid() as new_id from old_group
-    ), new_group as (
-      insert into event_groups (id, created_at) select new_id, now() from anew returning id
-    ), moved as (
-      update events set group_id = anew.new_id from anew where events.group_id = anew.id returning seq
-    ), retry as (
+    with ${renewalOf(sql`true`)}, retry as (
       update deliveries set generation = generation + 1, retry_started = false
       where status = 'retrying' returning id
     )

@@ -204,9 +204,18 @@ export async function listOpenRuns(
     );
 }
 
-/** Returns the runs whose row shows a pause made in the Web UI. */
-export async function listEnginePausedRuns(database: Database): Promise<TaskRunRow[]> {
-  return await database.em.fork().find(TaskRun, { completed_at: null, engine_paused_at: { $ne: null } });
+/** Returns the runs whose row shows a pause made in the Web UI, by whether it was signalled to their workflow. */
+export async function listEnginePausedRuns(
+  database: Database,
+  { signalled }: { signalled: boolean },
+): Promise<TaskRunRow[]> {
+  return await database.em
+    .fork()
+    .find(TaskRun, {
+      completed_at: null,
+      engine_paused_at: { $ne: null },
+      engine_pause_signalled: signalled,
+    });
 }
 
 /** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */

@@ -119,6 +119,23 @@ export async function listUnstartedGroups(
   return found.rows;
 }
 
+/** Returns groups that are not done and started before a time, another one if no workflow has claimed them; oldest first. */
+export async function listUnfinishedGroups(
+  database: Database,
+  since: { unclaimed: Date; claimed: Date },
+  limit: number,
+): Promise<{ id: string; createdAt: Date; startedAt: Date }[]> {
+  const { rows } = await sql<{ id: string; created_at: string; started_at: string }>`
+    select id, created_at, started_at from event_groups
+    where done_at is null and started_at < case when claimed_by is null
+      then ${since.unclaimed}::timestamptz else ${since.claimed}::timestamptz end
+    order by created_at limit ${limit}
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ id, created_at, started_at }) => {
+    return { id, createdAt: new Date(created_at), startedAt: new Date(started_at) };
+  });
+}
+
 /** Stores the event of a test delivery, which is sent to one webhook only. Returns its `seq`; null if the id exists. */
 export async function insertTestEvent(
   database: Database,

@@ -1,0 +1,24 @@
+import { sql, type RawBuilder } from 'kysely';
+import { queryBuilderOf, type Database } from '../database.ts';
+
+/**
+ * Returns common table expressions that move the events of unfinished groups to new groups, which are not started.
+ * Remaining workflows of the old groups find no events. `new_group` has the ids.
+ */
+export function renewalOf(which: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    old_group as (
+      update event_groups set done_at = now() where done_at is null and ${which} returning id, events, bytes
+    ), anew as materialized (
+      select *, gen_random_uuid() as new_id from old_group
+    ), new_group as (
+      insert into event_groups (id, created_at, events, bytes) select new_id, now(), events, bytes from anew returning id
+    ), moved as (
+      update events set group_id = anew.new_id from anew where events.group_id = anew.id returning seq
+    )`;
+}
+
+/** Moves the events of an unfinished group to a new group, which is not started. */
+export async function renewGroup(database: Database, id: string): Promise<void> {
+  await sql`with ${renewalOf(sql`id = ${id}::uuid`)} select from new_group`.execute(queryBuilderOf(database));
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { markGroupsStarted } from '../../src/database/webhooks/events.ts';
+import { createEngine } from '../../src/reconciler/engine.ts';
+import { dispatchForgotten, renewAbandoned } from '../../src/reconciler/forgotten-deliveries.ts';
+import { startReconciler } from '../../src/reconciler/run.ts';
+import { createTaskControl } from '../../src/temporal/task-control.ts';
+import { TASK_RUN_WORKFLOW, taskQueues } from '../../src/temporal/task-messages.ts';
+import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('the reconciler', () => {
+  const world = useDeliveries({ workers: 0 });
+  const receiver = useReceiver('each test');
+  const silent = pino({ level: 'silent' });
+
+  const query = <Row>(statement: string, values: unknown[] = []) =>
+    world.database.em.fork().execute<Row[]>(statement, values);
+  const engineOf = () =>
+    createEngine({ client: world.client, taskQueue: world.configuration.taskQueue, log: silent });
+  /** Its dependencies on a clock that is `laterMs` ahead. */
+  const dependencies = (laterMs: number) => ({
+    database: world.database,
+    engine: engineOf(),
+    deliveryControl: world.control,
+    clock: () => new Date(Date.now() + laterMs),
+    log: silent,
+  });
+  /** Publishes an event whose group no worker claims. */
+  const publish = async (): Promise<string> => {
+    const [body = ''] = await world.publish([{ id: `evt_${randomUUID()}` }]);
+    const [row] = await query<{ group_id: string }>('select group_id from events where id = ?', [
+      JSON.parse(body).id,
+    ]);
+    return row?.group_id ?? '';
+  };
+  const groupRow = async (id: string) => {
+    const [row] = await query<{ started_at: Date | null; done_at: Date | null }>(
+      'select started_at, done_at from event_groups where id = ?',
+      [id],
+    );
+    return row;
+  };
+
+  // What a test leaves unfinished must not reach the next one.
+  afterEach(() => query('update event_groups set started_at = now(), done_at = now() where done_at is null'));
+
+  it('goes on after a row that fails, and after a part that fails, and logs each once a turn', async () => {
+    const failing = await publish();
+    const next = await publish();
+    const listener = await world.webhook({ url: receiver.url });
+    await world.changeWebhook(listener, { listening_until: new Date(Date.now() - 10 * MINUTE_MS) });
+    const lines: { msg: string; part?: string }[] = [];
+    const turns: string[] = [];
+    const { client, configuration, control } = world;
+    const { taskQueue, databaseUrl } = configuration;
+    const deliveryControl = {
+      ...control,
+      dispatch: (ids: readonly [string, ...string[]]) =>
+        ids.includes(failing) ? Promise.reject(new Error('this one cannot start')) : control.dispatch(ids),
+    };
+    const engine = engineOf();
+    const reconciler = startReconciler({
+      ...dependencies(10_000),
+      databaseUrl,
+      deliveryControl,
+      engine: { ...engine, pausedRuns: () => Promise.reject(new Error('no list')) },
+      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+      runsKeptDays: 180,
+      log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      onTurn: (outcome) => void turns.push(outcome),
+    });
+    try {
+      await eventually('two turns', async () => turns.length >= 2);
+    } finally {
+      await reconciler.stop();
+    }
+    assert.ok((await groupRow(next))?.started_at, 'the next row');
+    assert.equal((await groupRow(failing))?.started_at, null);
+    assert.ok((await world.webhookRow(listener)).deleted_at, 'the next part');
+    assert.deepEqual(new Set(turns), new Set(['failed']));
+    const failures = lines.filter(({ msg }) => msg === 'reconciler turn failed');
+    const of = (part: string) => failures.filter((line) => line.part === part).length;
+    assert.deepEqual([of('recordPauses'), of('dispatchForgotten')], [turns.length, turns.length]);
+    assert.equal(failures.length, 2 * turns.length);
+  });
+
+  it('reads only runs of its own queue whose id can be one of a run', async () => {
+    const { client } = world;
+    const { taskQueue } = world.configuration;
+    const now = new Date();
+    const own = randomUUID();
+    const started = [
+      { workflowId: 'nightly', queue: taskQueues(taskQueue).runs },
+      { workflowId: `nightly-${taskQueue}`, queue: 'somebody-elses' },
+      { workflowId: randomUUID(), queue: 'somebody-elses' },
+      { workflowId: own, queue: taskQueues(taskQueue).runs },
+    ];
+    for (const { workflowId, queue } of started) {
+      const handle = await client.workflow.start(TASK_RUN_WORKFLOW, {
+        workflowId,
+        taskQueue: queue,
+        args: [{}],
+      });
+      await handle.terminate('a test');
+    }
+    const engine = engineOf();
+    await eventually('all are listed as terminated', async () => {
+      const ids = new Set<string>();
+      const terminated = `WorkflowType = '${TASK_RUN_WORKFLOW}' and ExecutionStatus = 'Terminated'`;
+      for await (const { workflowId } of client.workflow.list({ query: terminated })) ids.add(workflowId);
+      return started.every(({ workflowId }) => ids.has(workflowId));
+    });
+    assert.deepEqual(await engine.runsClosedFromOutside(now), [own]);
+  });
+
+  it('dispatches a group again whose workflow was terminated, but not while one is open', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    const groupId = await publish();
+    await markGroupsStarted(world.database, [groupId]);
+    await query(`update event_groups set claimed_by = 'a workflow' where id = '${groupId}'`);
+    const engine = engineOf();
+    const period = { from: new Date(Date.now() - MINUTE_MS), until: new Date() };
+    await eventually('the workflow is listed', () => engine.hasOpenDispatch(period));
+    await renewAbandoned(dependencies(16 * MINUTE_MS));
+    assert.equal((await groupRow(groupId))?.done_at, null, 'its workflow is open');
+
+    for await (const { workflowId } of world.client.workflow.list({
+      query: `TaskQueue = '${taskQueues(world.configuration.taskQueue).deliveries}' and ExecutionStatus = 'Running'`,
+    })) {
+      await world.client.workflow.getHandle(workflowId).terminate('an operator');
+    }
+    await eventually('no workflow is open', async () => !(await engine.hasOpenDispatch(period)));
+    await renewAbandoned(dependencies(14 * MINUTE_MS));
+    assert.equal((await groupRow(groupId))?.done_at, null, 'it is not old enough');
+    await renewAbandoned(dependencies(16 * MINUTE_MS));
+    assert.ok((await groupRow(groupId))?.done_at, 'it was moved');
+    await dispatchForgotten(dependencies(10_000));
+
+    const worker = await startDeliveryWorker(world.configuration, silent);
+    try {
+      await eventually('delivered', async () => {
+        const rows = await world.deliveries(webhookId);
+        return rows.length === 1 && rows[0]?.status === 'succeeded';
+      });
+      assert.equal(receiver.requests.length, 1);
+      await eventually('every group is done', async () => {
+        const open = await query(
+          'select id from event_groups where done_at is null and started_at is not null',
+        );
+        return open.length === 0;
+      });
+    } finally {
+      await worker.close();
+    }
+  });
+});
