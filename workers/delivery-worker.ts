@@ -11,8 +11,13 @@ import { installRuntime, type Engine } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';
 import { createTaskControl } from '../src/temporal/task-control.ts';
 
-/** Maximum number of concurrent groups, retries and backlogs. They mostly wait for receivers. */
+/** Maximum number of concurrent groups. */
 const SLOTS = 500;
+/**
+ * Activity slots for each concurrent attempt: one for the attempts in progress, and one for those that wait a moment for
+ * their turn. So attempts in progress never occupy all slots.
+ */
+const SLOTS_PER_ATTEMPT = 2;
 
 /**
  * Runs webhook deliveries: first attempts in groups, backlogs, retries, tests. A given `engine` connection is not
@@ -39,7 +44,7 @@ export async function startDeliveryWorker(
     activities: { ...deliveries, ...maintenance },
     maxConcurrentWorkflowTaskExecutions: SLOTS,
     maxConcurrentLocalActivityExecutions: SLOTS,
-    maxConcurrentActivityTaskExecutions: SLOTS,
+    maxConcurrentActivityTaskExecutions: configuration.attemptsAtOnce.overall * SLOTS_PER_ATTEMPT,
     maxCachedWorkflows: SLOTS * 2,
   });
   // Only for the readiness check.

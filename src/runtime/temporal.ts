@@ -55,8 +55,8 @@ export async function knowsSearchAttributes(
   return false;
 }
 
-/** Expected failures, which are recorded in the callback log or in the run. */
-const ORDINARY = new Set(['CallbackFailed', 'RunFailed']);
+/** Expected failures: recorded in the callback log or in the run, or of a retry that waits for its turn. */
+const ORDINARY = new Set(['CallbackFailed', 'RunFailed', 'NoFreePlace']);
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
 /**

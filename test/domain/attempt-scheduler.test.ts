@@ -8,6 +8,7 @@ import {
 import { createRandom, type Random } from '../support/random.ts';
 
 const LONGEST_ATTEMPT_MS = 30_000;
+const WAIT_MS = 1_000;
 const LIMITS: AttemptLimits = { perWebhook: 10, perWorkspace: 400, overall: 1_000 };
 
 /** Starts all that may start. Returns the webhooks, in the order of their starts. */
@@ -20,7 +21,7 @@ function startAll(scheduler: AttemptScheduler): AttemptTicket[] {
 const webhooksOf = (tickets: readonly AttemptTicket[]) => tickets.map(({ webhookId }) => webhookId);
 
 function addMany(scheduler: AttemptScheduler, count: number, webhookId: string, workspaceId = 'w'): void {
-  for (let n = 0; n < count; n += 1) scheduler.add({ webhookId, workspaceId }, null, 0);
+  for (let n = 0; n < count; n += 1) scheduler.add({ webhookId, workspaceId }, WAIT_MS, 0);
 }
 
 describe('the attempt scheduler', () => {
@@ -120,7 +121,7 @@ describe('the attempt scheduler', () => {
   it('forgets a webhook with nothing running and nothing waiting', () => {
     const scheduler = createAttemptScheduler(LIMITS);
     const owner = { webhookId: 'a', workspaceId: 'w' };
-    const waiting = scheduler.add(owner, null, 0);
+    const waiting = scheduler.add(owner, WAIT_MS, 0);
     scheduler.remove(waiting);
     scheduler.remove(waiting);
     assert.deepEqual([scheduler.waiting(), scheduler.running(), scheduler.start()], [0, 0, null]);
@@ -201,7 +202,7 @@ function simulate(random: Random): void {
     if (now === nextArrival) {
       const { owner } = random.of(webhooks);
       for (let burst = random.whole(1, 6); burst > 0; burst -= 1) {
-        const ticket = scheduler.add(owner, null, now);
+        const ticket = scheduler.add(owner, WAIT_MS, now);
         waiting.set(owner.webhookId, [...(waiting.get(owner.webhookId) ?? []), { ticket, at: now }]);
       }
     }

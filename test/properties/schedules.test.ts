@@ -5,6 +5,7 @@ import {
   callbackWaitMs,
   DELIVERY_ATTEMPTS,
   deliveryWaitMs,
+  placeWaitMs,
 } from '../../src/domain/common/retry-schedules.ts';
 import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { holds } from './property.ts';
@@ -14,6 +15,13 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 describe('the retry schedules', () => {
+  it('of attempts without a place grow to a limit, and differ by up to a half', () => {
+    const waits = (random: number) =>
+      [1, 2, 3, 5, 6, 9, 5_000].map((tries) => placeWaitMs(tries, 30_000, random));
+    assert.deepEqual(waits(0), [1_000, 2_000, 4_000, 16_000, 30_000, 30_000, 30_000]);
+    assert.deepEqual(waits(0.5), [750, 1_500, 3_000, 12_000, 22_500, 22_500, 22_500]);
+  });
+
   it('are those that callers and receivers are told of', () => {
     const waits = (attempts: number, waitMs: (failures: number) => number | null) =>
       Array.from({ length: attempts }, (_, index) => waitMs(index + 1));

@@ -11,6 +11,7 @@ export function successOf(
     webhook_id: row.webhook_id,
     workspace_id: row.workspace_id,
     generation: 0,
+    failures: 0,
     trigger: 'automatic',
     succeeded: true,
     attempted_at: now,

@@ -5,16 +5,25 @@ import {
   type AttemptTicket,
 } from '../../domain/webhooks/attempt-scheduler.ts';
 
+/** The place of an attempt that may start. `waitedMs`: how long it was waited for; zero if it was free at once. */
+export type AttemptPlace = { release(): void; waitedMs: number };
+
 /** Limits concurrent attempts by the rules of the attempt scheduler. */
 export type AttemptLimiter = {
   /**
-   * Resolves with the function that releases the place, once the attempt may start. Resolves with null where it has waited
-   * `waitMs` without progress of its webhook; null waits without limit.
+   * Resolves once the attempt may start; with null if it has waited `waitMs` without progress of its webhook. An aborted
+   * attempt leaves the queue at once.
+   * @throws the reason of `signal` once it is aborted
    */
-  acquire(target: AttemptTarget, waitMs: number | null): Promise<(() => void) | null>;
+  acquire(target: AttemptTarget, waitMs: number, signal?: AbortSignal): Promise<AttemptPlace | null>;
 };
 
-type Entry = { resolve(release: (() => void) | null): void; timer?: NodeJS.Timeout };
+type Entry = {
+  resolve(place: AttemptPlace | null): void;
+  /** Since when it waits; null if it has not waited. */
+  since: number | null;
+  timer?: NodeJS.Timeout;
+};
 
 export function createAttemptLimiter(limits: AttemptLimits): AttemptLimiter {
   const scheduler = createAttemptScheduler(limits);
@@ -23,10 +32,15 @@ export function createAttemptLimiter(limits: AttemptLimits): AttemptLimiter {
   function startAll(): void {
     for (let ticket = scheduler.start(); ticket !== null; ticket = scheduler.start()) {
       const entry = entries.get(ticket);
-      entries.delete(ticket);
-      clearTimeout(entry?.timer);
-      entry?.resolve(releaseOf(ticket));
+      removeEntry(ticket);
+      const waitedMs = entry?.since ? performance.now() - entry.since : 0;
+      entry?.resolve({ release: releaseOf(ticket), waitedMs });
     }
+  }
+
+  function removeEntry(ticket: AttemptTicket): void {
+    clearTimeout(entries.get(ticket)?.timer);
+    entries.delete(ticket);
   }
 
   function releaseOf(ticket: AttemptTicket): () => void {
@@ -39,24 +53,32 @@ export function createAttemptLimiter(limits: AttemptLimits): AttemptLimiter {
     };
   }
 
-  function watch(ticket: AttemptTicket): void {
-    const entry = entries.get(ticket);
-    if (!entry || ticket.dueAt === null) return;
+  function watch(ticket: AttemptTicket, entry: Entry): void {
     entry.timer = setTimeout(() => {
-      if (!scheduler.expire(ticket, performance.now())) return watch(ticket);
-      entries.delete(ticket);
+      if (!scheduler.expire(ticket, performance.now())) return watch(ticket, entry);
+      removeEntry(ticket);
       entry.resolve(null);
     }, ticket.dueAt - performance.now());
   }
 
   return {
-    acquire(target, waitMs) {
-      const { promise, resolve } = Promise.withResolvers<(() => void) | null>();
+    async acquire(target, waitMs, signal) {
+      signal?.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<AttemptPlace | null>();
       const ticket = scheduler.add(target, waitMs, performance.now());
-      entries.set(ticket, { resolve });
+      const entry: Entry = { resolve, since: null };
+      entries.set(ticket, entry);
       startAll();
-      watch(ticket);
-      return promise;
+      if (!entries.has(ticket)) return await promise;
+      entry.since = performance.now();
+      watch(ticket, entry);
+      const leave = () => {
+        scheduler.remove(ticket);
+        removeEntry(ticket);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      return await promise.finally(() => signal?.removeEventListener('abort', leave));
     },
   };
 }

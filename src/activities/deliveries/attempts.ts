@@ -2,6 +2,7 @@ import type { Database } from '../../database/database.ts';
 import { markRetriesStarted, markUnsent } from '../../database/webhooks/dispatch.ts';
 import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import { isStillDue, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { EndpointCache } from './endpoint-cache.ts';
@@ -28,17 +29,31 @@ export type AttemptOutcome =
 
 type AttemptOptions = {
   trigger: AttemptTrigger;
-  /** Time to wait for a free place, in milliseconds; null: without limit. */
-  waitMs: number | null;
   now: () => Date;
+  /** Ends the wait for a place. */
   signal?: AbortSignal;
+  /** Aborts the request. Its attempt is recorded as a failure. */
+  requestSignal?: AbortSignal;
+  /**
+   * Time that an attempt may wait for its place before its delivery is read again, in milliseconds; default: zero. Null
+   * if the delivery was read long before this call, so that it is read again even if a place is free at once.
+   */
+  freshMs?: number | null;
+  /** Decides by the delivery as it was read again whether to make the attempt; default: {@link isStillDue}. */
+  isWanted?: (current: DeliveryProgress) => boolean;
   /** Whether to start the retries after a failure. False if the caller has its own schedule. */
   startsRetries: boolean;
 };
 
 /**
- * Creates the function that makes attempts: waits for a free place, checks the webhook, sends the request, records the
- * result and starts retries.
+ * Time that an attempt waits for a free place, in milliseconds. The wait is prolonged up to four times while attempts of
+ * its webhook end. It occupies an activity slot, so a longer wait is up to the caller.
+ */
+const MAX_WAIT_MS = 1_000;
+
+/**
+ * Creates the function that makes attempts: waits for a free place, checks the webhook and the delivery, sends the
+ * request, records the result and starts retries. Rejects with the signal's reason if aborted before it is sent.
  */
 export function createAttempts(deps: AttemptDependencies) {
   const { endpointCache, limiter, recorder, database, control, onError, traces } = deps;
@@ -50,23 +65,19 @@ export function createAttempts(deps: AttemptDependencies) {
   return (delivery: Post, options: AttemptOptions): Promise<AttemptOutcome> =>
     traces.within(delivery.traceparent, () => attempt(delivery, options));
 
-  /** Waits for a free place, checks whether the webhook may get the delivery, and sends it. */
+  /** Waits for a free place, checks whether the webhook may still get the delivery, and sends it. */
   async function attempt(delivery: Post, options: AttemptOptions): Promise<AttemptOutcome> {
     const target = { webhookId: delivery.webhook_id, workspaceId: delivery.workspace_id };
-    const release = await limiter.acquire(target, options.waitMs);
-    if (release === null) return { kind: 'no_room' };
+    const place = await limiter.acquire(target, MAX_WAIT_MS, options.signal);
+    if (place === null) return { kind: 'no_room' };
+    const { release } = place;
     let result: RecordedResult | null;
     try {
-      // The attempt's time is that of the lookup, so that an allowed attempt began before any later disabling.
-      const { endpoint, at: begun } = await endpointCache.current(delivery.webhook_id, options.now);
-      const refusal = options.trigger === 'test' && endpoint ? null : refusalOf(endpoint);
-      if (refusal || !endpoint) {
-        const [status, reason] = refusal ?? DELETED;
-        if (options.trigger !== 'manual')
-          await markUnsent(database, [delivery.id], status, reason, options.now());
-        return { kind: 'unsent' };
-      }
-      const done = await post(deps, endpoint, delivery, { ...options, begun });
+      const allowed = await lookUp(delivery, options, place.waitedMs);
+      options.signal?.throwIfAborted();
+      if (allowed === null) return { kind: 'unsent' };
+      const { trigger, now, requestSignal: signal } = options;
+      const done = await post(deps, allowed.endpoint, delivery, { trigger, now, signal, begun: allowed.at });
       // A failure keeps its place until it is recorded. Otherwise ten more attempts could fail while the count is still
       // one.
       const recording = recorder.record(done);
@@ -80,6 +91,28 @@ export function createAttempts(deps: AttemptDependencies) {
     if (result?.status === 'retrying' && options.startsRetries)
       await startRetries(delivery.id, result, options.now());
     return { kind: 'recorded', result };
+  }
+
+  /**
+   * Reads the webhook, and the delivery if it may have changed. Returns null if nothing may be sent any more, after it
+   * has marked an automatic attempt or a test accordingly. An attempt begins at the time of the lookup, so that an allowed
+   * one began before any later disabling.
+   */
+  async function lookUp(
+    delivery: Post,
+    { trigger, now, freshMs = 0, isWanted }: AttemptOptions,
+    waitedMs: number,
+  ): Promise<{ endpoint: Endpoint; at: Date } | null> {
+    const isOld = freshMs === null || waitedMs > freshMs;
+    const lookup = await endpointCache.current(delivery.webhook_id, now, isOld ? delivery.id : null);
+    const { endpoint, at, delivery: current } = lookup;
+    const isDue = isWanted ?? ((progress: DeliveryProgress) => isStillDue(delivery, progress));
+    if (isOld && !(current && isDue(current))) return null;
+    const refusal = trigger === 'test' && endpoint ? null : refusalOf(endpoint);
+    if (endpoint && !refusal) return { endpoint, at };
+    const [status, reason] = refusal ?? DELETED;
+    if (trigger !== 'manual') await markUnsent(database, [delivery.id], status, reason, now());
+    return null;
   }
 
   /** Starts the retries. If that fails, the reconciler starts them later, so the group continues. */

@@ -8,6 +8,7 @@ import {
 } from '../../database/webhooks/dispatch.ts';
 import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
+import { allEnded } from './all-ended.ts';
 import { engineClock, type EngineTime } from './attempts.ts';
 import type { EndpointCache } from './endpoint-cache.ts';
 import { createFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
@@ -101,12 +102,6 @@ function groupsOf({ groupId, groupIds = [groupId] }: DispatchInput): readonly st
 
 function ownWorkflowId(): string {
   return Context.current().info.workflowExecution?.workflowId ?? '';
-}
-
-async function allEnded(attempts: Iterable<Promise<void>>): Promise<void> {
-  const settled = await Promise.allSettled(attempts);
-  const failed = settled.find((one) => one.status === 'rejected');
-  if (failed) throw failed.reason;
 }
 
 function after(ms: number): Promise<false> {

@@ -1,8 +1,12 @@
 import type { Database } from '../../database/database.ts';
+import { readProgress } from '../../database/webhooks/dispatch.ts';
 import { readEndpoints, listEndpointsForGroups, type Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 
-/** A webhook at a point in time; null if it was deleted. */
-export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date };
+/**
+ * A webhook at a point in time; null if it was deleted. `delivery` is null if it was deleted, or was not requested.
+ */
+export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date; delivery: DeliveryProgress | null };
 
 /** Reads webhooks for matching, and their current state for attempts. */
 export type EndpointCache = {
@@ -12,10 +16,10 @@ export type EndpointCache = {
    */
   forGroups(groupIds: readonly string[]): Promise<Map<string, Endpoint[]>>;
   /**
-   * Returns the current state of a webhook. Called for each attempt, whose time is that of the snapshot. `now` returns
-   * the time by Temporal's clock.
+   * Returns the current state of a webhook, and of a delivery if its id is given. Called for each attempt, whose time is
+   * that of the snapshot. `now` returns the time by Temporal's clock.
    */
-  current(webhookId: string, now: () => Date): Promise<EndpointSnapshot>;
+  current(webhookId: string, now: () => Date, deliveryId: string | null): Promise<EndpointSnapshot>;
   /** Makes the next attempt read the webhook again, since it may have changed. */
   invalidate(webhookId: string): void;
 };
@@ -23,32 +27,42 @@ export type EndpointCache = {
 /** Attempts that start within this time share a lookup, in milliseconds. */
 const FRESH_MS = 5;
 
-type Lookup = { since: number; at: Date; endpoints: Promise<Map<string, Endpoint>>; ids: Set<string> };
+type Lookup = { since: number; at: Date; rows: Promise<Rows>; ids: Set<string> };
+type Rows = { endpoints: Map<string, Endpoint>; deliveries: Map<string, DeliveryProgress> };
 
-/** Creates the cache. Lookups run one at a time, each for all webhooks requested since the last one began. */
+/** Creates the cache. Lookups run one at a time, each for everything requested since the last one began. */
 export function createEndpointCache(database: Database): EndpointCache {
   let running: Promise<unknown> = Promise.resolve();
   let next: PromiseWithResolvers<Lookup> | null = null;
-  const requested = new Set<string>();
+  const requested = { webhooks: new Set<string>(), deliveries: new Set<string>() };
   const fresh = new Map<string, Lookup>();
 
   function scheduleLookup(now: () => Date): PromiseWithResolvers<Lookup> {
     const soon = Promise.withResolvers<Lookup>();
     running = running.then(async () => {
-      const ids = new Set(requested);
-      requested.clear();
-      next = null;
+      const ids = new Set(requested.webhooks);
       const lookup = {
         since: performance.now(),
         at: now(),
-        endpoints: readEndpoints(database, [...ids]),
+        rows: readRows([...ids], [...requested.deliveries]),
         ids,
       };
+      requested.webhooks.clear();
+      requested.deliveries.clear();
+      next = null;
       soon.resolve(lookup);
       for (const id of ids) fresh.set(id, lookup);
-      await lookup.endpoints.catch(() => {});
+      await lookup.rows.catch(() => {});
     });
     return soon;
+  }
+
+  async function readRows(webhooks: string[], deliveries: string[]): Promise<Rows> {
+    const [endpoints, progress] = await Promise.all([
+      readEndpoints(database, webhooks),
+      deliveries.length === 0 ? new Map<string, DeliveryProgress>() : readProgress(database, deliveries),
+    ]);
+    return { endpoints, deliveries: progress };
   }
 
   function freshLookup(webhookId: string): Lookup | null {
@@ -61,15 +75,22 @@ export function createEndpointCache(database: Database): EndpointCache {
 
   return {
     forGroups: (groupIds) => listEndpointsForGroups(database, groupIds),
-    async current(webhookId, now) {
-      let lookup = freshLookup(webhookId);
+    async current(webhookId, now, deliveryId) {
+      let lookup = deliveryId === null ? freshLookup(webhookId) : null;
       if (!lookup) {
-        requested.add(webhookId);
+        requested.webhooks.add(webhookId);
+        if (deliveryId !== null) requested.deliveries.add(deliveryId);
         next ??= scheduleLookup(now);
         lookup = await next.promise;
       }
-      const endpoint = (await lookup.endpoints).get(webhookId);
-      return { endpoint: endpoint && endpoint.deleted_at === null ? endpoint : null, at: lookup.at };
+      const { endpoints, deliveries } = await lookup.rows;
+      const endpoint = endpoints.get(webhookId);
+      const delivery = deliveryId === null ? undefined : deliveries.get(deliveryId);
+      return {
+        endpoint: endpoint && endpoint.deleted_at === null ? endpoint : null,
+        at: lookup.at,
+        delivery: delivery ?? null,
+      };
     },
     invalidate(webhookId) {
       fresh.delete(webhookId);

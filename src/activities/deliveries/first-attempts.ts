@@ -11,8 +11,11 @@ export type FirstAttemptDependencies = {
   control: Pick<DeliveryControl, 'drainBacklog'>;
 };
 
-/** Time that an attempt waits for a free place of its webhook before it moves to the backlog, in milliseconds. */
-const MAX_WAIT_MS = 1_000;
+/**
+ * Time that a new delivery waits without being read again before its attempt, in milliseconds. In a burst for a quick
+ * receiver nearly every attempt waits that long, and nothing else sends a delivery so soon after it was stored.
+ */
+const FRESH_MS = 100;
 /** Batching window for moves to the backlog, in milliseconds. */
 const BATCH_MS = 20;
 
@@ -28,8 +31,12 @@ export function createFirstAttempts({ database, attempt, control }: FirstAttempt
     start(deliveries: readonly Post[], now: () => Date): Map<string, Promise<void>> {
       const enqueue = createBacklogBatcher({ database, control, now });
       const sendOne = async (delivery: Post): Promise<void> => {
-        const options = { trigger: 'automatic', waitMs: MAX_WAIT_MS, now, startsRetries: true } as const;
-        const outcome = await attempt(delivery, options);
+        const outcome = await attempt(delivery, {
+          trigger: 'automatic',
+          now,
+          freshMs: FRESH_MS,
+          startsRetries: true,
+        });
         if (outcome.kind === 'no_room') await enqueue(delivery);
       };
       const started = deliveries.map((delivery) => {

@@ -46,7 +46,8 @@ export function postsOf(
     const event = bySeq.get(event_seq);
     if (!event || !waiting.has(id)) return [];
     const { event: kind, timestamp, body, traceparent } = event;
-    return [{ id, webhook_id, workspace_id, event: kind, timestamp, body, traceparent, generation: 0 }];
+    const post = { id, webhook_id, workspace_id, event: kind, timestamp, body, traceparent };
+    return [{ ...post, status: 'pending', generation: 0, failures: 0, in_backlog: false }];
   });
 }
 

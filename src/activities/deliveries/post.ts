@@ -1,6 +1,7 @@
 import type { DeliveryToSend } from '../../database/webhooks/dispatch.ts';
 import type { AttemptResult } from '../../database/webhooks/delivery-results.ts';
 import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { PlannedFor } from '../../domain/webhooks/attempt-conditions.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/common/limits.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
@@ -23,7 +24,7 @@ export type PostDependencies = {
 /** A delivery to post. */
 export type Post = Pick<
   DeliveryToSend,
-  'id' | 'webhook_id' | 'workspace_id' | 'event' | 'timestamp' | 'generation' | 'traceparent'
+  'id' | 'webhook_id' | 'workspace_id' | 'event' | 'timestamp' | 'traceparent' | keyof PlannedFor
 > & { body: Buffer };
 
 /**
@@ -35,7 +36,7 @@ export async function post(
   deps: PostDependencies,
   endpoint: Endpoint,
   delivery: Post,
-  attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal?: AbortSignal },
+  attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal: AbortSignal | undefined },
 ): Promise<AttemptResult> {
   const { begun, trigger } = attempt;
   const traced = deps.traces.begin(tracedAs(endpoint, delivery, trigger));
@@ -52,6 +53,7 @@ export async function post(
     webhook_id: delivery.webhook_id,
     workspace_id: delivery.workspace_id,
     generation: delivery.generation,
+    failures: delivery.failures,
     trigger,
     attempted_at: begun.toISOString(),
     completed_at: attempt.now().toISOString(),

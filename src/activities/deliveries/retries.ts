@@ -6,12 +6,17 @@ import {
   markUnsent,
   type DeliveryToSend,
 } from '../../database/webhooks/dispatch.ts';
+import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
+import { allEnded } from './all-ended.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
 import { asPost } from './planned-deliveries.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
+
+/** `isMore` and `isWell`: see `drainBacklog`. `isCrowded` is missing in results of previous versions. */
+type BacklogRound = { isMore: boolean; isWell: boolean; isCrowded?: boolean };
 
 type RetryDependencies = { database: Database; attempt: Attempt; engineTime: EngineTime };
 
@@ -21,6 +26,13 @@ const BACKLOG_MS = 20_000;
 /** A due time this close counts as due, in milliseconds. */
 const NEAR_MS = 1_000;
 
+/**
+ * Longest wait of an attempt without a place until it tries again, in milliseconds. Someone waits for the response to a
+ * test.
+ */
+const PLACE_WAIT_MS = 30_000;
+const TEST_PLACE_WAIT_MS = 2_000;
+
 /** Creates the activities for all attempts other than the first one in a group. */
 export function createRetryActivities({ database, attempt, engineTime }: RetryDependencies) {
   return {
@@ -28,7 +40,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * Makes one scheduled attempt of a delivery. Does nothing if the delivery has succeeded, was held, or restarted its
      * schedule since.
      * @throws ApplicationFailure of type `DeliveryFailed`: with the wait before the next attempt, or non-retryable
-     * after the last one
+     * after the last one; of type `NoFreePlace` with the wait before the next try
      */
     async attemptDelivery(input: DeliveryInput): Promise<void> {
       const stopHeartbeat = startHeartbeat();
@@ -42,6 +54,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     /**
      * Makes one attempt outside the schedule: manual or a test. Skips a delivery that has been cancelled, or has
      * succeeded since the attempt was requested.
+     * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
     async attemptOnce({ deliveryId, trigger, token }: AttemptInput): Promise<void> {
       const stopHeartbeat = startHeartbeat();
@@ -50,7 +63,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
         const now = await engineClock(engineTime);
         if (!delivery || isDecidedSince(delivery, token)) return;
         for (const one of asPost(delivery)) {
-          await attempt(one, { trigger, waitMs: null, now, startsRetries: false, signal: signal() });
+          const { kind } = await attempt(one, { trigger, now, startsRetries: false, ...signals() });
+          if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
         }
       } finally {
         stopHeartbeat();
@@ -59,9 +73,9 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
 
     /**
      * Sends the backlog of a webhook for a while, oldest first, with `width` concurrent attempts. Returns whether more
-     * deliveries wait, and whether the last attempts succeeded.
+     * deliveries wait, whether the last attempts succeeded, and whether no place was free for any attempt.
      */
-    async drainBacklog({ webhookId, width }: BacklogInput & { width: number }) {
+    async drainBacklog({ webhookId, width }: BacklogInput & { width: number }): Promise<BacklogRound> {
       const stopHeartbeat = startHeartbeat();
       try {
         return await drain(webhookId, width);
@@ -91,14 +105,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
         'the payload was deleted after its retention period',
         now(),
       );
-    const options = {
-      trigger: 'automatic',
-      waitMs: null,
-      now,
-      startsRetries: false,
-      signal: signal(),
-    } as const;
-    const outcome = await attempt(one, options);
+    const outcome = await attempt(one, { trigger: 'automatic', now, startsRetries: false, ...signals() });
+    if (outcome.kind === 'no_room') throw noFreePlace(PLACE_WAIT_MS);
     const result = outcome.kind === 'recorded' ? outcome.result : null;
     if (result?.status === 'failed') throw deliveryFailed('the last attempt failed', null);
     if (result?.status !== 'retrying') return;
@@ -106,23 +114,31 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     throw deliveryFailed(`attempt ${result.number} failed`, Math.max(1, due - now().getTime()));
   }
 
-  async function drain(webhookId: string, width: number): Promise<{ isMore: boolean; isWell: boolean }> {
+  async function drain(webhookId: string, width: number): Promise<BacklogRound> {
     const now = await engineClock(engineTime);
     const begun = performance.now();
-    const batch = (await listBacklog(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
-    let next = 0;
+    const queue = (await listBacklog(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
+    const { signal } = signals();
+    const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;
+    let attempts = 0;
+    let isCrowded = false;
     const work = async (): Promise<void> => {
-      for (let one = batch[next++]; one; one = batch[next++]) {
-        if (performance.now() - begun > BACKLOG_MS || signal().aborted) return;
-        const options = { trigger: 'automatic', waitMs: null, now, startsRetries: true } as const;
+      for (let one = queue.shift(); one; one = queue.shift()) {
+        if (performance.now() - begun > BACKLOG_MS || signal.aborted) return;
         const outcome = await attempt(one, options);
+        if (outcome.kind === 'no_room') {
+          isCrowded = true;
+          queue.unshift(one);
+          return;
+        }
+        attempts += 1;
         if (outcome.kind === 'recorded') isWell = outcome.result?.status === 'succeeded';
       }
     };
-    await Promise.all(Array.from({ length: Math.min(width, batch.length) }, work));
+    await allEnded(Array.from({ length: Math.min(width, queue.length) }, work));
     const isMore = (await listBacklog(database, webhookId, 1)).length > 0;
-    return { isMore, isWell };
+    return { isMore, isWell, isCrowded: isCrowded && attempts === 0 };
   }
 }
 
@@ -136,8 +152,19 @@ function isDecidedSince({ status, updated_at: at }: DeliveryToSend, token: strin
   return status === 'succeeded' && at.getTime() > requestedAt;
 }
 
-function signal(): AbortSignal {
-  return Context.current().cancellationSignal;
+/** Returns the signal of the activity, which ends the wait for a place and aborts the request. */
+function signals(): { signal: AbortSignal; requestSignal: AbortSignal } {
+  const signal = Context.current().cancellationSignal;
+  return { signal, requestSignal: signal };
+}
+
+/**
+ * Creates the failure of an attempt that got no place. A timer of Temporal waits for the next try, so that the attempt
+ * occupies no activity slot while it waits.
+ */
+function noFreePlace(mostMs: number): ApplicationFailure {
+  const nextRetryDelay = placeWaitMs(Context.current().info.attempt, mostMs, Math.random());
+  return ApplicationFailure.create({ message: 'no place was free', type: 'NoFreePlace', nextRetryDelay });
 }
 
 /** Creates the failure of a scheduled attempt. `waitMs`: until the next attempt; null if there is none. */

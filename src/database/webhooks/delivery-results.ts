@@ -16,6 +16,8 @@ export type AttemptResult = {
   workspace_id: string;
   /** The delivery's generation when the attempt started. The schedule of another generation does not change. */
   generation: number;
+  /** The delivery's failures when the attempt started. A second failure of the same attempt does not count. */
+  failures: number;
   trigger: AttemptTrigger;
   succeeded: boolean;
   attempted_at: string;
@@ -180,14 +182,14 @@ type Row = {
 
 /**
  * Returns the statement that writes deliveries, attempts and the counts that a success sets to zero. A failure moves
- * the schedule only if it is an automatic attempt of the current generation. A manual attempt never removes a success
- * or a schedule.
+ * the schedule only if it is the automatic attempt that the current generation waits for. A manual attempt never removes
+ * a success or a schedule.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
   return sql<Row>`
     with result as (
       select * from json_to_recordset(${JSON.stringify(results)}::json) as result (
-        delivery_id uuid, webhook_id uuid, generation integer, trigger text, succeeded boolean,
+        delivery_id uuid, webhook_id uuid, generation integer, failures integer, trigger text, succeeded boolean,
         attempted_at timestamptz, completed_at timestamptz, url text, request_headers json,
         response_status integer, response_headers json, response_body text, response_truncated boolean,
         failure text, message text, address text, timings json, response_ms integer)
@@ -198,7 +200,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
     ), before as (
       select d.id, d.attempts_count + 1 as number,
         result.trigger = 'automatic' and not result.succeeded and d.generation = result.generation
-          and d.status in ('pending', 'retrying') as moves
+          and d.failures = result.failures and d.status in ('pending', 'retrying') as moves
       from deliveries d join result on result.delivery_id = d.id order by d.id for update of d
     ), delivery as (
       update deliveries d set

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
+import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
@@ -154,8 +154,20 @@ export async function markGroupsDone(
   await runPrepared(database, statement);
 }
 
+/** Returns what decides whether attempts of these deliveries may still be made, by id. */
+export async function readProgress(
+  database: Database,
+  ids: readonly string[],
+): Promise<Map<string, DeliveryProgress>> {
+  const statement = sql<DeliveryProgress & { id: string }>`
+    select id, status, generation, failures, in_backlog, attempts_count from deliveries where id = any(${ids}::uuid[])
+  `.compile(queryBuilderOf(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** A delivery with the data of its event for an attempt. `body` is null if its retention is over. */
-export type DeliveryToSend = {
+export type DeliveryToSend = DeliveryProgress & {
   id: string;
   webhook_id: string;
   workspace_id: string;
@@ -164,11 +176,7 @@ export type DeliveryToSend = {
   body: string | null;
   /** The trace of the event's request; null if none was recorded. */
   traceparent: string | null;
-  status: DeliveryStatus;
   test: boolean;
-  generation: number;
-  failures: number;
-  in_backlog: boolean;
   next_attempt_at: Date | null;
   created_at: Date;
   /** When it last changed, for example by a result. */
@@ -184,7 +192,7 @@ type RawDelivery = Omit<DeliveryToSend, 'timestamp' | 'next_attempt_at' | 'creat
 
 const WITH_EVENT = sql.raw(`
   select d.id, d.webhook_id, d.workspace_id, d.event, e."timestamp", e.body, e.traceparent, d.status, d.test, d.generation,
-    d.failures, d.in_backlog, d.next_attempt_at, d.created_at, d.updated_at
+    d.failures, d.in_backlog, d.attempts_count, d.next_attempt_at, d.created_at, d.updated_at
   from deliveries d join events e on e.seq = d.event_seq`);
 
 /** Returns these deliveries, in the order of their events. */

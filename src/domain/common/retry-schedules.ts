@@ -28,3 +28,15 @@ export const CALLBACK_ATTEMPTS = CALLBACK_WAITS_MS.length + 1;
 export function callbackWaitMs(attempt: number): number | null {
   return CALLBACK_WAITS_MS[attempt - 1] ?? null;
 }
+
+const FIRST_PLACE_WAIT_MS = 1_000;
+
+/**
+ * Returns the wait after try number `tries` (counted from 1) to get a place for an attempt until the next try, in
+ * milliseconds: 1 s, doubled with each try up to `mostMs`, less a random part of up to a half, so that attempts that
+ * found no place together do not return together. `random` is at least 0 and below 1.
+ */
+export function placeWaitMs(tries: number, mostMs: number, random: number): number {
+  const waitMs = Math.min(mostMs, FIRST_PLACE_WAIT_MS * 2 ** (tries - 1));
+  return Math.round(waitMs * (1 - random / 2));
+}

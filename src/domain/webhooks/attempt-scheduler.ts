@@ -6,8 +6,8 @@ export type AttemptLimits = { perWebhook: number; perWorkspace: number; overall:
 
 /** An attempt that waits for its start, or runs. Times are milliseconds of the caller's clock. */
 export type AttemptTicket = AttemptTarget & {
-  /** When its wait is over unless it is prolonged; null: it waits until it starts. */
-  dueAt: number | null;
+  /** When its wait is over unless it is prolonged. */
+  dueAt: number;
   readonly waitMs: number;
   prolongations: number;
 };
@@ -102,15 +102,9 @@ export function createAttemptScheduler(limits: AttemptLimits) {
   }
 
   return {
-    /** Adds an attempt that waits for its start, at most `waitMs` unless its webhook makes progress; null: without end. */
-    add({ webhookId, workspaceId }: AttemptTarget, waitMs: number | null, now: number): AttemptTicket {
-      const ticket: AttemptTicket = {
-        webhookId,
-        workspaceId,
-        dueAt: waitMs === null ? null : now + waitMs,
-        waitMs: waitMs ?? 0,
-        prolongations: 0,
-      };
+    /** Adds an attempt that waits for its start, at most `waitMs` unless its webhook makes progress. */
+    add({ webhookId, workspaceId }: AttemptTarget, waitMs: number, now: number): AttemptTicket {
+      const ticket: AttemptTicket = { webhookId, workspaceId, dueAt: now + waitMs, waitMs, prolongations: 0 };
       const { queues } = workspaceOf(workspaceId);
       const queue = queues.get(webhookId) ?? [];
       queue.push(ticket);
@@ -149,7 +143,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
      * of the same webhook has finished since, up to {@link MOST_PROLONGATIONS} times.
      */
     expire(ticket: AttemptTicket, now: number): boolean {
-      if (ticket.dueAt === null || now < ticket.dueAt) return false;
+      if (now < ticket.dueAt) return false;
       const hasProgress =
         now - (finishedAt.get(ticket.webhookId) ?? Number.NEGATIVE_INFINITY) < ticket.waitMs;
       if (hasProgress && ticket.prolongations < MOST_PROLONGATIONS) {

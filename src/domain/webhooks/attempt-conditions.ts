@@ -1,0 +1,29 @@
+import type { DeliveryStatus } from './delivery.ts';
+
+/** The state of a delivery that decides whether an attempt may still be made. */
+export type DeliveryProgress = {
+  status: DeliveryStatus;
+  /** How often its schedule restarted. */
+  generation: number;
+  /** Failed automatic attempts of the current schedule. */
+  failures: number;
+  in_backlog: boolean;
+  /** All attempts that were recorded. */
+  attempts_count: number;
+};
+
+/** The state that an automatic attempt was planned for. */
+export type PlannedFor = Omit<DeliveryProgress, 'attempts_count'>;
+
+/**
+ * Returns whether an automatic attempt is still due: since it was planned, no attempt has succeeded, no other automatic
+ * attempt has failed, and nothing has moved, held, cancelled or restarted the delivery.
+ */
+export function isStillDue(planned: PlannedFor, current: DeliveryProgress): boolean {
+  return (
+    current.status === planned.status &&
+    current.generation === planned.generation &&
+    current.failures === planned.failures &&
+    current.in_backlog === planned.in_backlog
+  );
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import {
+  createAttemptLimiter,
+  type AttemptLimiter,
+} from '../../src/activities/deliveries/attempt-limiter.ts';
+import { createAttempts } from '../../src/activities/deliveries/attempts.ts';
+import { createEndpointCache } from '../../src/activities/deliveries/endpoint-cache.ts';
+import { createResultRecorder } from '../../src/activities/deliveries/result-recorder.ts';
+import { createRetryActivities } from '../../src/activities/deliveries/retries.ts';
+import { Workspace } from '../../src/database/people/entities.ts';
+import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import { createOutboundClient } from '../../src/outbound/attempt.ts';
+import { createAddressGuard } from '../../src/outbound/address-guard.ts';
+import { UNTRACED } from '../../src/outbound/traces.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { successOf } from '../support/results.ts';
+
+const LIMITS = { perWebhook: 1, perWorkspace: 1, overall: 1 };
+
+describe('an attempt that waits for its place', function () {
+  const world = useDeliveries();
+  const receiver = useReceiver('each test');
+
+  /** A failed delivery whose next attempt is due, in the hands of a worker of the test's own with one place. */
+  async function failedDelivery() {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    await eventually('a failed delivery', async () => {
+      const [row] = await world.deliveries(webhookId);
+      return row?.status === 'retrying' && row.retry_started;
+    });
+    await change(webhookId, 'next_attempt_at = now()');
+    const [row] = await world.deliveries(webhookId);
+    assert.ok(row);
+    receiver.answering(204);
+    const limiter = createAttemptLimiter(LIMITS);
+    const target = { webhookId, workspaceId: row.workspace_id };
+    return {
+      row,
+      webhookId,
+      target,
+      limiter,
+      activities: activitiesWith(limiter),
+      before: receiver.requests.length,
+    };
+  }
+
+  function activitiesWith(limiter: AttemptLimiter) {
+    const sender = createOutboundClient({ guard: createAddressGuard(world.configuration.outboundAllow) });
+    const attempt = createAttempts({
+      database: world.database,
+      endpointCache: createEndpointCache(world.database),
+      limiter,
+      recorder: createResultRecorder(world.database, () => {}),
+      sender,
+      relay: { attempt: async () => assert.fail('there is no listener') },
+      openSecret: () => '',
+      traces: UNTRACED,
+      control: world.control,
+      onError: (error) => assert.fail(String(error)),
+    });
+    return createRetryActivities({ database: world.database, attempt, engineTime: async () => Date.now() });
+  }
+
+  async function change(webhookId: string, columns: string): Promise<void> {
+    await world.database.em
+      .fork()
+      .execute(`update deliveries set ${columns} where webhook_id = ?`, [webhookId]);
+  }
+
+  /** Takes the only place. */
+  async function occupied({ limiter, target }: Awaited<ReturnType<typeof failedDelivery>>) {
+    const place = await limiter.acquire(target, 0);
+    assert.ok(place);
+    return place;
+  }
+
+  /** Resolves once something waits for a place. */
+  const isWaiting = (limiter: AttemptLimiter, acquire = limiter.acquire) =>
+    new Promise<void>((resolve) => {
+      limiter.acquire = (...wanted) => {
+        const place = acquire(...wanted);
+        resolve();
+        return place;
+      };
+    });
+
+  it('is not made by the schedule once a manual one has succeeded', async () => {
+    const failed = await failedDelivery();
+    const place = await occupied(failed);
+    const waits = isWaiting(failed.limiter);
+    const retry = new MockActivityEnvironment().run(failed.activities.attemptDelivery, {
+      deliveryId: failed.row.id,
+      generation: 0,
+    });
+    await waits;
+    await recordResults(world.database, [successOf(failed.row, { trigger: 'manual' })]);
+    place.release();
+    await retry;
+    assert.equal(receiver.requests.length, failed.before);
+    assert.equal((await world.attempts(failed.row.id)).length, 2);
+  });
+
+  it('is not made by the schedule once another process has made it', async () => {
+    const failed = await failedDelivery();
+    const place = await occupied(failed);
+    const waits = isWaiting(failed.limiter);
+    const retry = new MockActivityEnvironment().run(failed.activities.attemptDelivery, {
+      deliveryId: failed.row.id,
+      generation: 0,
+    });
+    await waits;
+    const failure = { failures: 1, succeeded: false, failure: 'status', response_status: 500 };
+    await recordResults(world.database, [successOf(failed.row, failure)]);
+    place.release();
+    await retry;
+    assert.equal(receiver.requests.length, failed.before);
+    // Two results of the same attempt are one step of the schedule.
+    await recordResults(world.database, [successOf(failed.row, failure)]);
+    assert.equal((await world.deliveries(failed.webhookId))[0]?.failures, 2);
+  });
+
+  it('leaves the queue when it is aborted', async () => {
+    const failed = await failedDelivery();
+    const place = await occupied(failed);
+    const waits = isWaiting(failed.limiter);
+    const environment = new MockActivityEnvironment();
+    const retry = environment.run(failed.activities.attemptDelivery, {
+      deliveryId: failed.row.id,
+      generation: 0,
+    });
+    await waits;
+    environment.cancel();
+    await assert.rejects(retry, { name: 'CancelledFailure' });
+    const next = failed.limiter.acquire(failed.target, 60_000);
+    place.release();
+    assert.ok(await next, 'the place goes to the next attempt');
+    assert.equal(receiver.requests.length, failed.before);
+  });
+
+  it('gives its slot back without a place: a timer of Temporal waits, and no failure is counted', async () => {
+    const failed = await failedDelivery();
+    await occupied(failed);
+    const { id: deliveryId } = failed.row;
+    const attempts = [
+      (env: MockActivityEnvironment) =>
+        env.run(failed.activities.attemptDelivery, { deliveryId, generation: 0 }),
+      (env: MockActivityEnvironment) =>
+        env.run(failed.activities.attemptOnce, {
+          deliveryId,
+          trigger: 'manual' as const,
+          token: randomUUID(),
+        }),
+    ];
+    for (const run of attempts) {
+      await assert.rejects(run(new MockActivityEnvironment({ attempt: 9 })), (error) => {
+        assert.ok(error instanceof ApplicationFailure);
+        const delay = Number(error.nextRetryDelay);
+        assert.ok(
+          error.type === 'NoFreePlace' && delay > 15_000 && delay <= 30_000,
+          `${error.type} ${delay}`,
+        );
+        return true;
+      });
+    }
+    const [row] = await world.deliveries(failed.webhookId);
+    assert.deepEqual([row?.status, row?.failures, row?.attempts_count], ['retrying', 1, 1]);
+    await change(failed.webhookId, "status = 'pending', in_backlog = true");
+    const round = await new MockActivityEnvironment().run(failed.activities.drainBacklog, {
+      webhookId: failed.webhookId,
+      width: 4,
+    });
+    assert.deepEqual(round, { isMore: true, isWell: true, isCrowded: true });
+    assert.equal(receiver.requests.length, failed.before);
+  });
+});
+
+describe('more manual retries than a worker has activity slots', function () {
+  // Eight slots.
+  const world = useDeliveries({ environment: { ATTEMPTS_AT_ONCE: '4', ATTEMPTS_AT_ONCE_PER_WEBHOOK: '1' } });
+  const RETRIES = 24;
+
+  it('hold up neither retries nor tests of others, and are all made', async () => {
+    const [hanging, good] = [await startReceiver(), await startReceiver()];
+    const another = randomUUID();
+    await world.database.em
+      .fork()
+      .insert(Workspace, { id: another, name: 'Another', created_at: new Date() });
+    const stuckId = await world.webhook({ url: hanging.url });
+    const goodId = await world.webhook({ url: good.url, workspaceId: another });
+    await world.publish([{}]);
+    await world.publish([{}], another);
+    const [stuck, other] = await eventually('both delivered', async () => {
+      const rows = [...(await world.deliveries(stuckId)), ...(await world.deliveries(goodId))];
+      return rows.length === 2 && rows.every(({ status }) => status === 'succeeded') && rows;
+    });
+    assert.ok(stuck && other);
+    const held: ServerResponse[] = [];
+    hanging.answering((_request, response) => {
+      held.push(response);
+      return undefined;
+    });
+    const tokens = Array.from({ length: RETRIES }, (_, number) => `stuck-${number}-${stuck.id}`);
+    await Promise.all(
+      tokens.map((token) => world.control.attempt({ deliveryId: stuck.id, trigger: 'manual', token })),
+    );
+    await hanging.receives(2);
+    for (const trigger of ['manual', 'test'] as const) {
+      await world.control.attemptAndWait({ deliveryId: other.id, trigger, token: `${trigger}-${other.id}` });
+    }
+    assert.deepEqual([good.requests.length, hanging.requests.length], [3, 2], 'while the first one hangs');
+    hanging.answering(204);
+    for (const response of held) response.writeHead(204).end();
+    await Promise.all(tokens.map((token) => world.client.workflow.getHandle(`attempt:${token}`).result()));
+    assert.equal(hanging.requests.length, 1 + RETRIES);
+    assert.equal((await world.attempts(stuck.id)).length, 1 + RETRIES);
+    await Promise.all([hanging.close(), good.close()]);
+  });
+});
