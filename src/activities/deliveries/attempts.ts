@@ -111,7 +111,7 @@ export function createAttempts(deps: AttemptDependencies) {
     const refusal = trigger === 'test' && endpoint ? null : refusalOf(endpoint);
     if (endpoint && !refusal) return { endpoint, at };
     const [status, reason] = refusal ?? DELETED;
-    if (trigger !== 'manual') await markUnsent(database, [delivery.id], status, reason, now());
+    if (trigger !== 'manual') await markUnsent(database, [delivery], status, reason, now());
     return null;
   }
 

@@ -12,7 +12,8 @@ import { allEnded } from './all-ended.ts';
 import { engineClock, type EngineTime } from './attempts.ts';
 import type { EndpointCache } from './endpoint-cache.ts';
 import { createFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
-import { asPost, planDeliveries, postsOf } from './planned-deliveries.ts';
+import { cancelExpired } from './payloads.ts';
+import { planDeliveries, postsOf } from './planned-deliveries.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 
@@ -84,7 +85,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
           const over = deliveries.filter(
             ({ created_at: at }) => now().getTime() - at.getTime() > ATTEMPT_EXPIRY_MS,
           );
-          await allEnded(firstAttempts.start(over.flatMap(asPost), now).values());
+          const posts = await cancelExpired(database, over, now());
+          await allEnded(firstAttempts.start(posts, now).values());
           if (over.length < deliveries.length) await after(POLL_MS);
           Context.current().cancellationSignal.throwIfAborted();
         }

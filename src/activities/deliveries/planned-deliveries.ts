@@ -50,8 +50,3 @@ export function postsOf(
     return [{ ...post, status: 'pending', generation: 0, failures: 0, in_backlog: false }];
   });
 }
-
-/** Converts a stored delivery for posting. Empty if its payload is past its retention. */
-export function asPost(delivery: { body: string | null } & Omit<Post, 'body'>): Post[] {
-  return delivery.body === null ? [] : [{ ...delivery, body: Buffer.from(delivery.body) }];
-}

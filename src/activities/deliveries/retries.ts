@@ -1,17 +1,12 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
-import {
-  listBacklog,
-  readDeliveriesToSend,
-  markUnsent,
-  type DeliveryToSend,
-} from '../../database/webhooks/dispatch.ts';
+import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
 import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
-import { asPost } from './planned-deliveries.ts';
+import { cancelExpired } from './payloads.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
 
@@ -62,7 +57,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
         const delivery = await find(deliveryId);
         const now = await engineClock(engineTime);
         if (!delivery || isDecidedSince(delivery, token)) return;
-        for (const one of asPost(delivery)) {
+        for (const one of await cancelExpired(database, [delivery], now())) {
           const { kind } = await attempt(one, { trigger, now, startsRetries: false, ...signals() });
           if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
         }
@@ -96,15 +91,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     // If a worker dies after its attempt was recorded, the retry policy starts the next one too early.
     const early = (delivery.next_attempt_at?.getTime() ?? 0) - now().getTime();
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
-    const [one] = asPost(delivery);
-    if (!one)
-      return await markUnsent(
-        database,
-        [deliveryId],
-        'cancelled',
-        'the payload was deleted after its retention period',
-        now(),
-      );
+    const [one] = await cancelExpired(database, [delivery], now());
+    if (!one) return;
     const outcome = await attempt(one, { trigger: 'automatic', now, startsRetries: false, ...signals() });
     if (outcome.kind === 'no_room') throw noFreePlace(PLACE_WAIT_MS);
     const result = outcome.kind === 'recorded' ? outcome.result : null;
@@ -117,7 +105,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
   async function drain(webhookId: string, width: number): Promise<BacklogRound> {
     const now = await engineClock(engineTime);
     const begun = performance.now();
-    const queue = (await listBacklog(database, webhookId, BACKLOG_BATCH)).flatMap(asPost);
+    const backlog = await listBacklog(database, webhookId, BACKLOG_BATCH);
+    const queue = await cancelExpired(database, backlog, now());
     const { signal } = signals();
     const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;

@@ -118,22 +118,26 @@ export async function moveToBacklog(database: Database, ids: readonly string[], 
 }
 
 /**
- * Cancels, skips or holds deliveries that must not be sent now because their webhook is disabled, inactive or deleted.
+ * Cancels, skips or holds deliveries that must not be sent, because their webhook is disabled, inactive or deleted, or
+ * their payload is gone. A delivery whose schedule has restarted since it was read stays unchanged.
  */
 export async function markUnsent(
   database: Database,
-  ids: readonly string[],
+  deliveries: readonly { id: string; generation: number }[],
   status: 'held' | 'skipped' | 'cancelled',
   reason: string,
   now: Date,
 ): Promise<void> {
+  const ids = deliveries.map(({ id }) => id);
+  const generations = deliveries.map(({ generation }) => generation);
   const statement = sql`
     with aside as (
-    update deliveries
+    update deliveries d
     set status = ${status}, reason = ${reason}, in_backlog = false, next_attempt_at = null,
-      generation = generation + 1, updated_at = ${now}::timestamptz
-    where id = any(${ids}::uuid[]) and status in ('pending', 'retrying')
-    returning id, webhook_id
+      generation = d.generation + 1, updated_at = ${now}::timestamptz
+    from unnest(${ids}::uuid[], ${generations}::integer[]) as known (id, generation)
+    where d.id = known.id and d.generation = known.generation and d.status in ('pending', 'retrying')
+    returning d.id, d.webhook_id
     ), ${notificationCte('aside')}
     select ${NOTIFIED} from aside limit 1
   `.compile(queryBuilderOf(database));

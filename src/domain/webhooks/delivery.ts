@@ -1,7 +1,7 @@
 /**
  * Statuses of a delivery (docs/webhooks.md). `pending`: accepted, its first attempt is queued or in flight. `retrying`:
  * failed, another attempt is scheduled. `failed`: no attempts left. `held`: the webhook is disabled. `skipped`: not
- * sent, the row gives the reason. `cancelled`: the webhook was deleted first.
+ * sent, the row gives the reason. `cancelled`: the webhook was deleted first, or the payload is gone.
  */
 export const DELIVERY_STATUSES = [
   'pending',
