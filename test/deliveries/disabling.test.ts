@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { changeWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { CONCURRENT_ATTEMPTS as AT_ONCE, FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
@@ -63,6 +65,43 @@ describe('a webhook whose attempts fail', function () {
     const row = await world.webhookRow(webhookId);
     assert.equal(row.disabled_at, null);
     assert.equal(row.consecutive_failures, 8);
+  });
+
+  it('stays enabled when attempts fail that began before it was enabled again', async () => {
+    const held: ServerResponse[] = [];
+    const respond = (response: ServerResponse | undefined, status: number) =>
+      response?.writeHead(status).end();
+    receiver.answering((_request, response) => void held.push(response));
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish(Array.from({ length: FAILURES_TO_DISABLE }, () => ({})));
+    await receiver.receives(FAILURES_TO_DISABLE);
+    await world.changeWebhook(webhookId, {
+      disabled_at: new Date(),
+      consecutive_failures: FAILURES_TO_DISABLE,
+    });
+    const workspaceId = world.installation.workspace_id;
+    const which = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
+    await changeWebhook(world.database, which, () => ({ active: true }));
+    const [last, ...others] = held;
+    for (const response of others) respond(response, 500);
+    const failed = (count: number) =>
+      eventually(`${count} failed`, async () => {
+        const rows = await world.deliveries(webhookId);
+        return rows.filter(({ status }) => status === 'retrying').length === count;
+      });
+    await failed(others.length);
+    assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 0);
+    receiver.answering(500);
+    await world.publish([{}]);
+    await failed(others.length + 1);
+    assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 1, 'this one began afterwards');
+    respond(last, 204);
+    await eventually('the last one succeeded', async () => {
+      const rows = await world.deliveries(webhookId);
+      return rows.some(({ status }) => status === 'succeeded');
+    });
+    const { consecutive_failures: count, disabled_at: disabled } = await world.webhookRow(webhookId);
+    assert.deepEqual([count, disabled], [0, null], 'a success counts whenever it began');
   });
 
   it('keeps its retries from sending twice what was held and sent again', async () => {

@@ -91,6 +91,7 @@ export async function startDeliveries(options: DeliveriesOptions = {}) {
         standard_webhooks: plan.standardWebhooks ?? false,
         active: plan.active ?? true,
         consecutive_failures: 0,
+        enabled_count: 0,
         disabled_at: null,
         disabled_reason: null,
         created_by: 'test',

@@ -12,6 +12,7 @@ export function successOf(
     workspace_id: row.workspace_id,
     generation: 0,
     failures: 0,
+    enabled_count: 0,
     trigger: 'automatic',
     succeeded: true,
     attempted_at: now,

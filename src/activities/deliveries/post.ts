@@ -54,6 +54,7 @@ export async function post(
     workspace_id: delivery.workspace_id,
     generation: delivery.generation,
     failures: delivery.failures,
+    enabled_count: endpoint.enabled_count,
     trigger,
     attempted_at: begun.toISOString(),
     completed_at: attempt.now().toISOString(),

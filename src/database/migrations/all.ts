@@ -12,6 +12,7 @@ import { M0010LastCalls } from './m0010-last-calls.ts';
 import { M0011EventTraces } from './m0011-event-traces.ts';
 import { M0012GroupClaims } from './m0012-group-claims.ts';
 import { M0013RepeatedRequests } from './m0013-repeated-requests.ts';
+import { M0014EnabledCounts } from './m0014-enabled-counts.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0011EventTraces', class: M0011EventTraces },
   { name: 'M0012GroupClaims', class: M0012GroupClaims },
   { name: 'M0013RepeatedRequests', class: M0013RepeatedRequests },
+  { name: 'M0014EnabledCounts', class: M0014EnabledCounts },
 ];

@@ -18,6 +18,8 @@ export type AttemptResult = {
   generation: number;
   /** The delivery's failures when the attempt started. A second failure of the same attempt does not count. */
   failures: number;
+  /** How often the webhook had been enabled when the attempt started. */
+  enabled_count: number;
   trigger: AttemptTrigger;
   succeeded: boolean;
   attempted_at: string;
@@ -99,18 +101,24 @@ export async function findRecordedResults(
   return byDelivery(rows);
 }
 
-/** Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit. */
+/**
+ * Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit. A failure of an attempt that
+ * began before the webhook was enabled does not count: it says nothing about the webhook as it is now. A success always
+ * sets the count to zero: it shows that the receiver responds, and can only keep the webhook enabled.
+ */
 async function countAttempts(db: Builder, results: readonly AttemptResult[]): Promise<Disabled[]> {
   const counting = results.filter(({ trigger }) => trigger !== 'test');
   const ids = [...new Set(counting.map(({ webhook_id }) => webhook_id))];
   if (ids.length === 0) return [];
-  const { rows } = await sql<{ id: string; consecutive_failures: number }>`
-    select id, consecutive_failures from webhooks
+  const { rows } = await sql<{ id: string; consecutive_failures: number; enabled_count: number }>`
+    select id, consecutive_failures, enabled_count from webhooks
     where id = any(${ids}::uuid[]) and disabled_at is null and deleted_at is null order by id for update
   `.execute(db);
   const disabled: Disabled[] = [];
-  for (const { id, consecutive_failures: before } of rows) {
-    const own = counting.filter(({ webhook_id }) => webhook_id === id);
+  for (const { id, consecutive_failures: before, enabled_count: enabledCount } of rows) {
+    const own = counting.filter(
+      (result) => result.webhook_id === id && (result.succeeded || result.enabled_count === enabledCount),
+    );
     const { count, reachedLimit } = countFailures(
       before,
       own.map(({ succeeded }) => succeeded),

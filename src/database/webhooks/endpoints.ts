@@ -16,6 +16,8 @@ export type Endpoint = {
   standard_webhooks: boolean;
   active: boolean;
   consecutive_failures: number;
+  /** How often it was enabled. */
+  enabled_count: number;
   disabled_at: Date | null;
   deleted_at: Date | null;
   /** Not null if deliveries go to a listener on the channel. */
@@ -31,7 +33,7 @@ type Row = Omit<Endpoint, 'previous_secret_until' | 'disabled_at' | 'deleted_at'
 
 const COLUMNS = sql.raw(
   `id, workspace_id, url, events, secret, previous_secret, previous_secret_until, include_secret_header,
-   standard_webhooks, active, consecutive_failures, disabled_at, deleted_at, listening_until`,
+   standard_webhooks, active, consecutive_failures, enabled_count, disabled_at, deleted_at, listening_until`,
 );
 
 /** Returns all webhooks, except deleted ones, of the workspaces of the groups' events; by workspace, oldest first. */

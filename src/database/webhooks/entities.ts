@@ -25,6 +25,8 @@ export const Webhook = defineEntity({
     active: p.boolean(),
     /** Failed attempts in a row, over all deliveries. */
     consecutive_failures: p.integer(),
+    /** How often it was enabled after it was inactive or disabled. */
+    enabled_count: p.integer(),
     disabled_at: p.datetime().nullable(),
     disabled_reason: p.text().nullable(),
     created_by: p.text(),

@@ -93,6 +93,7 @@ export async function createWebhook(
       previous_secret: null,
       previous_secret_until: null,
       consecutive_failures: 0,
+      enabled_count: 0,
       disabled_at: null,
       disabled_reason: null,
       created_by: actor,
@@ -110,7 +111,7 @@ export async function createWebhook(
 /**
  * Changes a webhook. Returns null if there is none. `decide` gets the locked webhook, returns the change, and may
  * throw. A new secret replaces the old one immediately. Enabling an inactive or disabled webhook sets its failure count
- * to zero.
+ * to zero; failures of attempts that began before do not count.
  */
 export async function changeWebhook(
   database: Database,
@@ -128,7 +129,10 @@ export async function changeWebhook(
     Object.assign(row, Object.fromEntries(changed.map((name) => [name, change[name]])));
     if (changed.includes('secret'))
       Object.assign(row, { previous_secret: null, previous_secret_until: null });
-    if (enabled) Object.assign(row, { consecutive_failures: 0, disabled_at: null, disabled_reason: null });
+    if (enabled) {
+      Object.assign(row, { consecutive_failures: 0, disabled_at: null, disabled_reason: null });
+      row.enabled_count += 1;
+    }
     row.updated_at = which.now;
     await em.flush();
     if (enabled) await auditWebhook(em, which, row, 'webhook.enabled');
