@@ -20,8 +20,11 @@ export type DispatchInput = { groupId: string; groupIds?: string[] };
 export type BacklogInput = { webhookId: string };
 /** The retries of one failed delivery. Nothing happens if the delivery has another generation by now. */
 export type DeliveryInput = { deliveryId: string; generation: number };
-/** One attempt outside the schedule. `token` is the id of the request, a UUID of version 7. */
-export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string };
+/**
+ * One attempt outside the schedule. `token` is the id of the request, a UUID of version 7. `attempts` is the number of
+ * recorded attempts of the delivery at the time of the request; it is missing in requests to previous versions.
+ */
+export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string; attempts?: number };
 /** The reason of a mail: a disabled webhook or an escalated run. Times are ISO 8601. */
 export type NotifyInput =
   | { webhookId: string; disabledAt: string }

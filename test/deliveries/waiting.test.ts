@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -128,6 +128,29 @@ describe('an attempt that waits for its place', function () {
     assert.equal((await world.deliveries(failed.webhookId))[0]?.failures, 2);
   });
 
+  it('is made by hand beside the schedule, unless the delivery has succeeded since the request', async () => {
+    const failed = await failedDelivery();
+    const { id: deliveryId } = failed.row;
+    // The clock of the machine that recorded the attempts is behind that of the request.
+    await change(failed.webhookId, "updated_at = now() - interval '1 hour'");
+    const request = { deliveryId, trigger: 'manual' as const, token: randomUUIDv7(), attempts: 1 };
+    const attemptOnce = () => new MockActivityEnvironment().run(failed.activities.attemptOnce, request);
+    const place = await occupied(failed);
+    const waits = isWaiting(failed.limiter);
+    const made = attemptOnce();
+    await waits;
+    await change(failed.webhookId, 'failures = 2');
+    place.release();
+    await made;
+    assert.equal(receiver.requests.length, failed.before + 1, 'a failure of the schedule does not settle it');
+    await change(failed.webhookId, "updated_at = now() - interval '1 hour'");
+    await attemptOnce();
+    assert.equal(receiver.requests.length, failed.before + 1, 'it has succeeded since the request');
+    request.attempts = 2;
+    await attemptOnce();
+    assert.equal(receiver.requests.length, failed.before + 2, 'a success may be sent again');
+  });
+
   it('leaves the queue when it is aborted', async () => {
     const failed = await failedDelivery();
     const place = await occupied(failed);
@@ -196,32 +219,37 @@ describe('more manual retries than a worker has activity slots', function () {
       .insert(Workspace, { id: another, name: 'Another', created_at: new Date() });
     const stuckId = await world.webhook({ url: hanging.url });
     const goodId = await world.webhook({ url: good.url, workspaceId: another });
-    await world.publish([{}]);
+    await world.publish(Array.from({ length: RETRIES }, () => ({})));
     await world.publish([{}], another);
-    const [stuck, other] = await eventually('both delivered', async () => {
-      const rows = [...(await world.deliveries(stuckId)), ...(await world.deliveries(goodId))];
-      return rows.length === 2 && rows.every(({ status }) => status === 'succeeded') && rows;
+    const [other, ...stuck] = await eventually('all delivered', async () => {
+      const rows = [...(await world.deliveries(goodId)), ...(await world.deliveries(stuckId))];
+      return rows.length === 1 + RETRIES && rows.every(({ status }) => status === 'succeeded') && rows;
     });
-    assert.ok(stuck && other);
+    assert.ok(other);
     const held: ServerResponse[] = [];
     hanging.answering((_request, response) => {
       held.push(response);
       return undefined;
     });
-    const tokens = Array.from({ length: RETRIES }, (_, number) => `stuck-${number}-${stuck.id}`);
     await Promise.all(
-      tokens.map((token) => world.control.attempt({ deliveryId: stuck.id, trigger: 'manual', token })),
+      stuck.map(({ id }) =>
+        world.control.attempt({ deliveryId: id, trigger: 'manual', token: id, attempts: 1 }),
+      ),
     );
-    await hanging.receives(2);
+    await hanging.receives(RETRIES + 1);
     for (const trigger of ['manual', 'test'] as const) {
       await world.control.attemptAndWait({ deliveryId: other.id, trigger, token: `${trigger}-${other.id}` });
     }
-    assert.deepEqual([good.requests.length, hanging.requests.length], [3, 2], 'while the first one hangs');
+    assert.deepEqual(
+      [good.requests.length, hanging.requests.length],
+      [3, RETRIES + 1],
+      'while the first one hangs',
+    );
     hanging.answering(204);
     for (const response of held) response.writeHead(204).end();
-    await Promise.all(tokens.map((token) => world.client.workflow.getHandle(`attempt:${token}`).result()));
-    assert.equal(hanging.requests.length, 1 + RETRIES);
-    assert.equal((await world.attempts(stuck.id)).length, 1 + RETRIES);
+    await Promise.all(stuck.map(({ id }) => world.client.workflow.getHandle(`attempt:${id}`).result()));
+    assert.equal(hanging.requests.length, 2 * RETRIES);
+    assert.ok((await world.deliveries(stuckId)).every(({ attempts_count: attempts }) => attempts === 2));
     await Promise.all([hanging.close(), good.close()]);
   });
 });

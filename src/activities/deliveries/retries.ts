@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
 import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
+import { isSettled, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
@@ -51,14 +52,18 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * succeeded since the attempt was requested.
      * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
-    async attemptOnce({ deliveryId, trigger, token }: AttemptInput): Promise<void> {
+    async attemptOnce(input: AttemptInput): Promise<void> {
       const stopHeartbeat = startHeartbeat();
       try {
+        const { deliveryId, trigger } = input;
         const delivery = await find(deliveryId);
         const now = await engineClock(engineTime);
-        if (!delivery || isDecidedSince(delivery, token)) return;
+        if (!delivery) return;
+        const attempts = input.attempts ?? attemptsAtRequest(delivery, input.token);
+        const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
+        if (!isWanted(delivery)) return;
         for (const one of await cancelExpired(database, [delivery], now())) {
-          const { kind } = await attempt(one, { trigger, now, startsRetries: false, ...signals() });
+          const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
           if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
         }
       } finally {
@@ -132,13 +137,15 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
 }
 
 /**
- * Returns whether the delivery was cancelled, or has succeeded since the attempt was requested. `token` is a UUID of
- * version 7, so it contains the time of the request.
+ * Returns the number of attempts at the time of a request that does not say it, since a previous version made it. The
+ * time of the request is in its token, a UUID of version 7.
  */
-function isDecidedSince({ status, updated_at: at }: DeliveryToSend, token: string): boolean {
-  if (status === 'cancelled') return true;
+function attemptsAtRequest(
+  { attempts_count: attempts, updated_at: at }: DeliveryToSend,
+  token: string,
+): number {
   const requestedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);
-  return status === 'succeeded' && at.getTime() > requestedAt;
+  return at.getTime() > requestedAt ? attempts - 1 : attempts;
 }
 
 /** Returns the signal of the activity, which ends the wait for a place and aborts the request. */

@@ -47,7 +47,12 @@ export async function retryDelivery(
   await deps.control.ready();
   await startAttempt(
     deps,
-    { deliveryId: id, trigger: 'manual', token: claim ? idOfClaim(claim) : randomUUIDv7() },
+    {
+      deliveryId: id,
+      trigger: 'manual',
+      token: claim ? idOfClaim(claim) : randomUUIDv7(),
+      attempts: delivery.attempts_count,
+    },
     delayMs,
   );
   await recordAudit(deps.database.em.fork(), {

@@ -42,7 +42,8 @@ export async function testWebhook(
   await deps.control.ready();
   const body = await insertTest(deps, plan, draft);
   try {
-    await deps.deliveryControl.attemptAndWait({ deliveryId: draft, trigger: 'test', token: randomUUIDv7() });
+    const input = { deliveryId: draft, trigger: 'test', token: randomUUIDv7(), attempts: 0 } as const;
+    await deps.deliveryControl.attemptAndWait(input);
   } catch (error) {
     await cancelTestDelivery(deps.database, draft, 'the test was not sent in time', deps.clock());
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;

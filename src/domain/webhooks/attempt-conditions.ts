@@ -27,3 +27,14 @@ export function isStillDue(planned: PlannedFor, current: DeliveryProgress): bool
     current.in_backlog === planned.in_backlog
   );
 }
+
+/**
+ * Returns whether an attempt outside the schedule is settled without being made: the delivery was cancelled, or it has
+ * succeeded and attempts were recorded after the request. `attemptsAtRequest` were recorded before it.
+ */
+export function isSettled(
+  { status, attempts_count: attempts }: DeliveryProgress,
+  attemptsAtRequest: number,
+): boolean {
+  return status === 'cancelled' || (status === 'succeeded' && attempts > attemptsAtRequest);
+}
