@@ -154,6 +154,12 @@ describe('first attempts', function () {
     const webhookId = await world.webhook({ url: receiver.url });
     const bodies = await world.publish(Array.from({ length: 100 }, () => ({})));
     await settled(webhookId, 100);
+    const rows = await world.deliveries(webhookId);
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      rows.map(({ id }) => id).toSorted(),
+      'the log, which lists by id, has the order of the events',
+    );
     const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
     for (let from = 0; from < 100; from += CONCURRENT_ATTEMPTS) {
       const ten = places.slice(from, from + CONCURRENT_ATTEMPTS).toSorted((a, b) => a - b);

@@ -1,6 +1,6 @@
 import type { GroupEvent, PlannedDelivery } from '../../database/webhooks/dispatch.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
-import { derivedUuid } from '../../database/common/ids.ts';
+import { orderedUuid } from '../../database/common/ids.ts';
 import type { Endpoint } from '../../database/webhooks/endpoints.ts';
 import { refusalOf } from './attempts.ts';
 import type { Post } from './post.ts';
@@ -21,7 +21,8 @@ export function planDeliveries(
       const refusal = match === 'skip' ? (['skipped', reason] as const) : refusalOf(endpoint);
       if (refusal?.[0] === 'cancelled') continue;
       planned.push({
-        id: derivedUuid(event.received_at, `${event.seq}:${endpoint.id}`),
+        // The log lists by id: events of one request arrive in the same millisecond and are listed by `seq`.
+        id: orderedUuid(event.received_at, event.seq, `${event.seq}:${endpoint.id}`),
         workspace_id: event.workspace_id,
         webhook_id: endpoint.id,
         event_seq: event.seq,

@@ -66,7 +66,7 @@ export const Delivery = defineEntity({
   name: 'Delivery',
   tableName: 'deliveries',
   properties: {
-    /** Derived from event and webhook, the same for repeated work; `X-Service-Delivery`. */
+    /** Derived from event and webhook, the same for repeated work, in the order of events: `X-Service-Delivery`. */
     id: p.uuid().primary(),
     workspace_id: p.uuid(),
     webhook_id: p.uuid(),
