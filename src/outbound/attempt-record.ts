@@ -1,5 +1,6 @@
 import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
 import type { FailureKind } from '../domain/common/failure-kinds.ts';
+import type { OutboundFailure } from './failure.ts';
 
 /** One POST request of a caller. */
 export type AttemptRequest = {
@@ -62,4 +63,19 @@ export function requestHeaders(own: Readonly<Record<string, string>>): Record<st
 /** Returns the body of a response as text that PostgreSQL can store, which excludes NUL. */
 export function storableBody(response: AttemptResponse | null): string | null {
   return response?.body.toString('utf8').replaceAll('\u0000', '\uFFFD') ?? null;
+}
+
+/** Returns the record of an attempt that failed before a request could be made. */
+export function unsentRecord({ kind, message }: OutboundFailure, startedAt: Date): AttemptRecord {
+  const timings = { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 0 };
+  return {
+    outcome: 'failed',
+    failure: kind,
+    message,
+    address: null,
+    response: null,
+    timings,
+    started_at: startedAt,
+    duration_ms: 0,
+  };
 }

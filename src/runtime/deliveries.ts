@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
 import { createAttempts, type EngineTime } from '../activities/deliveries/attempts.ts';
 import { createDispatchActivities } from '../activities/deliveries/dispatch.ts';
 import { createEndpointCache } from '../activities/deliveries/endpoint-cache.ts';
@@ -7,7 +8,8 @@ import { createResultRecorder } from '../activities/deliveries/result-recorder.t
 import { createRelay } from '../activities/deliveries/relay.ts';
 import { createRetryActivities } from '../activities/deliveries/retries.ts';
 import { startNotifications } from '../database/common/notifications.ts';
-import { webhookSecretContext, type Sealing } from '../security/sealing.ts';
+import { OutboundFailure } from '../outbound/failure.ts';
+import { SealError, webhookSecretContext, type Sealing } from '../security/sealing.ts';
 import { createDeliveryMetrics } from '../telemetry/event-metrics.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import type { Configuration } from './configuration.ts';
@@ -54,7 +56,7 @@ export async function openDeliveries(
     recorder,
     sender,
     relay,
-    openSecret: (sealed, webhookId) => sealing.open(sealed, webhookSecretContext(webhookId)),
+    openSecret: secretOpener(sealing, log),
     control,
     onError: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
     traces: outgoingTraces(telemetry.tracing),
@@ -71,6 +73,22 @@ export async function openDeliveries(
   return {
     ...createDispatchActivities({ database, endpointCache, attempt, control, engineTime }),
     ...createRetryActivities({ database, attempt, engineTime }),
+  };
+}
+
+/** Returns the function that opens secrets of webhooks. Its errors end the attempt; the log gives the key. */
+function secretOpener(sealing: Sealing, log: Logger) {
+  return (sealed: string, webhookId: string): string => {
+    try {
+      return sealing.open(sealed, webhookSecretContext(webhookId));
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      log.error({ err: error, webhook_id: webhookId }, 'the secret of a webhook cannot be decrypted');
+      throw new OutboundFailure(
+        'secret_unreadable',
+        "The webhook's secret cannot be decrypted, so nothing was sent. Set a new secret",
+      );
+    }
   };
 }
 

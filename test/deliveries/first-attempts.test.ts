@@ -194,6 +194,23 @@ describe('first attempts', function () {
     );
   });
 
+  it('of a webhook whose secret cannot be read fail with a sentence, and their group ends', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.changeWebhook(webhookId, { secret: 'v1.unknown.bm9uY2U.c2VhbGVk' });
+    await world.publish([{}]);
+    const [row] = await settled(webhookId, 1);
+    assert.deepEqual([row?.status, row?.failure], ['retrying', 'secret_unreadable']);
+    const [attempt] = await world.attempts(row?.id ?? '');
+    assert.equal(
+      attempt?.message,
+      "The webhook's secret cannot be decrypted, so nothing was sent. Set a new secret",
+    );
+    assert.deepEqual([attempt?.request_headers, attempt?.response_status], [{}, null]);
+    assert.equal(receiver.requests.length, 0);
+    assert.match(world.logged(), /the sealing key \\"unknown\\" is not configured/);
+    assert.ok(!world.logged().includes('c2VhbGVk'));
+  });
+
   it('that fail are to be made again in a minute', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });

@@ -4,8 +4,14 @@ import type { Endpoint } from '../../database/webhooks/endpoints.ts';
 import type { PlannedFor } from '../../domain/webhooks/attempt-conditions.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/common/limits.ts';
-import { requestHeaders, storableBody, type AttemptRecord } from '../../outbound/attempt-record.ts';
+import {
+  requestHeaders,
+  storableBody,
+  unsentRecord,
+  type AttemptRecord,
+} from '../../outbound/attempt-record.ts';
 import type { OutboundClient } from '../../outbound/attempt.ts';
+import { OutboundFailure } from '../../outbound/failure.ts';
 import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
 import type { Relay } from './relay.ts';
@@ -15,7 +21,7 @@ export type PostDependencies = {
   sender: OutboundClient;
   /** For webhooks with a listener. */
   relay: Relay;
-  /** Opens a sealed secret of a webhook. */
+  /** Opens a sealed secret of a webhook. @throws OutboundFailure if it cannot be opened */
   openSecret(sealed: string, webhookId: string): string;
   /** Creates the trace spans of attempts. */
   traces: Traces;
@@ -29,8 +35,7 @@ export type Post = Pick<
 
 /**
  * Posts a delivery once, with the current settings of the webhook, and returns the result to record. Never rejects
- * because of the receiver. `now` returns the time by Temporal's clock.
- * @throws SealError if the webhook's secret cannot be opened
+ * because of the receiver or an unreadable secret. `now` returns the time by Temporal's clock.
  */
 export async function post(
   deps: PostDependencies,
@@ -41,10 +46,13 @@ export async function post(
   const { begun, trigger } = attempt;
   const traced = deps.traces.begin(tracedAs(endpoint, delivery, trigger));
   let record: AttemptRecord | null = null;
-  let headers: Record<string, string>;
+  let headers: Record<string, string> = {};
   try {
     headers = requestHeaders({ ...headersOf(deps, endpoint, delivery, begun), ...traced.headers });
     record = await send(deps, endpoint, delivery, headers, attempt.signal);
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error;
+    record = unsentRecord(error, begun);
   } finally {
     traced.end(record);
   }

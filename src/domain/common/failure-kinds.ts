@@ -5,6 +5,8 @@
 export const FAILURE_KINDS = [
   /** The URL or a header cannot be written as an HTTP request; nothing was sent. */
   'invalid_request',
+  /** The secret of the webhook cannot be decrypted; nothing was sent. */
+  'secret_unreadable',
   /** The name has no address, or its name server did not respond. */
   'lookup_failed',
   /** The name resolves only to addresses that are not allowed. */
