@@ -17,6 +17,7 @@ const { finishGroup } = proxyActivities<DispatchActivities>({
 
 /** Makes the first attempts of groups of events. Most end within a moment; `finishGroup` waits for slow receivers. */
 export async function dispatchEvents(groups: DispatchInput): Promise<void> {
-  const { unfinished } = await dispatchGroup(groups);
-  if (unfinished.length > 0) await finishGroup({ ...groups, ids: unfinished });
+  const result = await dispatchGroup(groups);
+  if (result.isFinished ?? result.unfinished.length === 0) return;
+  await finishGroup('unfinished' in result ? { ...groups, ids: result.unfinished } : groups);
 }

@@ -58,7 +58,7 @@ describe('a delivery whose payload is past its retention', function () {
       database: world.database,
       control: world.control,
       attempt: () => assert.fail('there is nothing to send'),
-      endpointCache: { forGroup: async () => new Map(), current: () => assert.fail(), invalidate() {} },
+      endpointCache: { forGroups: async () => new Map(), current: () => assert.fail(), invalidate() {} },
       engineTime: async () => Date.now(),
     });
     await new MockActivityEnvironment().run(finishGroup, { groupId: first.id, ids: [first.id] });

@@ -5,6 +5,7 @@ import {
   markGroupsDone,
   storeDeliveries,
   findWaiting,
+  findWaitingOfGroups,
 } from '../../database/webhooks/dispatch.ts';
 import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
@@ -16,6 +17,9 @@ import { cancelExpired } from './payloads.ts';
 import { planDeliveries, postsOf } from './planned-deliveries.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
+
+/** The result of a dispatch. Those of versions before have the ids of the unfinished deliveries. */
+export type DispatchResult = { isFinished: boolean } | { isFinished?: never; unfinished: string[] };
 
 export type DispatchDependencies = FirstAttemptDependencies & {
   endpointCache: EndpointCache;
@@ -41,10 +45,10 @@ export function createDispatchActivities(deps: DispatchDependencies) {
   return {
     /**
      * Matches the events of the groups with the webhooks of their workspaces, stores the deliveries and makes their first
-     * attempts. A repeat skips recorded deliveries. Returns the deliveries that are still in flight after a moment, for
-     * {@link finishGroup}.
+     * attempts. A repeat skips recorded deliveries. Returns whether all attempts were over after a moment; if not,
+     * {@link finishGroup} waits for the others.
      */
-    async dispatchGroup(input: DispatchInput): Promise<{ unfinished: string[] }> {
+    async dispatchGroup(input: DispatchInput): Promise<DispatchResult> {
       const groupIds = groupsOf(input);
       const workflowId = ownWorkflowId();
       const now = await engineClock(deps.engineTime);
@@ -64,22 +68,26 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         markGroupsDone(database, groupIds, workflowId, now()),
       );
       const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
-      if (isDone) return { unfinished: [] };
+      if (isDone) return { isFinished: true };
       // The long activity waits for the end if it runs in this process.
       ending.catch(() => {});
       // A repeat of this activity starts failed attempts again and joins those in flight.
       if (errors.length > 0) throw errors[0];
-      return { unfinished: [...firstAttempts.among([...attempts.keys()]).keys()] };
+      return { isFinished: false };
     },
 
-    /** Waits until the remaining deliveries of the groups are recorded. Sends those again whose process died. */
-    async finishGroup({ ids, ...input }: DispatchInput & { ids: string[] }): Promise<void> {
+    /**
+     * Waits until the remaining deliveries of the groups are recorded. Sends those again whose process died. Workflows of
+     * versions before pass their ids.
+     */
+    async finishGroup({ ids, ...input }: DispatchInput & { ids?: string[] }): Promise<void> {
       const stopHeartbeat = startHeartbeat();
+      const find = () => (ids ? findWaiting(database, ids) : findWaitingOfGroups(database, groupsOf(input)));
       try {
         const now = await engineClock(deps.engineTime);
-        await Promise.all(firstAttempts.among(ids).values());
+        await Promise.all(firstAttempts.among([...(await find())]).values());
         for (;;) {
-          const waiting = await findWaiting(database, ids);
+          const waiting = await find();
           const deliveries = await readDeliveriesToSend(database, [...waiting]);
           if (deliveries.length === 0) break;
           const over = deliveries.filter(

@@ -209,13 +209,11 @@ export async function listEnginePausedRuns(
   database: Database,
   { signalled }: { signalled: boolean },
 ): Promise<TaskRunRow[]> {
-  return await database.em
-    .fork()
-    .find(TaskRun, {
-      completed_at: null,
-      engine_paused_at: { $ne: null },
-      engine_pause_signalled: signalled,
-    });
+  return await database.em.fork().find(TaskRun, {
+    completed_at: null,
+    engine_paused_at: { $ne: null },
+    engine_pause_signalled: signalled,
+  });
 }
 
 /** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */

@@ -108,6 +108,19 @@ export async function findWaiting(database: Database, ids: readonly string[]): P
   return new Set(rows.map(({ id }) => id));
 }
 
+/** Returns the deliveries of these groups that still wait for their first attempt outside the backlog. */
+export async function findWaitingOfGroups(
+  database: Database,
+  groupIds: readonly string[],
+): Promise<Set<string>> {
+  const statement = sql<{ id: string }>`
+    select d.id from deliveries d join events e on e.seq = d.event_seq
+    where e.group_id = any(${groupIds}::uuid[]) and d.status = 'pending' and not d.in_backlog and not d.test
+  `.compile(queryBuilderOf(database));
+  const { rows } = await runPrepared(database, statement);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Moves deliveries to the backlog of their webhook. */
 export async function moveToBacklog(database: Database, ids: readonly string[], now: Date): Promise<void> {
   const statement = sql`
