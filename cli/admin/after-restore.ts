@@ -25,7 +25,7 @@ export async function afterRestore(
   const { databaseUrl, taskQueue } = readRestored(environment);
   const { connectionOptions, namespace } = loadTemporalConfig(environment);
   const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 s' });
-  const database = await connectDatabase(databaseUrl, 1);
+  const database = await connectDatabase(databaseUrl, 1, { limits: {} });
   try {
     await checkSchema(database);
     const control = createOrphanControl(new Client({ connection, namespace }), taskQueue);

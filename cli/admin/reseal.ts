@@ -49,7 +49,7 @@ export async function resealDatabase(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Resealed[]> {
   const { databaseUrl, sealingKeys } = readSealingKeys(environment);
-  const database = await connectDatabase(databaseUrl, 2);
+  const database = await connectDatabase(databaseUrl, 2, { limits: {} });
   try {
     return await resealAll(database, sealingKeys);
   } finally {

@@ -5,6 +5,7 @@ import {
   withdrawAttempt,
   type PendingCallback,
 } from '../database/tasks/callbacks.ts';
+import { retryOnDeadlock } from '../database/common/outage.ts';
 import type { Database } from '../database/database.ts';
 import type { FeedEntry } from '../domain/tasks/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/common/limits.ts';
@@ -13,7 +14,7 @@ import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/at
 import type { OutboundClient } from '../outbound/attempt.ts';
 import type { Traces } from '../outbound/traces.ts';
 import { signature } from '../outbound/sign.ts';
-import { retryOnDeadlock, retryOnOutage } from './retry-on-outage.ts';
+import { retryOnOutage } from './retry-on-outage.ts';
 
 /** Dependencies of callback attempts. */
 export type CallbackDependencies = {

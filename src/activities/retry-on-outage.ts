@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isDatabaseOutage, isDeadlock } from '../database/common/outage.ts';
+import { isDatabaseOutage } from '../database/common/outage.ts';
 
-/** Retry interval and time limit of {@link retryOnOutage}, in milliseconds; tries of {@link retryOnDeadlock}. */
+/** Retry interval and time limit of {@link retryOnOutage}, in milliseconds. */
 const RETRY_MS = 200;
 const GIVE_UP_MS = 60_000;
-const MAX_DEADLOCKS = 5;
 
 /**
  * Repeats a write during a database outage, since a lost result would be sent again. Gives up after a minute, so that a
@@ -22,17 +21,6 @@ export async function retryOnOutage<Result>(
     } catch (error) {
       if (!isDatabaseOutage(error) || signal?.aborted || performance.now() > until) throw error;
       await pause(RETRY_MS);
-    }
-  }
-}
-
-/** Repeats a write that was rolled back because of a deadlock. */
-export async function retryOnDeadlock<Result>(write: () => Promise<Result>): Promise<Result> {
-  for (let turn = 1; ; turn += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isDeadlock(error) || turn === MAX_DEADLOCKS) throw error;
     }
   }
 }

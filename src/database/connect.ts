@@ -5,11 +5,25 @@ import type { Database } from './database.ts';
 import { entities } from './entities.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 
+/** PostgreSQL's time limits, in milliseconds; without limit if absent. */
+type TimeLimits = {
+  statement_timeout?: number;
+  lock_timeout?: number;
+  idle_in_transaction_session_timeout?: number;
+};
+
 /**
- * `migrations`: those of its migrator. `lockTimeout`: how long a statement waits for a lock, in PostgreSQL's notation;
- * `0`: without limit.
+ * The time limits of the service (docs/operations.md). No statement reaches them unless something is wrong: a locked
+ * table, a frozen process in a transaction.
  */
-type ConnectOptions = { migrations?: readonly MigrationObject[]; lockTimeout?: string };
+const SERVICE_LIMITS: TimeLimits = {
+  statement_timeout: 120_000,
+  lock_timeout: 10_000,
+  idle_in_transaction_session_timeout: 60_000,
+};
+
+/** `migrations`: those of its migrator. */
+type ConnectOptions = { migrations?: readonly MigrationObject[]; limits?: TimeLimits };
 
 /**
  * Opens the database at `url` and checks the connection. `poolSize` is its maximum of connections.
@@ -18,7 +32,7 @@ type ConnectOptions = { migrations?: readonly MigrationObject[]; lockTimeout?: s
 export async function connectDatabase(
   url: string,
   poolSize = 10,
-  { migrations = MIGRATIONS, lockTimeout = '0' }: ConnectOptions = {},
+  { migrations = MIGRATIONS, limits = SERVICE_LIMITS }: ConnectOptions = {},
 ): Promise<Database> {
   const orm = new MikroORM({
     clientUrl: url,
@@ -28,7 +42,7 @@ export async function connectDatabase(
     driverOptions: {
       // The mapper parses host, user and database; the driver also parses the parameters of the URL (`sslmode`).
       connectionString: url,
-      ...(lockTimeout === '0' ? {} : { options: `-c lock_timeout=${lockTimeout}` }),
+      ...limits,
     },
     // Every request and activity forks its own entity manager. This prevents shared state after a forgotten fork.
     allowGlobalContext: false,

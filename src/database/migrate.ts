@@ -6,10 +6,10 @@ import { connectDatabase } from './connect.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 
 /**
- * How long a migration may wait for a locked table. All later statements on the table wait behind it, so it gives up
+ * How long a migration may wait for a locked table, in milliseconds. All later statements on the table wait behind it, so it gives up
  * and tries again.
  */
-const LOCK_TIMEOUT = '2s';
+const LOCK_TIMEOUT_MS = 2_000;
 const TRIES = 60;
 const RETRY_MS = 1_000;
 /** PostgreSQL's codes for a lock timeout and for a deadlock. */
@@ -24,7 +24,7 @@ export async function migrate(
   url: string,
   migrations: readonly MigrationObject[] = MIGRATIONS,
 ): Promise<void> {
-  const database = await connectDatabase(url, 2, { migrations, lockTimeout: LOCK_TIMEOUT });
+  const database = await connectDatabase(url, 2, { migrations, limits: { lock_timeout: LOCK_TIMEOUT_MS } });
   try {
     await database.em.fork().transactional(async (em) => {
       await sql`set local lock_timeout = 0`.execute(em.getKysely());

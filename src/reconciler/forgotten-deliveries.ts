@@ -7,6 +7,7 @@ import {
   listUnstartedRetries,
 } from '../database/webhooks/dispatch.ts';
 import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
+import { listWebhooksWithWaiting, setWaitingAside } from '../database/webhooks/waiting-deliveries.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
@@ -128,6 +129,12 @@ export async function retryForgotten({
       log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
     },
   );
+}
+
+/** Holds or cancels deliveries that still wait for a disabled or deleted webhook, because a process died. */
+export async function setForgottenAside({ database }: DeliveryDependencies): Promise<void> {
+  const webhooks = await listWebhooksWithWaiting(database, BATCH);
+  await forEachRow(webhooks, String, (webhookId) => setWaitingAside(database, webhookId));
 }
 
 /** Starts backlogs that have waited too long. An active one is only signalled again. */

@@ -7,6 +7,7 @@ import {
   notifyForgotten,
   renewAbandoned,
   retryForgotten,
+  setForgottenAside,
   type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
 import {
@@ -51,6 +52,7 @@ const SWEEP_PARTS: readonly Part[] = [
   sweep,
   sendForgotten,
   renewAbandoned,
+  setForgottenAside,
   drainForgotten,
   notifyForgotten,
   removeExpired,

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres, withClient, type RunningPostgres } from '../../dev/services/postgres.ts';
+import { isDatabaseOutage } from '../../src/database/common/outage.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
@@ -53,6 +54,38 @@ describe("the database's address", function () {
     const told = await eventually('the server has read its settings', () => seenBy(url).catch(() => null));
     assert.deepEqual(told, { ssl: true, application_name: 'ours' });
     await assert.rejects(seenBy(`${postgres.url()}?sslmode=verify-full`), /certificate/);
+  });
+
+  it('gives each connection time limits, which its parameters change', async () => {
+    const limitsOf = async (url: string) => {
+      const database = await connectDatabase(url, 1);
+      try {
+        const [row] = await database.em.fork().execute<Record<string, string>[]>(
+          `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+             current_setting('idle_in_transaction_session_timeout') as idle`,
+        );
+        return row;
+      } finally {
+        await database.close();
+      }
+    };
+    assert.deepEqual(await limitsOf(postgres.url()), { statement: '2min', lock: '10s', idle: '1min' });
+    const changed = await limitsOf(`${postgres.url()}?lock_timeout=30000`);
+    assert.deepEqual(changed, { statement: '2min', lock: '30s', idle: '1min' });
+  });
+
+  it('leads to a database that counts as unavailable once a limit is reached, so that work is repeated', async () => {
+    const database = await connectDatabase(`${postgres.url()}?lock_timeout=1&statement_timeout=50`, 2);
+    try {
+      const holder = database.em.fork();
+      await holder.begin();
+      await holder.execute('select pg_advisory_xact_lock(1)');
+      await assert.rejects(database.em.fork().execute('select pg_advisory_xact_lock(1)'), isDatabaseOutage);
+      await assert.rejects(database.em.fork().execute('select pg_sleep(60)'), isDatabaseOutage);
+      await holder.rollback();
+    } finally {
+      await database.close();
+    }
   });
 
   async function switchTlsOn(): Promise<void> {

@@ -1,3 +1,4 @@
+import { retryOnDeadlock } from '../../database/common/outage.ts';
 import type { Database } from '../../database/database.ts';
 import {
   recordResults,
@@ -5,7 +6,7 @@ import {
   type AttemptResult,
   type Recorded,
 } from '../../database/webhooks/delivery-results.ts';
-import { retryOnDeadlock, retryOnOutage } from '../retry-on-outage.ts';
+import { retryOnOutage } from '../retry-on-outage.ts';
 
 /** Records results with retries for deadlocks and outages, see {@link retryOnOutage}. */
 export async function recordWithRetries(

@@ -1,4 +1,7 @@
-/** Error codes of Node and of PostgreSQL (classes 08, 53, 57P) for an unavailable database. */
+/**
+ * Error codes of Node and of PostgreSQL for an unavailable database: classes 08, 53 and 57P, and the codes of its time
+ * limits (25P03, 55P03, 57014).
+ */
 const NODE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -8,7 +11,7 @@ const NODE_CODES = new Set([
   'EPIPE',
   'ENOENT',
 ]);
-const POSTGRES_CODES = /^(08...|53...|57P0[1-5])$/;
+const POSTGRES_CODES = /^(08...|53...|57P0[1-5]|25P03|55P03|57014)$/;
 const DRIVER_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
 
@@ -45,4 +48,18 @@ export function isDeadlock(error: unknown): boolean {
   return (
     (error as { code?: unknown }).code === '40P01' || (error.cause !== undefined && isDeadlock(error.cause))
   );
+}
+
+/** Tries of {@link retryOnDeadlock}. */
+const TRIES = 5;
+
+/** Repeats a transaction that PostgreSQL rolled back because of a deadlock. */
+export async function retryOnDeadlock<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isDeadlock(error) || tried === TRIES) throw error;
+    }
+  }
 }

@@ -59,7 +59,7 @@ type Builder = Kysely<never>;
 /**
  * Writes attempts and their consequences in one transaction, at most one attempt for each delivery, in the order they
  * ended: the delivery's status and schedule, the webhook's failure count, and, if that reaches ten, the disabling of
- * the webhook.
+ * the webhook. The caller then holds the webhook's other deliveries with `setWaitingAside`.
  */
 export async function recordResults(
   database: Database,
@@ -73,15 +73,8 @@ export async function recordResults(
   return await db.transaction().execute(async (transaction) => {
     const disabled = await countAttempts(transaction, results);
     const { rows } = await resultsStatement(results).execute(transaction);
-    for (const { webhookId, at } of disabled) await holdAndNotify(transaction, webhookId, at);
-    const recorded = byDelivery(rows);
-    for (const { webhookId } of disabled) {
-      for (const { delivery_id, webhook_id } of results) {
-        const row = recorded.get(delivery_id);
-        if (row?.status === 'retrying' && webhook_id === webhookId) row.status = 'held';
-      }
-    }
-    return { recorded, disabled };
+    for (const { webhookId, at } of disabled) await notifyOfDisabling(transaction, webhookId, at);
+    return { recorded: byDelivery(rows), disabled };
   });
 }
 
@@ -143,13 +136,8 @@ function reasonOf(last: AttemptResult | undefined): string {
   return `${FAILURES_TO_DISABLE} attempts in a row failed. Last failure: ${last?.message ?? 'unknown'}`;
 }
 
-/** Holds the waiting deliveries of a disabled webhook, and creates a notice for every admin and owner. */
-async function holdAndNotify(db: Builder, webhookId: string, at: Date): Promise<void> {
-  await sql`
-    update deliveries set status = 'held', reason = 'the webhook is disabled', in_backlog = false,
-      next_attempt_at = null, generation = generation + 1, updated_at = ${at}::timestamptz
-    where webhook_id = ${webhookId}::uuid and status in ('pending', 'retrying') and not test
-  `.execute(db);
+/** Notifies watchers, creates a notice for every admin and owner, and writes the audit entry. */
+async function notifyOfDisabling(db: Builder, webhookId: string, at: Date): Promise<void> {
   await sql`
     select pg_notify(${CHANNELS.deliveries}, webhook_id || ' ' || ${MANY_CHANGED}::text) from watched_webhooks
     where webhook_id = ${webhookId}::uuid and until > now()
@@ -191,7 +179,8 @@ type Row = {
 /**
  * Returns the statement that writes deliveries, attempts and the counts that a success sets to zero. A failure moves
  * the schedule only if it is the automatic attempt that the current generation waits for. A manual attempt never removes
- * a success or a schedule.
+ * a success or a schedule. If the webhook is disabled or deleted by now, a failed delivery is held or cancelled instead
+ * of retried: `countAttempts` has waited for that change.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
   return sql<Row>`
@@ -208,8 +197,10 @@ function resultsStatement(results: readonly AttemptResult[]) {
     ), before as (
       select d.id, d.attempts_count + 1 as number,
         result.trigger = 'automatic' and not result.succeeded and d.generation = result.generation
-          and d.failures = result.failures and d.status in ('pending', 'retrying') as moves
-      from deliveries d join result on result.delivery_id = d.id order by d.id for update of d
+          and d.failures = result.failures and d.status in ('pending', 'retrying') as moves,
+        case when w.deleted_at is not null then 'cancelled' when w.disabled_at is not null then 'held' end as aside
+      from deliveries d join result on result.delivery_id = d.id join webhooks w on w.id = d.webhook_id
+      order by d.id for update of d
     ), delivery as (
       update deliveries d set
         attempts_count = before.number,
@@ -219,14 +210,21 @@ function resultsStatement(results: readonly AttemptResult[]) {
           when result.trigger = 'test' then 'failed'
           when not before.moves then d.status
           when d.failures + 1 >= ${DELIVERY_ATTEMPTS}::integer then 'failed'
-          else 'retrying' end,
+          else coalesce(before.aside, 'retrying') end,
+        generation = d.generation + (before.moves and before.aside is not null)::integer,
         next_attempt_at = case
           when result.succeeded or result.trigger = 'test' then null
+          when before.moves and before.aside is not null then null
           when before.moves then result.completed_at
             + make_interval(secs => (${WAITS_MS}::integer[])[d.failures + 1] / 1000.0)
           when result.trigger = 'manual' and d.status <> 'retrying' then null
           else d.next_attempt_at end,
-        reason = case when result.succeeded then null else d.reason end,
+        reason = case
+          when result.succeeded then null
+          when not before.moves then d.reason
+          when before.aside = 'held' then 'the webhook is disabled'
+          when before.aside = 'cancelled' then 'the webhook was deleted'
+          else d.reason end,
         in_backlog = d.in_backlog and not (result.succeeded or before.moves),
         retry_started = d.retry_started and not (before.moves and d.failures = 0),
         response_status = result.response_status,

@@ -1,7 +1,9 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
-import { recordAudit, type EntityManager } from '../people/audit.ts';
+import { retryOnDeadlock } from '../common/outage.ts';
+import { recordAudit } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
 import { withLockedWebhook, type WebhookRow } from './webhooks.ts';
 
 /** The deliveries of a webhook whose schedule restarts, and the actor. */
@@ -20,14 +22,17 @@ export type Recovery = {
 /** A skipped delivery, with the payload to match it with the current filters. */
 export type SkippedDelivery = { id: string; event: EventKind; body: string };
 
-const BATCH = 500;
+/** Rows read, or changed in one transaction. */
+const BATCH = 1_000;
+/** Before all ids. */
+const NIL = '00000000-0000-0000-0000-000000000000';
 
 /** Yields skipped deliveries of a webhook since a time whose payload still exists, in batches, oldest first. */
 export async function* readSkippedDeliveries(
   database: Database,
   { webhookId, since }: { webhookId: string; since: Date },
 ): AsyncGenerator<SkippedDelivery[]> {
-  let after = '00000000-0000-0000-0000-000000000000';
+  let after = NIL;
   for (;;) {
     const { rows } = await sql<SkippedDelivery>`
       select d.id, d.event, e.body from deliveries d join events e on e.seq = d.event_seq
@@ -43,9 +48,11 @@ export async function* readSkippedDeliveries(
 }
 
 /**
- * Moves deliveries to the backlog of their webhook, each at the start of its schedule, and writes the audit entry.
- * `check` gets the locked webhook and may throw. Returns the number of deliveries; null if there is no such webhook.
- * Deliveries without payload stay unchanged.
+ * Moves deliveries to the backlog of their webhook, each at the start of its schedule, in batches of their own
+ * transactions, after the audit entry was written. `check` gets the locked webhook and may throw. Returns the number of
+ * deliveries at the start; null if there is no such webhook. Deliveries without payload stay unchanged. Stops if the
+ * webhook is disabled, deactivated or deleted between two batches. After an error, the other deliveries are unchanged,
+ * and can be recovered again.
  */
 export async function recoverDeliveries(
   database: Database,
@@ -53,19 +60,9 @@ export async function recoverDeliveries(
   check: (webhook: WebhookRow) => void,
 ): Promise<number | null> {
   const { workspaceId, webhookId, since, statuses, skipped, actor, now } = recovery;
-  return await withLockedWebhook(database, { workspaceId, id: webhookId }, async (em, webhook) => {
+  const count = (await countRecoverable(database, recovery)) + skipped.length;
+  const isAllowed = await withLockedWebhook(database, { workspaceId, id: webhookId }, async (em, webhook) => {
     check(webhook);
-    const count =
-      (await restartSchedules(
-        em,
-        recovery,
-        sql`d.status = any(${[...statuses]}::text[]) and d.created_at >= ${since.toISOString()}::timestamptz`,
-      )) +
-      (await restartSchedules(
-        em,
-        recovery,
-        sql`d.status = 'skipped' and d.id = any(${[...skipped]}::uuid[])`,
-      ));
     await recordAudit(em, {
       workspaceId,
       actor,
@@ -74,8 +71,20 @@ export async function recoverDeliveries(
       detail: { name: webhook.name, since: since.toISOString(), statuses, skipped: skipped.length, count },
       at: now,
     });
-    return count;
+    return true;
   });
+  if (!isAllowed) return null;
+  for (const status of statuses) {
+    const which = (after: string) =>
+      sql`d.status = ${status} and d.created_at >= ${since.toISOString()}::timestamptz and d.id > ${after}::uuid`;
+    let after: string | null = NIL;
+    while (after !== null) after = await restartSchedules(database, recovery, which(after));
+  }
+  for (let from = 0; from < skipped.length; from += BATCH) {
+    const ids = skipped.slice(from, from + BATCH);
+    await restartSchedules(database, recovery, sql`d.status = 'skipped' and d.id = any(${ids}::uuid[])`);
+  }
+  return count;
 }
 
 /** Counts the deliveries of these statuses that `recoverDeliveries` would restart. The caller counts skipped ones. */
@@ -92,17 +101,31 @@ export async function countRecoverable(
   return rows[0]?.count ?? 0;
 }
 
+/**
+ * Restarts the next matching deliveries, in the order of their ids. Returns the last id; null if there are none. The
+ * lock keeps the webhook from being disabled before the batch is committed.
+ */
 async function restartSchedules(
-  em: EntityManager,
+  database: Database,
   { webhookId, now }: Recovery,
   which: RawBuilder<unknown>,
-): Promise<number> {
-  const { numAffectedRows } = await sql`
-    update deliveries d
-    set status = 'pending', reason = null, in_backlog = true, failures = 0, generation = d.generation + 1,
-      retry_started = false, next_attempt_at = null, updated_at = ${now.toISOString()}::timestamptz
-    from events e
-    where e.seq = d.event_seq and e.body is not null and d.webhook_id = ${webhookId}::uuid and not d.test and ${which}
-  `.execute(em.getKysely());
-  return Number(numAffectedRows ?? 0n);
+): Promise<string | null> {
+  const statement = sql<{ last: string | null }>`
+    with webhook as materialized (
+      select id from webhooks
+      where id = ${webhookId}::uuid and active and disabled_at is null and deleted_at is null for share
+    ), chosen as materialized (
+      select d.id from webhook, deliveries d join events e on e.seq = d.event_seq
+      where d.webhook_id = ${webhookId}::uuid and e.body is not null and not d.test and ${which}
+      order by d.id limit ${BATCH} for update of d
+    ), aside as (
+      update deliveries d
+      set status = 'pending', reason = null, in_backlog = true, failures = 0, generation = d.generation + 1,
+        retry_started = false, next_attempt_at = null, updated_at = ${now.toISOString()}::timestamptz
+      from chosen where d.id = chosen.id
+      returning d.id, d.webhook_id
+    ), ${notificationCte('aside')}
+    select max(id::text) as last, ${NOTIFIED} as told from aside`;
+  const { rows } = await retryOnDeadlock(() => statement.execute(queryBuilderOf(database)));
+  return rows[0]?.last ?? null;
 }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
@@ -7,7 +6,8 @@ import type { Database } from '../database.ts';
 import { Webhook } from './entities.ts';
 import { notifyListenerOfEnd } from './listeners.ts';
 import { lockByName } from '../common/lock.ts';
-import { isDeadlock } from '../common/outage.ts';
+import { retryOnDeadlock } from '../common/outage.ts';
+import { setWaitingAside } from './waiting-deliveries.ts';
 import { notifyWebhookChanged } from './watched-webhooks.ts';
 
 export type WebhookRow = InferEntity<typeof Webhook>;
@@ -143,7 +143,7 @@ export async function changeWebhook(
 }
 
 /**
- * Deletes a webhook: erases its secrets, cancels its unsent deliveries, and keeps its log. Returns false if there is
+ * Deletes a webhook: erases its secrets, then cancels its unsent deliveries, and keeps its log. Returns false if there is
  * none, or `canDelete` returns false for the locked webhook.
  */
 export async function deleteWebhook(
@@ -156,17 +156,14 @@ export async function deleteWebhook(
     Object.assign(row, { secret: null, previous_secret: null, previous_secret_until: null, active: false });
     row.deleted_at = row.updated_at = which.now;
     await em.flush();
-    await sql`
-      update deliveries
-      set status = 'cancelled', reason = 'the webhook was deleted', in_backlog = false, next_attempt_at = null,
-        generation = generation + 1, updated_at = ${which.now.toISOString()}::timestamptz
-      where webhook_id = ${row.id}::uuid and status in ('pending', 'retrying', 'held')
-    `.execute(em.getKysely());
     if (row.listening_until) await notifyListenerOfEnd(em, row.id);
     await auditWebhook(em, which, row, 'webhook.deleted');
     return true;
   });
-  return deleted ?? false;
+  if (!deleted) return false;
+  // The webhook is deleted. The reconciler cancels what is left after an error.
+  await setWaitingAside(database, which.id).catch(() => {});
+  return true;
 }
 
 /**
@@ -192,34 +189,28 @@ export async function rotateSecret(
   });
 }
 
-const TRIES = 3;
-
 /**
- * Runs `work` in a transaction that locks the webhook, and notifies watchers. Returns null if there is none. Concurrent
- * attempts may lock the same deliveries in another order. A deadlock is repeated.
+ * Runs `work` in a short transaction that locks the webhook, and notifies watchers. Returns null if there is none.
+ * Results of attempts wait for the lock, so changes of many deliveries do not belong here. A deadlock is repeated.
  */
 export async function withLockedWebhook<T>(
   database: Database,
   which: { workspaceId: string; id: string },
   work: (em: EntityManager, row: WebhookRow) => Promise<T>,
 ): Promise<T | null> {
-  for (let tried = 1; ; tried += 1) {
-    try {
-      return await database.em.fork().transactional(async (em) => {
-        const row = await em.findOne(
-          Webhook,
-          { workspace_id: which.workspaceId, id: which.id, deleted_at: null },
-          { lockMode: LockMode.PESSIMISTIC_WRITE },
-        );
-        if (!row) return null;
-        const done = await work(em, row);
-        await notifyWebhookChanged(em, row.id);
-        return done;
-      });
-    } catch (error) {
-      if (tried === TRIES || !isDeadlock(error)) throw error;
-    }
-  }
+  return await retryOnDeadlock(() =>
+    database.em.fork().transactional(async (em) => {
+      const row = await em.findOne(
+        Webhook,
+        { workspace_id: which.workspaceId, id: which.id, deleted_at: null },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      );
+      if (!row) return null;
+      const done = await work(em, row);
+      await notifyWebhookChanged(em, row.id);
+      return done;
+    }),
+  );
 }
 
 /** Writes an audit entry with the names of changed fields; never a secret, nor a URL, which may contain one. */

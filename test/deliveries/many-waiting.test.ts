@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { pino } from 'pino';
+import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
+import { setWaitingAside } from '../../src/database/webhooks/waiting-deliveries.ts';
+import { deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
+import { FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
+import { setForgottenAside } from '../../src/reconciler/forgotten-deliveries.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+import { successOf } from '../support/results.ts';
+
+/** More than two batches. */
+const MANY = 2_500;
+
+describe('a webhook with thousands of waiting deliveries', () => {
+  const world = useDeliveries();
+  const receiver = useReceiver('each test');
+  const other = useReceiver('each test');
+  const releases: (() => Promise<void>)[] = [];
+  afterEach(() => Promise.all(releases.splice(0).map((release) => release())));
+
+  const query = <Row>(statement: string, values: unknown[] = []) =>
+    world.database.em.fork().execute<Row[]>(statement, values);
+
+  /** A webhook of its own event kind with deliveries of this status, which nothing attempts; their ids in order. */
+  async function prepare(status: 'retrying' | 'held'): Promise<{ webhookId: string; ids: string[] }> {
+    const webhookId = await world.webhook({
+      url: receiver.url,
+      events: [{ event: 'issue.created', filters: [] }],
+    });
+    await query(
+      `with event as (
+         insert into events (workspace_id, id, event, "timestamp", content_hash, body, received_at)
+         values (?, ?, 'issue.created', now(), '', '{}', now()) returning seq
+       )
+       insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, failures,
+         next_attempt_at, retry_started, created_at, updated_at)
+       select gen_random_uuid(), ?, ?, event.seq, 'e', 'issue.created', ?, 1, now() + interval '1 hour', true, now(), now()
+       from event, generate_series(1, ${MANY})`,
+      [
+        world.installation.workspace_id,
+        `evt_${webhookId}`,
+        world.installation.workspace_id,
+        webhookId,
+        status,
+      ],
+    );
+    const rows = await query<{ id: string }>('select id from deliveries where webhook_id = ? order by id', [
+      webhookId,
+    ]);
+    return { webhookId, ids: rows.map(({ id }) => id) };
+  }
+
+  /** Locks these deliveries in a transaction of somebody else. */
+  async function lock(ids: string[]): Promise<() => Promise<void>> {
+    const em = world.database.em.fork();
+    await em.begin();
+    await em.execute(`select from deliveries where id in (${ids.map(() => '?').join(', ')}) for update`, ids);
+    let isHeld = true;
+    const release = async () => {
+      if (isHeld) await em.commit();
+      isHeld = false;
+    };
+    releases.push(release);
+    return release;
+  }
+
+  const count = async (webhookId: string, status: string): Promise<number> => {
+    const [row] = await query<{ count: number }>(
+      'select count(*)::integer as count from deliveries where webhook_id = ? and status = ?',
+      [webhookId, status],
+    );
+    return row?.count ?? -1;
+  };
+  const becomes = (webhookId: string, status: string, wanted: number) =>
+    eventually(`${wanted} ${status}`, async () => (await count(webhookId, status)) === wanted);
+  const statusOf = async (id: string) =>
+    (await query<{ status: string }>('select status from deliveries where id = ?', [id]))[0]?.status;
+  const reconcile = () =>
+    setForgottenAside({
+      database: world.database,
+      deliveryControl: world.control,
+      clock: () => new Date(),
+      log: pino({ level: 'silent' }),
+    });
+
+  it('is disabled, and lets other results be recorded, before the last delivery is held', async () => {
+    receiver.answering(500);
+    const { webhookId, ids } = await prepare('retrying');
+    const [first = '', second = ''] = ids;
+    const release = await lock([first, second]);
+    await world.publish(Array.from({ length: FAILURES_TO_DISABLE }, () => ({})));
+    await receiver.receives(FAILURES_TO_DISABLE);
+    const otherId = await world.webhook({
+      url: other.url,
+      events: [{ event: 'issue.updated', filters: [] }],
+    });
+    await world.publish([{ event: 'issue.updated' }]);
+
+    await eventually('disabled', async () => (await world.webhookRow(webhookId)).disabled_at !== null);
+    await becomes(otherId, 'succeeded', 1);
+    await becomes(webhookId, 'held', MANY + FAILURES_TO_DISABLE - 2);
+    assert.deepEqual([await statusOf(first), await statusOf(second)], ['retrying', 'retrying']);
+    await release();
+
+    // An attempt of a delivery that is not held yet reads the webhook first.
+    await query('update deliveries set next_attempt_at = now() where id = ?', [first]);
+    await world.control.startRetries({ deliveryId: first, generation: 0 }, 0);
+    await world.client.workflow.getHandle(`delivery:${first}:0`).result();
+    assert.equal(await statusOf(first), 'held');
+    assert.equal(receiver.requests.length, FAILURES_TO_DISABLE);
+    // The reconciler holds the others, for example if the worker died.
+    await reconcile();
+    assert.equal(await statusOf(second), 'held');
+  });
+
+  it('is deleted before the last delivery is cancelled', async () => {
+    const { webhookId, ids } = await prepare('held');
+    const release = await lock(ids.slice(-1));
+    const { workspace_id: workspaceId } = world.installation;
+    const which = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
+    assert.equal(await deleteWebhook(world.database, which), true);
+    assert.deepEqual([await count(webhookId, 'cancelled'), await count(webhookId, 'held')], [MANY - 1, 1]);
+    await release();
+    await reconcile();
+    assert.equal(await count(webhookId, 'cancelled'), MANY);
+  });
+
+  const recover = (webhookId: string) =>
+    recoverDeliveries(
+      world.database,
+      {
+        workspaceId: world.installation.workspace_id,
+        webhookId,
+        since: new Date(0),
+        statuses: ['held', 'failed'],
+        skipped: [],
+        actor: 'test',
+        now: new Date(),
+      },
+      () => {},
+    );
+
+  it('is recovered in batches, all of it', async () => {
+    const { webhookId, ids } = await prepare('held');
+    const release = await lock(ids.slice(-1));
+    const recovery = recover(webhookId);
+    await becomes(webhookId, 'pending', 2_000);
+    await release();
+    assert.equal(await recovery, MANY);
+    const rows = await world.deliveries(webhookId);
+    assert.ok(
+      rows.every(
+        (row) => row.status === 'pending' && row.in_backlog && row.generation === 1 && row.failures === 0,
+      ),
+    );
+  });
+
+  it('keeps its deliveries held where it was disabled again, and sent where it was enabled again', async () => {
+    const { webhookId } = await prepare('held');
+    await world.changeWebhook(webhookId, { disabled_at: new Date() });
+    await recover(webhookId);
+    assert.equal(await count(webhookId, 'held'), MANY);
+
+    await world.changeWebhook(webhookId, { disabled_at: null });
+    await recover(webhookId);
+    await setWaitingAside(world.database, webhookId);
+    await reconcile();
+    assert.equal(await count(webhookId, 'pending'), MANY);
+  });
+
+  it('holds a delivery whose attempt fails after the disabling', async () => {
+    const { webhookId, ids } = await prepare('retrying');
+    await world.changeWebhook(webhookId, { disabled_at: new Date() });
+    const [row] = await world.deliveries(webhookId);
+    assert.ok(row && ids.includes(row.id));
+    const result = successOf(row, { succeeded: false, response_status: 500, failure: 'status' });
+    const { recorded } = await recordResults(world.database, [result]);
+    const { status, generation, next_attempt_at } = recorded.get(row.id) ?? {};
+    assert.deepEqual([status, generation, next_attempt_at], ['held', 1, null]);
+  });
+});
