@@ -406,6 +406,27 @@ describe('deliveries over HTTP', () => {
     });
   });
 
+  it('are retried by the reconciler if their worker died before it started the retries', async () => {
+    receiver.answering(500);
+    const hook = await webhook();
+    await publish();
+    const { id } = await delivered(hook, is('retrying'));
+    receiver.answering(204);
+    // As if the worker of another schedule had died between the database and Temporal.
+    await set(
+      id,
+      'retrying',
+      ", generation = 1, retry_started = false, next_attempt_at = now(), updated_at = now() - interval '4 s'",
+    );
+    await delivered(hook, is('succeeded'));
+    const { attempts } = await detail(id);
+    assert.deepEqual(
+      attempts.map(({ trigger }: Row) => trigger),
+      ['automatic', 'automatic'],
+    );
+    assert.match(world.logged(), /started the retries of a delivery after its worker was interrupted/);
+  });
+
   describe('a retry by hand', () => {
     it('of a delivery that is retrying stands beside the schedule, which a success ends', async () => {
       receiver.answering(500);

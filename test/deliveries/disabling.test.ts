@@ -51,6 +51,20 @@ describe('a webhook whose attempts fail', function () {
     assert.equal((await world.attempts(rows[50]?.id ?? '')).length, 0);
   });
 
+  it('nine times in a row stays enabled, and is disabled by the tenth', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    for (let count = 1; count <= 10; count += 1) {
+      await world.publish([{}]);
+      await eventually(`attempt ${count}`, async () => {
+        const rows = await world.deliveries(webhookId);
+        return rows.length === count && rows.every(({ attempts_count: attempts }) => attempts === 1);
+      });
+      const { consecutive_failures: failures, disabled_at: disabledAt } = await world.webhookRow(webhookId);
+      assert.deepEqual([failures, disabledAt !== null], [count, count === 10]);
+    }
+  });
+
   it('is not disabled when one success comes between', async () => {
     let count = 0;
     receiver.answering(() => (++count === 10 ? 200 : 500));

@@ -165,6 +165,18 @@ describe('whether an event goes to a webhook', () => {
     }
   });
 
+  it('considers every change of a field', () => {
+    const changes = ['To Do', 'In Review', 'Done'].map((new_value) => ({ field: 'status', new_value }));
+    const data = { ...sampleData('issue.updated'), changes };
+    for (const { new_value: changed_to } of changes) {
+      assert.ok(isSent('issue.updated', [{ field: 'status', changed_to }], data), changed_to);
+    }
+    assert.equal(
+      reasonOf('issue.updated', [{ field: 'status', changed_to: 'Blocked' }], data),
+      'filter on status: it changed to "To Do", "In Review", "Done", not to "Blocked"',
+    );
+  });
+
   it('takes the project beside the issue where the issue has none', () => {
     const data = { issue: { id: '1' }, project: PROJECT };
     assert.ok(isSent('issue.created', [{ field: 'project', values: ['SHOP'] }], data));
