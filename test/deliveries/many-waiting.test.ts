@@ -176,7 +176,12 @@ describe('a webhook with thousands of waiting deliveries', () => {
     await world.changeWebhook(webhookId, { disabled_at: new Date() });
     const [row] = await world.deliveries(webhookId);
     assert.ok(row && ids.includes(row.id));
-    const result = successOf(row, { succeeded: false, response_status: 500, failure: 'status' });
+    const result = successOf(row, {
+      failures: row.failures,
+      succeeded: false,
+      response_status: 500,
+      failure: 'status',
+    });
     const { recorded } = await recordResults(world.database, [result]);
     const { status, generation, next_attempt_at } = recorded.get(row.id) ?? {};
     assert.deepEqual([status, generation, next_attempt_at], ['held', 1, null]);
