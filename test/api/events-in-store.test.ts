@@ -81,7 +81,7 @@ describe('events that are gathered', () => {
     await gatherer.add([event('claimed')]);
     const ids = toStart.map(({ id }) => id);
     const claim = async (workflow: string) =>
-      (await claimGroups(database, ids, workflow)).map(({ id }) => id);
+      (await claimGroups(database, ids, workflow)).events.map(({ id }) => id);
     assert.deepEqual(await claim('first'), ['claimed']);
     assert.deepEqual(await claim('second'), []);
     assert.deepEqual(await claim('first'), ['claimed']);

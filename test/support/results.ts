@@ -14,6 +14,7 @@ export function successOf(
     failures: 0,
     enabled_count: 0,
     trigger: 'automatic',
+    new_delivery: null,
     succeeded: true,
     attempted_at: now,
     completed_at: now,

@@ -8,6 +8,7 @@ import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { EndpointCache } from './endpoint-cache.ts';
 import type { AttemptLimiter } from './attempt-limiter.ts';
 import type { ResultRecorder } from './result-recorder.ts';
+import type { NewDeliveries } from './new-deliveries.ts';
 import { post, type Post, type PostDependencies } from './post.ts';
 
 export type AttemptDependencies = PostDependencies & {
@@ -39,6 +40,8 @@ type AttemptOptions = {
    * if the delivery was read long before this call, so that it is read again even if a place is free at once.
    */
   freshMs?: number | null;
+  /** The rows of new deliveries, if this is the first attempt of one of them. */
+  rows?: NewDeliveries | null;
   /** Decides by the delivery as it was read again whether to make the attempt; default: {@link isStillDue}. */
   isWanted?: (current: DeliveryProgress) => boolean;
   /** Whether to start the retries after a failure. False if the caller has its own schedule. */
@@ -76,8 +79,10 @@ export function createAttempts(deps: AttemptDependencies) {
       const allowed = await lookUp(delivery, options, place.waitedMs);
       options.signal?.throwIfAborted();
       if (allowed === null) return { kind: 'unsent' };
-      const { trigger, now, requestSignal: signal } = options;
-      const done = await post(deps, allowed.endpoint, delivery, { trigger, now, signal, begun: allowed.at });
+      const { trigger, now, requestSignal: signal, rows } = options;
+      const { endpoint, at: begun } = allowed;
+      const made = await post(deps, endpoint, delivery, { trigger, now, signal, begun });
+      const done = { ...made, new_delivery: (await rows?.take(delivery.id)) ?? null };
       // A failure keeps its place until it is recorded. Otherwise ten more attempts could fail while the count is still
       // one.
       const recording = recorder.record(done);
@@ -100,10 +105,10 @@ export function createAttempts(deps: AttemptDependencies) {
    */
   async function lookUp(
     delivery: Post,
-    { trigger, now, freshMs = 0, isWanted }: AttemptOptions,
+    { trigger, now, freshMs = 0, isWanted, rows }: AttemptOptions,
     waitedMs: number,
   ): Promise<{ endpoint: Endpoint; at: Date } | null> {
-    const isOld = freshMs === null || waitedMs > freshMs;
+    const isOld = (freshMs === null || waitedMs > freshMs) && ((await rows?.hasRow(delivery.id)) ?? true);
     const lookup = await endpointCache.current(delivery.webhook_id, now, isOld ? delivery.id : null);
     const { endpoint, at, delivery: current } = lookup;
     const isDue = isWanted ?? ((progress: DeliveryProgress) => isStillDue(delivery, progress));
@@ -111,6 +116,7 @@ export function createAttempts(deps: AttemptDependencies) {
     const refusal = trigger === 'test' && endpoint ? null : refusalOf(endpoint);
     if (endpoint && !refusal) return { endpoint, at };
     const [status, reason] = refusal ?? DELETED;
+    await rows?.store([delivery.id]);
     if (trigger !== 'manual') await markUnsent(database, [delivery], status, reason, now());
     return null;
   }

@@ -6,6 +6,7 @@ import {
   storeDeliveries,
   findWaiting,
   findWaitingOfGroups,
+  type PlannedDelivery,
 } from '../../database/webhooks/dispatch.ts';
 import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
@@ -13,6 +14,7 @@ import { allEnded } from './all-ended.ts';
 import { engineClock, type EngineTime } from './attempts.ts';
 import type { EndpointCache } from './endpoint-cache.ts';
 import { createFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
+import { createNewDeliveries } from './new-deliveries.ts';
 import { cancelExpired } from './payloads.ts';
 import { planDeliveries, postsOf } from './planned-deliveries.ts';
 
@@ -44,35 +46,40 @@ export function createDispatchActivities(deps: DispatchDependencies) {
 
   return {
     /**
-     * Matches the events of the groups with the webhooks of their workspaces, stores the deliveries and makes their first
-     * attempts. A repeat skips recorded deliveries. Returns whether all attempts were over after a moment; if not,
+     * Matches the events of the groups with the webhooks of their workspaces, and makes and records the first attempts of
+     * their deliveries. A repeat skips recorded deliveries. Returns whether all attempts were over after a moment; if not,
      * {@link finishGroup} waits for the others.
      */
     async dispatchGroup(input: DispatchInput): Promise<DispatchResult> {
       const groupIds = groupsOf(input);
       const workflowId = ownWorkflowId();
       const now = await engineClock(deps.engineTime);
-      const [events, endpoints] = await Promise.all([
+      const [{ events, isRepeat }, endpoints] = await Promise.all([
         claimGroups(database, groupIds, workflowId),
         endpointCache.forGroups(groupIds),
       ]);
       const planned = planDeliveries(events, endpoints);
       // Read before the rows, so that an attempt that ends in between does not count as waiting.
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
-      const waiting = await storeDeliveries(database, planned, now());
-      const posts = postsOf(planned, events, waiting).filter(({ id }) => !attempts.has(id));
-      for (const [id, sending] of firstAttempts.start(posts, now)) attempts.set(id, sending);
+      const pending = planned.filter(({ status }) => status === 'pending');
+      const rows = isRepeat ? null : createNewDeliveries(database, pending, now);
+      const waiting = await storeDeliveries(database, isRepeat ? planned : planned.filter(isUnsent), now());
+      const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));
+      const posts = postsOf(planned, events, toSend).filter(({ id }) => !attempts.has(id));
+      for (const [id, sending] of firstAttempts.start(posts, now, rows)) attempts.set(id, sending);
       const errors: unknown[] = [];
       for (const sending of attempts.values()) sending.catch((error: unknown) => errors.push(error));
-      const ending = allEnded(attempts.values()).then(() =>
-        markGroupsDone(database, groupIds, workflowId, now()),
-      );
+      const ending = allEnded(attempts.values())
+        .finally(() => rows?.close())
+        .then(() => markGroupsDone(database, groupIds, workflowId, now()));
       const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
       if (isDone) return { isFinished: true };
       // The long activity waits for the end if it runs in this process.
       ending.catch(() => {});
       // A repeat of this activity starts failed attempts again and joins those in flight.
       if (errors.length > 0) throw errors[0];
+      // Only what has a row is found after a crash. A result that is being recorded may still be lost.
+      await rows?.store([...firstAttempts.among(posts.map(({ id }) => id)).keys()]);
       return { isFinished: false };
     },
 
@@ -104,6 +111,10 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       }
     },
   };
+}
+
+function isUnsent({ status }: PlannedDelivery): boolean {
+  return status !== 'pending';
 }
 
 function groupsOf({ groupId, groupIds = [groupId] }: DispatchInput): readonly string[] {

@@ -3,6 +3,7 @@ import { moveToBacklog } from '../../database/webhooks/dispatch.ts';
 import type { Database } from '../../database/database.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { Attempt } from './attempts.ts';
+import type { NewDeliveries } from './new-deliveries.ts';
 import type { Post } from './post.ts';
 
 export type FirstAttemptDependencies = {
@@ -26,9 +27,13 @@ export function createFirstAttempts({ database, attempt, control }: FirstAttempt
   return {
     /**
      * Starts the attempts concurrently, in order. A delivery that is in flight already is not sent again. Each promise
-     * resolves when its attempt is recorded, or its delivery is in the backlog.
+     * resolves when its attempt is recorded, or its delivery is in the backlog. `rows`: those of new deliveries.
      */
-    start(deliveries: readonly Post[], now: () => Date): Map<string, Promise<void>> {
+    start(
+      deliveries: readonly Post[],
+      now: () => Date,
+      rows: NewDeliveries | null = null,
+    ): Map<string, Promise<void>> {
       const enqueue = createBacklogBatcher({ database, control, now });
       const sendOne = async (delivery: Post): Promise<void> => {
         const outcome = await attempt(delivery, {
@@ -36,8 +41,11 @@ export function createFirstAttempts({ database, attempt, control }: FirstAttempt
           now,
           freshMs: FRESH_MS,
           startsRetries: true,
+          rows,
         });
-        if (outcome.kind === 'no_room') await enqueue(delivery);
+        if (outcome.kind !== 'no_room') return;
+        await rows?.store([delivery.id]);
+        await enqueue(delivery);
       };
       const started = deliveries.map((delivery) => {
         const { id } = delivery;

@@ -64,6 +64,7 @@ export async function post(
     failures: delivery.failures,
     enabled_count: endpoint.enabled_count,
     trigger,
+    new_delivery: null,
     attempted_at: begun.toISOString(),
     completed_at: attempt.now().toISOString(),
     url: endpoint.url,

@@ -12,7 +12,8 @@ export function renewalOf(which: RawBuilder<unknown>): RawBuilder<unknown> {
     ), anew as materialized (
       select *, gen_random_uuid() as new_id from old_group
     ), new_group as (
-      insert into event_groups (id, created_at, events, bytes) select new_id, now(), events, bytes from anew returning id
+      insert into event_groups (id, created_at, events, bytes, repeats)
+      select new_id, now(), events, bytes, true from anew returning id
     ), moved as (
       update events set group_id = anew.new_id from anew where events.group_id = anew.id returning seq
     )`;

@@ -1,13 +1,17 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The size of a group, and the workflow that dispatches it: of several, only the first one does. */
+/**
+ * The size of a group, the workflow that dispatches it (of several, only the first one does), and whether it may have been
+ * dispatched before.
+ */
 export class M0012GroupClaims extends Migration {
   override up(): void {
     this.addSql(`
       alter table event_groups
         add column events integer not null default 1,
         add column bytes integer not null default 0,
-        add column claimed_by text
+        add column claimed_by text,
+        add column repeats boolean not null default false
     `);
   }
 }

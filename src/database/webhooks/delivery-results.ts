@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
+import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import type { AttemptTimings, AttemptTrigger, DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { countFailures } from '../../domain/webhooks/failure-streak.ts';
 import { FAILURES_TO_DISABLE } from '../../domain/common/limits.ts';
@@ -8,6 +9,9 @@ import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { MANY_CHANGED, notificationCte, NOTIFIED } from './watched-webhooks.ts';
+
+/** What the row of a new delivery contains beside its first result. `created_at` is ISO 8601. */
+export type NewDelivery = { event_seq: number; event_id: string; event: EventKind; created_at: string };
 
 /** The result of an attempt. Times are ISO 8601. */
 export type AttemptResult = {
@@ -21,6 +25,8 @@ export type AttemptResult = {
   /** How often the webhook had been enabled when the attempt started. */
   enabled_count: number;
   trigger: AttemptTrigger;
+  /** Set if the delivery's row is to be written with this result. */
+  new_delivery: NewDelivery | null;
   succeeded: boolean;
   attempted_at: string;
   completed_at: string;
@@ -67,15 +73,34 @@ export async function recordResults(
 ): Promise<Recorded> {
   const db = queryBuilderOf(database) as unknown as Builder;
   if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
-    const { rows } = await runPrepared(database, resultsStatement(results).compile(db));
-    return { recorded: byDelivery(rows), disabled: [] };
+    const write = async (those: readonly AttemptResult[]) =>
+      (await runPrepared(database, resultsStatement(those).compile(db))).rows;
+    return { recorded: await writeAll(results, write), disabled: [] };
   }
   return await db.transaction().execute(async (transaction) => {
     const disabled = await countAttempts(transaction, results);
-    const { rows } = await resultsStatement(results).execute(transaction);
+    const write = async (those: readonly AttemptResult[]) =>
+      (await resultsStatement(those).execute(transaction)).rows;
+    const recorded = await writeAll(results, write);
     for (const { webhookId, at } of disabled) await notifyOfDisabling(transaction, webhookId, at);
-    return { recorded: byDelivery(rows), disabled };
+    return { recorded, disabled };
   });
+}
+
+/**
+ * Writes results with `write`. If somebody else inserts the row of a new delivery after the statement began, the statement
+ * neither inserts nor sees it. Then it is run again for that result.
+ */
+async function writeAll(
+  results: readonly AttemptResult[],
+  write: (results: readonly AttemptResult[]) => Promise<Row[]>,
+): Promise<Map<string, RecordedResult>> {
+  const recorded = byDelivery(await write(results));
+  const missing = results.filter(
+    ({ new_delivery: isNew, delivery_id: id }) => isNew !== null && !recorded.has(id),
+  );
+  if (missing.length === 0) return recorded;
+  return new Map([...recorded, ...byDelivery(await write(missing))]);
 }
 
 /** Returns the results that are recorded already, with the current states of their deliveries. */
@@ -165,6 +190,12 @@ async function notifyOfDisabling(db: Builder, webhookId: string, at: Date): Prom
   `.execute(db);
 }
 
+/** What becomes of a failed delivery of the webhook `w` that is not retried, and why. */
+const ASIDE = sql.raw(`
+  select case when w.deleted_at is not null then 'cancelled' when w.disabled_at is not null then 'held' end as aside,
+    case when w.deleted_at is not null then 'the webhook was deleted'
+      when w.disabled_at is not null then 'the webhook is disabled' end as reason`);
+
 const WAITS_MS = Array.from({ length: DELIVERY_ATTEMPTS - 1 }, (_, index) => deliveryWaitMs(index + 1));
 
 type Row = {
@@ -180,26 +211,44 @@ type Row = {
  * Returns the statement that writes deliveries, attempts and the counts that a success sets to zero. A failure moves
  * the schedule only if it is the automatic attempt that the current generation waits for. A manual attempt never removes
  * a success or a schedule. If the webhook is disabled or deleted by now, a failed delivery is held or cancelled instead
- * of retried: `countAttempts` has waited for that change.
+ * of retried: `countAttempts` has waited for that change. The first result of a delivery without a row inserts it.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
+  const records = results.map(({ new_delivery, ...result }) => ({ ...result, ...new_delivery }));
   return sql<Row>`
     with result as (
-      select * from json_to_recordset(${JSON.stringify(results)}::json) as result (
-        delivery_id uuid, webhook_id uuid, generation integer, failures integer, trigger text, succeeded boolean,
+      select * from json_to_recordset(${JSON.stringify(records)}::json) as result (
+        delivery_id uuid, webhook_id uuid, workspace_id uuid, generation integer, failures integer, trigger text, succeeded boolean,
         attempted_at timestamptz, completed_at timestamptz, url text, request_headers json,
         response_status integer, response_headers json, response_body text, response_truncated boolean,
-        failure text, message text, address text, timings json, response_ms integer)
+        failure text, message text, address text, timings json, response_ms integer,
+        event_seq bigint, event_id text, event text, created_at timestamptz)
     ), better as (
       update webhooks set consecutive_failures = 0
       where consecutive_failures > 0 and disabled_at is null and id in (
         select webhook_id from result where trigger <> 'test' group by webhook_id having bool_and(succeeded))
+    ), fresh as (
+      insert into deliveries
+        (id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, generation, failures,
+         attempts_count, next_attempt_at, response_status, failure, response_ms, created_at, updated_at)
+      select r.delivery_id, r.workspace_id, r.webhook_id, r.event_seq, r.event_id, r.event,
+        case when r.succeeded then 'succeeded' else coalesce(put.aside, 'retrying') end,
+        case when not r.succeeded then put.reason end,
+        (not r.succeeded and put.aside is not null)::integer, (not r.succeeded)::integer, 1,
+        case when not r.succeeded and put.aside is null
+          then r.completed_at + make_interval(secs => (${WAITS_MS}::integer[])[1] / 1000.0) end,
+        r.response_status, r.failure, r.response_ms, r.created_at, r.completed_at
+      from result r join webhooks w on w.id = r.webhook_id, lateral (${ASIDE}) as put
+      where r.created_at is not null order by r.delivery_id
+      on conflict (id) do nothing
+      returning id, webhook_id, 1 as number, status, generation, failures, next_attempt_at
     ), before as (
       select d.id, d.attempts_count + 1 as number,
         result.trigger = 'automatic' and not result.succeeded and d.generation = result.generation
           and d.failures = result.failures and d.status in ('pending', 'retrying') as moves,
-        case when w.deleted_at is not null then 'cancelled' when w.disabled_at is not null then 'held' end as aside
-      from deliveries d join result on result.delivery_id = d.id join webhooks w on w.id = d.webhook_id
+        put.aside, put.reason
+      from deliveries d join result on result.delivery_id = d.id join webhooks w on w.id = d.webhook_id,
+        lateral (${ASIDE}) as put
       order by d.id for update of d
     ), delivery as (
       update deliveries d set
@@ -222,9 +271,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
         reason = case
           when result.succeeded then null
           when not before.moves then d.reason
-          when before.aside = 'held' then 'the webhook is disabled'
-          when before.aside = 'cancelled' then 'the webhook was deleted'
-          else d.reason end,
+          else coalesce(before.reason, d.reason) end,
         in_backlog = d.in_backlog and not (result.succeeded or before.moves),
         retry_started = d.retry_started and not (before.moves and d.failures = 0),
         response_status = result.response_status,
@@ -234,16 +281,18 @@ function resultsStatement(results: readonly AttemptResult[]) {
       from result, before
       where d.id = result.delivery_id and before.id = d.id
       returning d.id, d.webhook_id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
-    ), ${notificationCte('delivery')}, attempt as (
+    ), done as (
+      select * from delivery union all select * from fresh
+    ), ${notificationCte('done')}, attempt as (
       insert into delivery_attempts
         (delivery_id, number, trigger, attempted_at, url, request_headers, response_status, response_headers,
          response_body, response_truncated, failure, message, address, timings, response_ms)
       select d.id, d.number, r.trigger, r.attempted_at, r.url, r.request_headers, r.response_status,
         r.response_headers, r.response_body, r.response_truncated, r.failure, r.message, r.address, r.timings,
         r.response_ms
-      from result r join delivery d on d.id = r.delivery_id
+      from result r join done d on d.id = r.delivery_id
     )
-    select id, number, status, generation, failures, next_attempt_at, ${NOTIFIED} as told from delivery`;
+    select id, number, status, generation, failures, next_attempt_at, ${NOTIFIED} as told from done`;
 }
 
 function byDelivery(rows: readonly Row[]): Map<string, RecordedResult> {

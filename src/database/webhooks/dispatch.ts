@@ -18,15 +18,19 @@ export type GroupEvent = {
   traceparent: string | null;
 };
 
+/** Events to dispatch. `isRepeat`: some of them may have been dispatched before, so that their deliveries may exist. */
+export type ClaimedEvents = { events: GroupEvent[]; isRepeat: boolean };
+
 /**
  * Claims groups for a workflow and returns their events in the order of arrival, without those whose payload is past its
- * retention. A group that another workflow has claimed is left out: it was started twice, and the other one sends it.
+ * retention. A group that another workflow has claimed is left out: it was started twice, and the other one sends it. One
+ * that was started long ago may have been dispatched by a version that claims nothing.
  */
 export async function claimGroups(
   database: Database,
   groupIds: readonly string[],
   workflowId: string,
-): Promise<GroupEvent[]> {
+): Promise<ClaimedEvents> {
   const statement = sql<{
     seq: string;
     workspace_id: string;
@@ -36,22 +40,26 @@ export async function claimGroups(
     body: string;
     received_at: string;
     traceparent: string | null;
+    is_repeat: boolean;
   }>`
     with claimed as (
-      update event_groups set started_at = coalesce(started_at, now()), claimed_by = ${workflowId}
+      update event_groups set started_at = coalesce(started_at, now()), claimed_by = ${workflowId},
+        repeats = repeats or claimed_by is not null or coalesce(started_at < now() - interval '10 s', false)
       where id = any(${groupIds}::uuid[]) and coalesce(claimed_by, ${workflowId}) = ${workflowId}
-      returning id
+      returning id, repeats
     )
-    select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent
+    select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent,
+      (select bool_or(repeats) from claimed) as is_repeat
     from events where group_id in (select id from claimed) and body is not null order by seq
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
-  return rows.map((row) => ({
+  const events = rows.map(({ is_repeat: _, ...row }) => ({
     ...row,
     seq: Number(row.seq),
     timestamp: new Date(row.timestamp),
     received_at: new Date(row.received_at),
   }));
+  return { events, isRepeat: rows[0]?.is_repeat ?? false };
 }
 
 /** A delivery of a group; `reason` if it is not sent. */

@@ -36,7 +36,7 @@ export async function markWatched(database: Database, ids: readonly string[]): P
  * Returns the common table expression `told`, which notifies of the deliveries in `changed`, another one with `id` and
  * `webhook_id`. PostgreSQL evaluates it only if the statement's result contains {@link NOTIFIED}.
  */
-export function notificationCte(changed: 'delivery' | 'stored' | 'aside'): RawBuilder<unknown> {
+export function notificationCte(changed: 'done' | 'stored' | 'aside'): RawBuilder<unknown> {
   return sql.raw(`told as (
       select pg_notify('${CHANNELS.deliveries}', changed.webhook_id || ' ' || case
         when count(*) > ${MAX_NAMED} then '${MANY_CHANGED}' else string_agg(changed.id::text, ',') end)

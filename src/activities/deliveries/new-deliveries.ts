@@ -1,0 +1,93 @@
+import type { NewDelivery } from '../../database/webhooks/delivery-results.ts';
+import { storeDeliveries, type PlannedDelivery } from '../../database/webhooks/dispatch.ts';
+import type { Database } from '../../database/database.ts';
+
+/**
+ * The rows of new deliveries. A row is written together with the result of its first attempt, which is half the work of
+ * writing it twice. One whose attempt takes longer than a moment is stored before, as `pending`.
+ */
+export type NewDeliveries = {
+  /** Resolves with whether the delivery has a row, so that somebody else may have changed it. */
+  hasRow(id: string): Promise<boolean>;
+  /**
+   * Resolves with what the row contains beside the result that the caller is about to record; null if there is a row.
+   */
+  take(id: string): Promise<NewDelivery | null>;
+  /** Resolves when these deliveries have rows. @throws what the database throws */
+  store(ids: readonly string[]): Promise<void>;
+  /** Stops the storing of rows after a moment. */
+  close(): void;
+};
+
+/** Time after which a delivery without a result gets its row, in milliseconds. */
+const MOMENT_MS = 500;
+
+export function createNewDeliveries(
+  database: Database,
+  planned: readonly PlannedDelivery[],
+  now: () => Date,
+): NewDeliveries {
+  const createdAt = now();
+  const rows = new Map(planned.map((row) => [row.id, row]));
+  /** Deliveries whose result is about to be recorded, or is recorded. */
+  const taken = new Set<string>();
+  /** Inserts in progress or done, by delivery. */
+  const stored = new Map<string, Promise<void>>();
+  let batch: { rows: PlannedDelivery[]; inserted: Promise<void> } | null = null;
+  const timer = setTimeout(() => void store(others()).catch(() => {}), MOMENT_MS);
+
+  const others = () => [...rows.keys()].filter((id) => !taken.has(id));
+
+  /** Inserts what is asked for in the same turn of the event loop in one statement. */
+  function insert(row: PlannedDelivery): Promise<void> {
+    if (batch === null) {
+      const next: PlannedDelivery[] = [];
+      batch = { rows: next, inserted: new Promise(setImmediate).then(() => insertAll(next)) };
+    }
+    batch.rows.push(row);
+    return batch.inserted;
+  }
+
+  async function insertAll(those: readonly PlannedDelivery[]): Promise<void> {
+    batch = null;
+    try {
+      await storeDeliveries(database, those, createdAt);
+    } catch (error) {
+      for (const { id } of those) stored.delete(id);
+      throw error;
+    }
+  }
+
+  async function store(ids: readonly string[]): Promise<void> {
+    await Promise.all(
+      ids.map((id) => {
+        const row = rows.get(id);
+        if (row && !stored.has(id)) stored.set(id, insert(row));
+        return stored.get(id);
+      }),
+    );
+  }
+
+  async function hasRow(id: string): Promise<boolean> {
+    const inserted = stored.get(id);
+    if (!inserted) return false;
+    return await inserted.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  return {
+    hasRow,
+    async take(id) {
+      const isStored = await hasRow(id);
+      taken.add(id);
+      const row = rows.get(id);
+      if (isStored || !row) return null;
+      const { event_seq, event_id, event } = row;
+      return { event_seq, event_id, event, created_at: createdAt.toISOString() };
+    },
+    store,
+    close: () => clearTimeout(timer),
+  };
+}
