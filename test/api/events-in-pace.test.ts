@@ -13,8 +13,8 @@ describe('the pace of groups of events', () => {
   it('keeps groups apart that come one after another', () => {
     const pace = createBatchingWindow();
     pace.dispatched(1, 100);
-    assert.equal(pace.nextDispatchAt(waits(1, 103), 103), 125);
-    assert.equal(pace.nextDispatchAt(waits(1, 103), 125), 0);
+    assert.equal(pace.nextDispatchAt(waits(1, 103), 103), 105);
+    assert.equal(pace.nextDispatchAt(waits(1, 103), 105), 0);
     pace.finished(1, 1, 105);
     assert.equal(pace.nextDispatchAt(waits(1, 103), 105), 0, 'the one before is done');
   });
@@ -35,24 +35,24 @@ describe('the pace of groups of events', () => {
     pace.dispatched(30, 0);
     assert.equal(pace.nextDispatchAt(waits(20, 5), 20), null, 'fewer than are under way wait for them');
     pace.finished(30, 20, 25);
-    assert.equal(pace.nextDispatchAt(waits(20, 5), 25), 50);
-    assert.equal(pace.nextDispatchAt(waits(44, 5), 30), 50);
-    assert.equal(pace.nextDispatchAt(waits(45, 5), 30), 0, 'most of fifty');
-    assert.equal(pace.nextDispatchAt(waits(20, 5), 50), 0, 'a moment is over');
+    assert.equal(pace.nextDispatchAt(waits(20, 5), 25), 30);
+    assert.equal(pace.nextDispatchAt(waits(44, 5), 26), 30);
+    assert.equal(pace.nextDispatchAt(waits(45, 5), 26), 0, 'most of fifty');
+    assert.equal(pace.nextDispatchAt(waits(20, 5), 30), 0, 'a moment is over');
   });
 
   it('expects nobody after a while, and fewer each time that fewer come', () => {
     const pace = createBatchingWindow();
     pace.dispatched(40, 0);
     pace.finished(40, 0, 10);
-    assert.equal(pace.nextDispatchAt(waits(1, 59), 59), 84);
+    assert.equal(pace.nextDispatchAt(waits(1, 59), 59), 64);
     assert.equal(pace.nextDispatchAt(waits(1, 60), 60), 0);
     const shrinking = createBatchingWindow();
     shrinking.dispatched(40, 0);
     shrinking.finished(40, 0, 10);
     shrinking.dispatched(2, 20);
     shrinking.finished(2, 0, 25);
-    assert.equal(shrinking.nextDispatchAt(waits(17, 26), 26), 51);
+    assert.equal(shrinking.nextDispatchAt(waits(17, 26), 26), 31);
     assert.equal(shrinking.nextDispatchAt(waits(18, 26), 26), 0, 'most of twenty');
   });
 });

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
+import { randomUUID } from 'node:crypto';
 import { recordWithRetries } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/database.ts';
+import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import type { PlannedDelivery } from '../../src/database/webhooks/dispatch.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { successOf } from '../support/results.ts';
@@ -34,6 +37,93 @@ describe('the result of an attempt', function () {
       assert.equal((await world.deliveries(webhookId))[0]?.attempts_count, 2);
     });
   }
+
+  describe('that is the first of its delivery', () => {
+    /** A delivery that was matched but has no row. */
+    const planned = async () => {
+      const webhookId = await world.webhook({ url: receiver.url });
+      return { id: randomUUID(), webhook_id: webhookId, workspace_id: world.installation.workspace_id };
+    };
+    const created_at = '2026-01-31T12:00:00.000Z';
+    const new_delivery = { event_seq: 7, event_id: 'evt_7', event: 'issue.created' as const, created_at };
+    const failed = { succeeded: false, response_status: 500, failure: 'status' };
+    const stored = async (webhookId: string) => {
+      const [row, ...others] = await world.deliveries(webhookId);
+      assert.ok(row && others.length === 0);
+      const attempts = await world.attempts(row.id);
+      assert.deepEqual(
+        attempts.map(({ number }) => number),
+        [1],
+      );
+      return row;
+    };
+
+    it('writes its row as well', async () => {
+      const delivery = await planned();
+      const { recorded } = await recordResults(world.database, [successOf(delivery, { new_delivery })]);
+      assert.equal(recorded.get(delivery.id)?.number, 1);
+      const row = await stored(delivery.webhook_id);
+      assert.deepEqual(
+        [
+          row.status,
+          row.event_seq,
+          row.event_id,
+          row.event,
+          row.created_at.toISOString(),
+          row.attempts_count,
+        ],
+        ['succeeded', 7, 'evt_7', 'issue.created', created_at, 1],
+      );
+    });
+
+    it('begins its schedule where it failed', async () => {
+      const delivery = await planned();
+      const result = successOf(delivery, { new_delivery, ...failed });
+      const { recorded } = await recordResults(world.database, [result]);
+      const row = await stored(delivery.webhook_id);
+      assert.deepEqual([row.status, row.failures, row.generation], ['retrying', 1, 0]);
+      assert.equal(row.next_attempt_at?.getTime(), Date.parse(result.completed_at) + 60_000);
+      assert.deepEqual(recorded.get(row.id)?.next_attempt_at, row.next_attempt_at);
+    });
+
+    it('leaves it held where it failed after its webhook was disabled', async () => {
+      const delivery = await planned();
+      await world.changeWebhook(delivery.webhook_id, { disabled_at: new Date() });
+      await recordResults(world.database, [successOf(delivery, { new_delivery, ...failed })]);
+      const row = await stored(delivery.webhook_id);
+      assert.deepEqual(
+        [row.status, row.generation, row.next_attempt_at, row.reason],
+        ['held', 1, null, 'the webhook is disabled'],
+      );
+    });
+
+    it('is recorded where somebody else stores the row at the same moment', async () => {
+      const delivery = await planned();
+      const row: PlannedDelivery = { ...delivery, ...new_delivery, status: 'pending', reason: null };
+      const pool = await world.database.em.getConnection().getNativeClient();
+      const other = await pool.connect();
+      try {
+        await other.query('begin');
+        await other.query(
+          `insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+           values ($1, $2, $3, 7, 'evt_7', 'issue.created', 'pending', now(), now())`,
+          [row.id, row.workspace_id, row.webhook_id],
+        );
+        const recording = recordResults(world.database, [successOf(delivery, { new_delivery })]);
+        await eventually('the result waits for the other one', async () => {
+          const { rowCount } = await pool.query(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%fresh as%'`,
+          );
+          return rowCount === 1;
+        });
+        await other.query('commit');
+        assert.equal((await recording).recorded.get(delivery.id)?.status, 'succeeded');
+      } finally {
+        other.release();
+      }
+      assert.equal((await stored(delivery.webhook_id)).status, 'succeeded');
+    });
+  });
 });
 
 /** The database, whose first prepared statement loses its connection at that moment. */

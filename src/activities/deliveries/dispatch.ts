@@ -62,6 +62,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       // Read before the rows, so that an attempt that ends in between does not count as waiting.
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
       const pending = planned.filter(({ status }) => status === 'pending');
+      // A repeat needs rows to find out which deliveries were recorded.
       const rows = isRepeat ? null : createNewDeliveries(database, pending, now);
       const waiting = await storeDeliveries(database, isRepeat ? planned : planned.filter(isUnsent), now());
       const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));

@@ -4,7 +4,7 @@ export type Waiting = { requests: number; isFull: boolean; oldestAt: number };
 /** Maximum number of groups in flight. */
 const MAX_IN_FLIGHT = 2;
 /** Maximum time that the next group waits for more requests, in milliseconds. */
-const WINDOW_MS = 25;
+const WINDOW_MS = 5;
 /** After this idle time in milliseconds, no further requests are expected. */
 const QUIET_MS = 50;
 /** From this many requests, the next group waits for most of them. */
