@@ -53,7 +53,7 @@ export async function claimGroups(
     from events where group_id in (select id from claimed) and body is not null order by seq
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
-  const events = rows.map(({ is_repeat: _, ...row }) => ({
+  const events = rows.map((row) => ({
     ...row,
     seq: Number(row.seq),
     timestamp: new Date(row.timestamp),
