@@ -41,8 +41,8 @@ export function createNewDeliveries(
   /** Inserts what is asked for in the same turn of the event loop in one statement. */
   function insert(row: PlannedDelivery): Promise<void> {
     if (batch === null) {
-      const next: PlannedDelivery[] = [];
-      batch = { rows: next, inserted: new Promise(setImmediate).then(() => insertAll(next)) };
+      const together: PlannedDelivery[] = [];
+      batch = { rows: together, inserted: new Promise(setImmediate).then(() => insertAll(together)) };
     }
     batch.rows.push(row);
     return batch.inserted;
