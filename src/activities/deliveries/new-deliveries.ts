@@ -60,10 +60,10 @@ export function createNewDeliveries(
 
   async function store(ids: readonly string[]): Promise<void> {
     await Promise.all(
-      ids.map((id) => {
+      ids.map(async (id) => {
         const row = rows.get(id);
         if (row && !stored.has(id)) stored.set(id, insert(row));
-        return stored.get(id);
+        await stored.get(id);
       }),
     );
   }
