@@ -59,15 +59,27 @@ export type Lane = 'processes' | 'connections' | 'receivers';
 const FIRST_FAULT_MS = 6_000;
 /** The turn of the processes in which the disk is full. */
 const DISK_TURN = 5;
+/** In a long scenario, Temporal is away for a minute at the end of the load. */
+const LONG_LOAD_MS = 600_000;
+const OUTAGE_MS = 60_000;
+const AFTER_OUTAGE_MS = 15_000;
 const MIN_SLOT_MS = { processes: 12_500, connections: 7_500 };
 
 /** Plans all faults, in the order of their times. If there is enough time, each part has each kind of fault once. */
 export function planFaults(random: Random, loadMs: number): PlannedFault[] {
+  const isLong = loadMs >= LONG_LOAD_MS;
+  const outageAt = loadMs - OUTAGE_MS - AFTER_OUTAGE_MS;
   return [
-    ...planProcessFaults(random, loadMs),
+    ...planProcessFaults(random, isLong ? outageAt : loadMs),
     ...planConnectionFaults(random, loadMs),
     ...planReceiverFaults(random, loadMs),
+    ...(isLong ? [outageOfTemporal(outageAt)] : []),
   ].toSorted((a, b) => a.at - b.at);
+}
+
+/** Tasks and events are accepted during the outage, and start afterwards. */
+function outageOfTemporal(at: number): PlannedFault {
+  return { at, durationMs: OUTAGE_MS, lane: 'processes', kind: 'kill', part: 'temporal' };
 }
 
 /** Plans faults of each part in turn, until each part had every kind. The full disk is one of the turns. */
