@@ -42,7 +42,7 @@ export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) =>
 /** Time until the next check whether another process has ended its attempt, in milliseconds. */
 export const RECHECK_MS = 1_000;
 /** An attempt that started this long ago is over, in milliseconds, even if its process died. */
-export const ATTEMPT_EXPIRY_MS = CALLBACK_TIMEOUT_MS + 2_000;
+export const CALLBACK_ATTEMPT_EXPIRY_MS = CALLBACK_TIMEOUT_MS + 2_000;
 /**
  * Longest time to start an attempt, in milliseconds. A slower start (a stalled database, a frozen process) is withdrawn
  * before sending: its request would be in flight when others consider it over.

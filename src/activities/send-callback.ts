@@ -2,7 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { findPendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
-import { callbackFailed, RECHECK_MS, ATTEMPT_EXPIRY_MS, type CallbackAttempt } from './callback-attempt.ts';
+import {
+  callbackFailed,
+  RECHECK_MS,
+  CALLBACK_ATTEMPT_EXPIRY_MS,
+  type CallbackAttempt,
+} from './callback-attempt.ts';
 import { startHeartbeat } from './heartbeat.ts';
 
 export type CallbackActivities = ReturnType<typeof createCallbackActivities>;
@@ -39,7 +44,7 @@ export function createCallbackActivities({ database, attempt }: Dependencies) {
 /** Waits until the attempt is due. Throws if the wait is long, so that the activity does not occupy a place. */
 async function waitUntilDue({ last }: PendingCallback): Promise<void> {
   const now = Date.now();
-  const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= ATTEMPT_EXPIRY_MS;
+  const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= CALLBACK_ATTEMPT_EXPIRY_MS;
   if (isUnderWay) throw callbackFailed('an attempt is under way', RECHECK_MS);
   const leftMs = (last?.nextAttemptAt?.getTime() ?? now) - now;
   if (leftMs > BRIEF_MS) throw callbackFailed(last?.message ?? 'the callback was not accepted', leftMs);

@@ -36,7 +36,7 @@ const BRIEF_MS = 2_500;
  * Time after which every attempt of the short activity is certainly over, in milliseconds since its delivery was
  * stored.
  */
-const ATTEMPT_EXPIRY_MS = 36_000;
+const FIRST_ATTEMPT_EXPIRY_MS = 36_000;
 const POLL_MS = 1_000;
 
 /** Creates the activities that make first attempts, in groups of events. */
@@ -99,7 +99,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
           const deliveries = await readDeliveriesToSend(database, [...waiting]);
           if (deliveries.length === 0) break;
           const over = deliveries.filter(
-            ({ created_at: at }) => now().getTime() - at.getTime() > ATTEMPT_EXPIRY_MS,
+            ({ created_at: at }) => now().getTime() - at.getTime() > FIRST_ATTEMPT_EXPIRY_MS,
           );
           const posts = await cancelExpired(database, over, now());
           await allEnded(firstAttempts.start(posts, now).values());

@@ -23,6 +23,11 @@ export function orderedUuid(at: Date, place: number, text: string): string {
   return `${prefixOf(at)}-7${places.slice(0, 3)}-8${places.slice(3)}-${bitsOf(text).slice(0, 12)}`;
 }
 
+/** Returns an id before all derived ids of this millisecond. */
+export function lowestIdAt(time: Date): string {
+  return `${prefixOf(time)}-0000-0000-000000000000`;
+}
+
 function prefixOf(at: Date | string): string {
   const time =
     typeof at === 'string' ? at.slice(0, 13).replace('-', '') : at.getTime().toString(16).padStart(12, '0');

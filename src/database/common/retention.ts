@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { derivedUuid } from './ids.ts';
+import { lowestIdAt } from './ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 
 /*
@@ -49,7 +49,7 @@ export const eraseAnswers: Removal = async (database, { before, after, limit }) 
   const range = await firstKeys(database, {
     keys: sql`
       select delivery_id::text as key from delivery_attempts
-      where delivery_id > ${from}::uuid and delivery_id < ${idAt(before)}::uuid
+      where delivery_id > ${from}::uuid and delivery_id < ${lowestIdAt(before)}::uuid
       order by delivery_id limit ${limit}`,
     limit,
   });
@@ -71,7 +71,7 @@ export const removeSkipped: Removal = async (database, { before, after, limit })
   const range = await firstKeys(database, {
     keys: sql`
       select id::text as key from deliveries
-      where ${never} and id > ${from}::uuid and id < ${idAt(before)}::uuid order by id limit ${limit}`,
+      where ${never} and id > ${from}::uuid and id < ${lowestIdAt(before)}::uuid order by id limit ${limit}`,
     limit,
   });
   return await runBatch(
@@ -140,7 +140,7 @@ async function removeByTime(
   const from = after ?? NIL;
   const rows = sql`from ${sql.raw(table)} where id > ${from}::uuid`;
   const range = await firstKeys(database, {
-    keys: sql`select id::text as key ${rows} and id < ${idAt(before)}::uuid order by id limit ${limit}`,
+    keys: sql`select id::text as key ${rows} and id < ${lowestIdAt(before)}::uuid order by id limit ${limit}`,
     limit,
   });
   return await runBatch(database, range, null, (last) => sql`delete ${rows} and id <= ${last}::uuid`);
@@ -204,8 +204,3 @@ async function setMark(database: Database, name: MarkName, reached: string): Pro
 }
 
 const NIL = '00000000-0000-0000-0000-000000000000';
-
-/** Returns the smallest id of a time. */
-function idAt(time: Date): string {
-  return `${derivedUuid(time, '').slice(0, 13)}-0000-0000-000000000000`;
-}

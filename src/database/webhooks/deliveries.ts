@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { MAX_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
-import { derivedUuid } from '../common/ids.ts';
+import { lowestIdAt } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
 import { notificationCte, notifyDeliveryChanged, NOTIFIED } from './watched-webhooks.ts';
@@ -104,20 +104,15 @@ function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter)
   if (createdAfter) {
     const earliest = new Date(Math.max(0, createdAfter.getTime() - LATEST_MS));
     all.push(
-      sql`d.created_at >= ${createdAfter.toISOString()}::timestamptz and d.id >= ${idAt(earliest)}::uuid`,
+      sql`d.created_at >= ${createdAfter.toISOString()}::timestamptz and d.id >= ${lowestIdAt(earliest)}::uuid`,
     );
   }
   if (createdBefore) {
     all.push(
-      sql`d.created_at < ${createdBefore.toISOString()}::timestamptz and d.id < ${idAt(createdBefore)}::uuid`,
+      sql`d.created_at < ${createdBefore.toISOString()}::timestamptz and d.id < ${lowestIdAt(createdBefore)}::uuid`,
     );
   }
   return all;
-}
-
-/** Returns an id before all ids of this millisecond. Ids begin with the arrival time of the event. */
-function idAt(time: Date): string {
-  return `${derivedUuid(time, '').slice(0, 13)}-0000-0000-000000000000`;
 }
 
 const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -46,7 +46,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
           <>
             {webhook.disabled_at ? (
               <>
-                Since <RelativeTime at={webhook.disabled_at} />:{' '}
+                Disabled <RelativeTime at={webhook.disabled_at} />:{' '}
               </>
             ) : null}
             {webhook.disabled_reason}. {heldSentence(held)}
