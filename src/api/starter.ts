@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { EngineUnavailable } from '../temporal/task-control.ts';
 
 type StarterOptions<Item> = {
   /** Starts these items. @throws if Temporal refuses, or does not respond */
@@ -69,6 +70,8 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
       isFailing = false;
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, `starting ${what} failed; they stay stored and start later`);
+      // Temporal may refuse these items and accept others.
+      if (error instanceof EngineUnavailable) return;
       isFailing = true;
       waiting = [];
     }

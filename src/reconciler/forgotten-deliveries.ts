@@ -33,9 +33,11 @@ const BACKLOG_MS = 15_000;
 /** How far back notices without mails are searched, in milliseconds. */
 const NOTICE_MS = 3_600_000;
 const BATCH = 500;
+/** Maximum number of batches of groups in a turn. */
+const ROUNDS = 20;
 /**
  * Age of a dispatch, in milliseconds since its start, from which its workflow must be open: of groups that no workflow has
- * claimed, and of others.
+ * claimed, and of others. A group that was handed to a workflow behind another one is started again after the first.
  */
 const UNCLAIMED_MS = 60_000;
 const ABANDONED_MS = 15 * 60_000;
@@ -56,7 +58,7 @@ export async function dispatchForgotten({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  const groups = await listUnstartedGroups(database, before(clock, IN_PROGRESS_MS), BATCH);
+  const since = { before: before(clock, IN_PROGRESS_MS), handedBefore: before(clock, UNCLAIMED_MS) };
   const start = async (ids: readonly [string, ...string[]]): Promise<void> => {
     await deliveryControl.dispatch(ids);
     await markGroupsStarted(database, ids);
@@ -66,11 +68,15 @@ export async function dispatchForgotten({
       'started groups of events that were stored but not started',
     );
   };
-  await forEachRow(batchesOf(groups), String, async (ids) => {
-    if (ids.length === 1) await start(ids);
-    // A group that cannot be started must not hold back the others.
-    else await start(ids).catch(() => forEachRow(ids, String, (id) => start([id])));
-  });
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const groups = await listUnstartedGroups(database, since, BATCH);
+    await forEachRow(batchesOf(groups), String, async (ids) => {
+      if (ids.length === 1) await start(ids);
+      // A group that cannot be started must not hold back the others.
+      else await start(ids).catch(() => forEachRow(ids, String, (id) => start([id])));
+    });
+    if (groups.length < BATCH) return;
+  }
 }
 
 /** Yields the ids of the groups that one workflow dispatches. */

@@ -60,6 +60,7 @@ const SUBMISSION_MS = 3_000;
 /** Age of a callback, in milliseconds, after which all its attempts must be over. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
+/** Runs that are started or compared with Temporal at once. */
 const CONCURRENT_STARTS = 16;
 /** Number of queries to a closed workflow for its end. Each takes a second at most. */
 const OWN_END_QUERIES = 5;
@@ -108,7 +109,8 @@ export async function startForgotten(dependencies: Dependencies): Promise<void> 
 /** Compares every open run with Temporal. */
 export async function sweep(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
-  await forEachRow(openRuns(dependencies.database, before), idOf, (row) => reconcileRun(dependencies, row));
+  const rows = openRuns(dependencies.database, before);
+  await forEachRow(rows, idOf, (row) => reconcileRun(dependencies, row), CONCURRENT_STARTS);
 }
 
 async function* openRuns(database: Database, before: Date): AsyncGenerator<TaskRunRow> {

@@ -38,13 +38,13 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
   const queue = taskQueues(taskQueue).deliveries;
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 
-  /** Starts a workflow. Does nothing if a workflow with this id was started before. */
+  /** Starts a workflow. Does nothing if a workflow with this id was started before, and then returns `known`. */
   async function start(
     type: string,
     workflowId: string,
     input: object,
     options: Pick<WorkflowStartOptions, 'startDelay'> = {},
-  ): Promise<void> {
+  ): Promise<'started' | 'known'> {
     try {
       await within(START_LIMIT_MS, () =>
         client.workflow.start(type, {
@@ -55,21 +55,24 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
           ...options,
         }),
       );
+      return 'started';
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
       throw startFailure(error);
     }
   }
 
   return {
     /**
-     * Starts the matching and sending of stored groups of events, in one workflow.
+     * Starts the matching and sending of stored groups of events, in one workflow. If the first group has a workflow
+     * already, which may not know the others, they get another one.
      * @throws EngineUnavailable | EngineUncertain
      */
     async dispatch(groupIds: readonly [string, ...string[]]): Promise<void> {
-      const [groupId] = groupIds;
-      const input: DispatchInput = { groupId, groupIds: [...groupIds] };
-      await start(DISPATCH_EVENTS_WORKFLOW, dispatchWorkflowId(groupId), input);
+      for (const [index, groupId] of groupIds.entries()) {
+        const input: DispatchInput = { groupId, groupIds: groupIds.slice(index) };
+        if ((await start(DISPATCH_EVENTS_WORKFLOW, dispatchWorkflowId(groupId), input)) === 'started') return;
+      }
     },
 
     /**

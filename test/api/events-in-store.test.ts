@@ -7,7 +7,7 @@ import { Problem } from '../../src/api/http/problem.ts';
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { claimGroups, markGroupsDone } from '../../src/database/webhooks/dispatch.ts';
-import type { NewEvent } from '../../src/database/webhooks/events.ts';
+import { listUnstartedGroups, markGroupsStarted, type NewEvent } from '../../src/database/webhooks/events.ts';
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
@@ -90,6 +90,20 @@ describe('events that are gathered', () => {
     assert.deepEqual(await done(), []);
     await markGroupsDone(database, ids, 'first', new Date());
     assert.equal((await done()).length, 1);
+  });
+
+  it('count as started behind another group only when they are claimed, or are handed over again', async () => {
+    for (const id of ['first', 'behind']) await gatherer.add([event(id)]);
+    const [first = '', behind = ''] = toStart.map(({ id }) => id);
+    await markGroupsStarted(database, [first, behind]);
+    const unstarted = async (handedBefore: Date) =>
+      (await listUnstartedGroups(database, { before: new Date(Date.now() + 1_000), handedBefore }, 1_000))
+        .map(({ id }) => id)
+        .filter((id) => id === first || id === behind);
+    assert.deepEqual(await unstarted(new Date(Date.now() - 60_000)), [], 'a workflow has just got it');
+    assert.deepEqual(await unstarted(new Date(Date.now() + 1_000)), [behind]);
+    await claimGroups(database, [first, behind], 'a workflow');
+    assert.deepEqual(await unstarted(new Date(Date.now() + 1_000)), []);
   });
 
   it('are full at a hundred, and a request is never split', async () => {

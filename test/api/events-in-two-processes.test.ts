@@ -58,7 +58,7 @@ describe('events that come in at two processes at once', () => {
       select '${world.installation.workspace_id}', 'cut-off', id, 'issue.created', now(), '\\x00', '{}', now()
       from grouped
     `);
-    const open = `event_groups where started_at is null and created_at < now() - interval '3 s'`;
+    const open = `event_groups where started_at is null and handed_at is null and created_at < now() - interval '3 s'`;
     await eventually('the group is started', async () => (await countOf(open)) === 0);
     await eventually('the reconciler reports it', () =>
       world.logged().includes('started groups of events that were stored but not started'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { createStarter } from '../../src/api/starter.ts';
+import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 
 /** A starter of numbers, whose starts end when the test says so. */
 function numbers(options: { concurrency?: number; batch?: number; restMs?: number } = {}) {
@@ -82,6 +83,16 @@ describe('a starter of stored work', () => {
     await end();
     assert.ok(!starter.isBehind());
     assert.deepEqual(started.at(-1), [6]);
+    await end();
+    await starter.close();
+  });
+
+  it('goes on with the others when Temporal refuses some', async () => {
+    const { starter, started, end } = numbers({ batch: 1 });
+    for (const number of [1, 2]) starter.add(number);
+    await end(new EngineUnavailable('refused'));
+    assert.ok(!starter.isBehind());
+    assert.deepEqual(started, [[1], [2]]);
     await end();
     await starter.close();
   });

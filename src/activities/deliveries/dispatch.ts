@@ -4,6 +4,7 @@ import {
   claimGroups,
   markGroupsDone,
   storeDeliveries,
+  findDeliveryIds,
   findWaiting,
   findWaitingOfGroups,
   type PlannedDelivery,
@@ -58,7 +59,13 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         claimGroups(database, groupIds, workflowId),
         endpointCache.forGroups(groupIds),
       ]);
-      const planned = planDeliveries(events, endpoints);
+      const stored = isRepeat
+        ? await findDeliveryIds(
+            database,
+            events.map(({ seq }) => seq),
+          )
+        : new Map();
+      const planned = planDeliveries(events, endpoints, stored);
       // Read before the rows, so that an attempt that ends in between does not count as waiting.
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
       const pending = planned.filter(({ status }) => status === 'pending');
@@ -66,6 +73,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const rows = isRepeat ? null : createNewDeliveries(database, pending, now);
       const waiting = await storeDeliveries(database, isRepeat ? planned : planned.filter(isUnsent), now());
       const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));
+      // If this execution has timed out, its repeat sends them.
+      Context.current().cancellationSignal.throwIfAborted();
       const posts = postsOf(planned, events, toSend).filter(({ id }) => !attempts.has(id));
       for (const [id, sending] of firstAttempts.start(posts, now, rows)) attempts.set(id, sending);
       const errors: unknown[] = [];
@@ -90,7 +99,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
      */
     async finishGroup({ ids, ...input }: DispatchInput & { ids?: string[] }): Promise<void> {
       const stopHeartbeat = startHeartbeat();
-      const find = () => (ids ? findWaiting(database, ids) : findWaitingOfGroups(database, groupsOf(input)));
+      const find = () =>
+        ids ? findWaiting(database, ids) : findWaitingOfGroups(database, groupsOf(input), ownWorkflowId());
       try {
         const now = await engineClock(deps.engineTime);
         await Promise.all(firstAttempts.among([...(await find())]).values());

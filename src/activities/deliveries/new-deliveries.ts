@@ -1,6 +1,7 @@
 import type { NewDelivery } from '../../database/webhooks/delivery-results.ts';
 import { storeDeliveries, type PlannedDelivery } from '../../database/webhooks/dispatch.ts';
 import type { Database } from '../../database/database.ts';
+import { retryOnDeadlock } from '../../database/common/outage.ts';
 
 /**
  * The rows of new deliveries. A row is written together with the result of its first attempt, which is half the work of
@@ -51,7 +52,7 @@ export function createNewDeliveries(
   async function insertAll(those: readonly PlannedDelivery[]): Promise<void> {
     batch = null;
     try {
-      await storeDeliveries(database, those, createdAt);
+      await retryOnDeadlock(() => storeDeliveries(database, those, createdAt));
     } catch (error) {
       for (const { id } of those) stored.delete(id);
       throw error;

@@ -5,10 +5,14 @@ import type { Endpoint } from '../../database/webhooks/endpoints.ts';
 import { refusalOf } from './attempts.ts';
 import type { Post } from './post.ts';
 
-/** Returns the deliveries of the events: pending, held or skipped, in the order of the events. */
+/**
+ * Returns the deliveries of the events: pending, held or skipped, in the order of the events. `stored` are the ids of
+ * deliveries that exist, by `<seq>:<webhook id>`: the previous version chose them differently.
+ */
 export function planDeliveries(
   events: readonly GroupEvent[],
   known: ReadonlyMap<string, readonly Endpoint[]>,
+  stored: ReadonlyMap<string, string> = new Map(),
 ): PlannedDelivery[] {
   const planned: PlannedDelivery[] = [];
   for (const event of events) {
@@ -20,9 +24,10 @@ export function planDeliveries(
       if (match === 'unsubscribed') continue;
       const refusal = match === 'skip' ? (['skipped', reason] as const) : refusalOf(endpoint);
       if (refusal?.[0] === 'cancelled') continue;
+      const key = `${event.seq}:${endpoint.id}`;
       planned.push({
         // The log lists by id: events of one request arrive in the same millisecond and are listed by `seq`.
-        id: orderedUuid(event.received_at, event.seq, `${event.seq}:${endpoint.id}`),
+        id: stored.get(key) ?? orderedUuid(event.received_at, event.seq, key),
         workspace_id: event.workspace_id,
         webhook_id: endpoint.id,
         event_seq: event.seq,

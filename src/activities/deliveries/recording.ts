@@ -1,4 +1,3 @@
-import { retryOnDeadlock } from '../../database/common/outage.ts';
 import type { Database } from '../../database/database.ts';
 import {
   recordResults,
@@ -8,15 +7,13 @@ import {
 } from '../../database/webhooks/delivery-results.ts';
 import { retryOnOutage } from '../retry-on-outage.ts';
 
-/** Records results with retries for deadlocks and outages, see {@link retryOnOutage}. */
+/** Records results with retries for outages, see {@link retryOnOutage}. */
 export async function recordWithRetries(
   database: Database,
   results: readonly AttemptResult[],
 ): Promise<Recorded> {
   return await retryOnOutage(async (isAgain) =>
-    isAgain
-      ? await recordMissing(database, results)
-      : await retryOnDeadlock(() => recordResults(database, results)),
+    isAgain ? await recordMissing(database, results) : await recordResults(database, results),
   );
 }
 
@@ -24,6 +21,6 @@ async function recordMissing(database: Database, results: readonly AttemptResult
   const alreadyRecorded = await findRecordedResults(database, results);
   const others = results.filter(({ delivery_id: id }) => !alreadyRecorded.has(id));
   if (others.length === 0) return { recorded: alreadyRecorded, disabled: [] };
-  const { recorded, disabled } = await retryOnDeadlock(() => recordResults(database, others));
+  const { recorded, disabled } = await recordResults(database, others);
   return { recorded: new Map([...alreadyRecorded, ...recorded]), disabled };
 }

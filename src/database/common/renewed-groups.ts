@@ -1,6 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 import { queryBuilderOf, type Database } from '../database.ts';
 
+/** A UUID of version 7, since old groups are removed by the time in their id. `uuidv7()` needs PostgreSQL 18. */
+const NEW_ID = sql.raw(`(lpad(to_hex(floor(extract(epoch from now()) * 1000)::bigint), 12, '0') || '7'
+  || substr(gen_random_uuid()::text, 1, 3) || substr(replace(gen_random_uuid()::text, '-', ''), 17))::uuid`);
+
 /**
  * Returns common table expressions that move the events of unfinished groups to new groups, which are not started.
  * Remaining workflows of the old groups find no events. `new_group` has the ids.
@@ -10,7 +14,7 @@ export function renewalOf(which: RawBuilder<unknown>): RawBuilder<unknown> {
     old_group as (
       update event_groups set done_at = now() where done_at is null and ${which} returning id, events, bytes
     ), anew as materialized (
-      select *, gen_random_uuid() as new_id from old_group
+      select *, ${NEW_ID} as new_id from old_group
     ), new_group as (
       insert into event_groups (id, created_at, events, bytes, repeats)
       select new_id, now(), events, bytes, true from anew returning id

@@ -6,6 +6,7 @@ import { countFailures } from '../../domain/webhooks/failure-streak.ts';
 import { FAILURES_TO_DISABLE } from '../../domain/common/limits.ts';
 import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-schedules.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { retryOnDeadlock } from '../common/outage.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { MANY_CHANGED, notificationCte, NOTIFIED } from './watched-webhooks.ts';
@@ -65,7 +66,7 @@ type Builder = Kysely<never>;
 /**
  * Writes attempts and their consequences in one transaction, at most one attempt for each delivery, in the order they
  * ended: the delivery's status and schedule, the webhook's failure count, and, if that reaches ten, the disabling of
- * the webhook. The caller then holds the webhook's other deliveries with `setWaitingAside`.
+ * the webhook. Repeated if it was rolled back by a deadlock. The caller then holds the webhook's other deliveries with `setWaitingAside`.
  */
 export async function recordResults(
   database: Database,
@@ -74,17 +75,20 @@ export async function recordResults(
   const db = queryBuilderOf(database) as unknown as Builder;
   if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
     const write = async (those: readonly AttemptResult[]) =>
-      (await runPrepared(database, resultsStatement(those).compile(db))).rows;
+      (await retryOnDeadlock(() => runPrepared(database, resultsStatement(those).compile(db)))).rows;
     return { recorded: await writeAll(results, write), disabled: [] };
   }
-  return await db.transaction().execute(async (transaction) => {
-    const disabled = await countAttempts(transaction, results);
-    const write = async (those: readonly AttemptResult[]) =>
-      (await resultsStatement(those).execute(transaction)).rows;
-    const recorded = await writeAll(results, write);
-    for (const { webhookId, at } of disabled) await notifyOfDisabling(transaction, webhookId, at);
-    return { recorded, disabled };
-  });
+  const all = db.transaction();
+  return await retryOnDeadlock(() =>
+    all.execute(async (transaction) => {
+      const disabled = await countAttempts(transaction, results);
+      const write = async (those: readonly AttemptResult[]) =>
+        (await resultsStatement(those).execute(transaction)).rows;
+      const recorded = await writeAll(results, write);
+      for (const { webhookId, at } of disabled) await notifyOfDisabling(transaction, webhookId, at);
+      return { recorded, disabled };
+    }),
+  );
 }
 
 /**

@@ -92,6 +92,7 @@ export async function storeDeliveries(
     select id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, ${now}::timestamptz, ${now}::timestamptz
     from json_to_recordset(${JSON.stringify(planned)}::json) as planned
       (id uuid, workspace_id uuid, webhook_id uuid, event_seq bigint, event_id text, event text, status text, reason text)
+    order by id
     on conflict (id) do nothing
     returning id, webhook_id
     ), ${notificationCte('stored')}
@@ -116,14 +117,26 @@ export async function findWaiting(database: Database, ids: readonly string[]): P
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Returns the deliveries of these groups that still wait for their first attempt outside the backlog. */
+/** Returns the ids of the stored deliveries of events, by event and webhook as `<seq>:<webhook id>`. Without tests. */
+export async function findDeliveryIds(
+  database: Database,
+  seqs: readonly number[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ id: string; event_seq: string; webhook_id: string }>`
+    select id, event_seq, webhook_id from deliveries where event_seq = any(${seqs}::bigint[]) and not test
+  `.execute(queryBuilderOf(database));
+  return new Map(rows.map(({ id, event_seq: seq, webhook_id }) => [`${seq}:${webhook_id}`, id]));
+}
+
+/** Returns the deliveries of a workflow's groups that still wait for their first attempt outside the backlog. */
 export async function findWaitingOfGroups(
   database: Database,
   groupIds: readonly string[],
+  workflowId: string,
 ): Promise<Set<string>> {
   const statement = sql<{ id: string }>`
-    select d.id from deliveries d join events e on e.seq = d.event_seq
-    where e.group_id = any(${groupIds}::uuid[]) and d.status = 'pending' and not d.in_backlog and not d.test
+    select d.id from event_groups g join events e on e.group_id = g.id join deliveries d on d.event_seq = e.seq
+    where g.id = any(${groupIds}::uuid[]) and coalesce(g.claimed_by, ${workflowId}) = ${workflowId} and d.status = 'pending' and not d.in_backlog and not d.test
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return new Set(rows.map(({ id }) => id));

@@ -97,23 +97,32 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
   `.compile(queryBuilderOf(database));
 }
 
-/** Records that Temporal has a workflow for each of these groups. */
+/**
+ * Records that Temporal has a workflow for these groups. Only the first one counts as started: the others are when the
+ * workflow claims them, since a worker of the previous version dispatches only the first one.
+ */
 export async function markGroupsStarted(database: Database, ids: readonly string[]): Promise<void> {
   const statement = sql`
-    update event_groups set started_at = now() where id = any(${ids}::uuid[]) and started_at is null
+    update event_groups set handed_at = now(),
+      started_at = case when id = ${ids[0]}::uuid then now() end
+    where id = any(${ids}::uuid[]) and started_at is null
   `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
-/** Returns groups stored before `before` that are not known to have started, oldest first. */
+/**
+ * Returns groups that are not known to have started, oldest first: stored before `before`, and not handed to a workflow
+ * since `handedBefore`.
+ */
 export async function listUnstartedGroups(
   database: Database,
-  before: Date,
+  { before, handedBefore }: { before: Date; handedBefore: Date },
   limit: number,
 ): Promise<StoredGroup[]> {
   const found = await sql<StoredGroup>`
     select id, events, bytes from event_groups
     where done_at is null and started_at is null and created_at < ${before}::timestamptz
+      and (handed_at is null or handed_at < ${handedBefore}::timestamptz)
     order by created_at limit ${limit}
   `.execute(queryBuilderOf(database));
   return found.rows;
