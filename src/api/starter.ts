@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { EngineUnavailable } from '../temporal/task-control.ts';
 
@@ -27,6 +28,9 @@ export type Starter<Item> = {
 
 /** A start that takes longer shows that Temporal is unavailable or overloaded, in milliseconds. */
 const SLOW_START_MS = 1_000;
+
+/** How often closing looks for what still waits, in milliseconds. */
+const CLOSE_POLL_MS = 10;
 
 /**
  * Creates the starter of one kind of work. No caller waits for it: work is accepted once it is stored. If a start fails,
@@ -88,11 +92,7 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
     },
     async close() {
       while (!isFailing && inProgress.size + waiting.length > 0)
-        await Promise.race([...inProgress.keys(), soon()]);
+        await Promise.race([...inProgress.keys(), wait(CLOSE_POLL_MS)]);
     },
   };
-}
-
-function soon(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -6,8 +6,8 @@ import { connectDatabase } from './connect.ts';
 import { MIGRATIONS } from './migrations/all.ts';
 
 /**
- * How long a migration may wait for a locked table, in milliseconds. All later statements on the table wait behind it, so it gives up
- * and tries again.
+ * How long a migration may wait for a locked table, in milliseconds. All later statements on the table wait behind it,
+ * so it gives up and tries again.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 const TRIES = 60;

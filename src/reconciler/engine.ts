@@ -1,12 +1,12 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { GRPC, grpcCodeOf, withinDeadline } from '../temporal/deadlines.ts';
+import { UUID } from '../domain/common/text.ts';
 import type { EngineEnd } from '../domain/tasks/engine-changes.ts';
 import { DISPATCH_EVENTS_WORKFLOW } from '../temporal/delivery-messages.ts';
 import {
   callbackWorkflowId,
   enginePausedSignal,
-  isExecutionId,
   TASK_CALLBACK_WORKFLOW,
   TASK_RUN_WORKFLOW,
   taskQueues,
@@ -41,7 +41,8 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
     return await within(async () => {
       const found: string[] = [];
       for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
-      return found.filter(isExecutionId);
+      // Other programs may use the namespace as well. The id of a run is a UUID.
+      return found.filter((id) => UUID.test(id));
     });
   }
 

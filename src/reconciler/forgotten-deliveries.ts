@@ -81,8 +81,9 @@ export async function dispatchForgotten({
 
 /** Yields the ids of the groups that one workflow dispatches. */
 function* batchesOf(groups: readonly StoredGroup[]): Generator<[string, ...string[]]> {
-  for (let rest = groups; rest[0]; rest = rest.slice(countNextGroups(rest))) {
-    const [first, ...others] = rest.slice(0, countNextGroups(rest)).map(({ id }) => id);
+  const rest = [...groups];
+  while (rest.length > 0) {
+    const [first, ...others] = rest.splice(0, countNextGroups(rest)).map(({ id }) => id);
     if (first !== undefined) yield [first, ...others];
   }
 }

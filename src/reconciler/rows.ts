@@ -1,3 +1,5 @@
+import { chunksOf } from '../domain/common/chunks.ts';
+
 /** Some rows of a part failed. `cause` is the first failure. */
 export class RowsFailed extends Error {
   override name = 'RowsFailed';
@@ -7,8 +9,8 @@ export class RowsFailed extends Error {
 const MAX_FAILING_MS = 15_000;
 
 /**
- * Does `work` for each row, `concurrency` of them at once. A row that fails does not stop the others, unless failures have taken 15 s
- * in total: then Temporal or the database is probably unavailable, and the next turn continues.
+ * Does `work` for each row, `concurrency` of them at once. A row that fails does not stop the others, unless failures
+ * have taken 15 s in total: then Temporal or the database is probably unavailable, and the next turn continues.
  * @throws RowsFailed at the end, if a row failed
  */
 export async function forEachRow<Row>(
@@ -32,15 +34,4 @@ export async function forEachRow<Row>(
   if (first === undefined) return;
   const others = failed.length === 1 ? '' : ` and ${failed.length - 1} more`;
   throw new RowsFailed(`${first.id}${others} could not be reconciled`, { cause: first.error });
-}
-
-async function* chunksOf<Row>(rows: Iterable<Row> | AsyncIterable<Row>, size: number): AsyncGenerator<Row[]> {
-  let chunk: Row[] = [];
-  for await (const row of rows) {
-    chunk.push(row);
-    if (chunk.length < size) continue;
-    yield chunk;
-    chunk = [];
-  }
-  if (chunk.length > 0) yield chunk;
 }

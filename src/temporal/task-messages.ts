@@ -84,13 +84,6 @@ export function taskQueues(prefix: string) {
   };
 }
 
-const EXECUTION_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Returns whether a workflow id can be the id of a run, a UUID. Other programs may use the namespace as well. */
-export function isExecutionId(workflowId: string): boolean {
-  return EXECUTION_ID.test(workflowId);
-}
-
 /** Returns the task queues with the same prefix as the queue of a run. */
 export function siblingQueues(runsQueue: string) {
   return taskQueues(runsQueue.replace(/-runs$/, ''));

@@ -63,7 +63,7 @@ describe('events that are gathered', () => {
     assert.deepEqual(
       toStart.map(({ events }) => events),
       [1, 10],
-      'the first one, and the ten that came meanwhile',
+      'the first request, and together the ten that arrived while it was stored',
     );
   });
 

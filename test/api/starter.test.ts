@@ -33,7 +33,7 @@ function numbers(options: { concurrency?: number; batch?: number; restMs?: numbe
 describe('a starter of stored work', () => {
   const outage = new Error('Temporal is unavailable');
 
-  it('starts at once when idle, and together what comes meanwhile', async () => {
+  it('starts an item at once when idle, and then all items that arrived during that start together', async () => {
     const { starter, started, end } = numbers();
     for (const number of [1, 2, 3]) starter.add(number);
     assert.deepEqual(started, [[1]]);

@@ -7,7 +7,7 @@ import { useWorld } from '../support/world.ts';
 describe('pause, continue and cancel', () => {
   const world = useWorld();
 
-  const wish = (id: string, name: string, body?: object) =>
+  const act = (id: string, name: string, body?: object) =>
     world.send('POST', `/api/v1/tasks/${id}/${name}`, body ? { body } : {});
   const running = async (state: 'initializing' | 'planning' | 'executing') => {
     const member = { initializing: 'start_ms', planning: 'plan_ms', executing: 'step_ms' }[state];
@@ -19,20 +19,20 @@ describe('pause, continue and cancel', () => {
   for (const state of ['initializing', 'planning', 'executing'] as const) {
     it(`hold and release a run that is ${state}, answering with how it looks`, async () => {
       const id = await running(state);
-      const paused = await wish(id, 'pause', { reason: 'a look' });
+      const paused = await act(id, 'pause', { reason: 'a look' });
       assert.equal(paused.status, 202);
       assert.equal(paused.json.state, 'paused');
       const { json: me } = await world.send('GET', '/api/v1/me');
       assert.equal(paused.json.paused_by, me.label);
       assert.ok(paused.json.paused_at);
-      const again = await wish(id, 'pause');
+      const again = await act(id, 'pause');
       assert.equal(again.json.paused_at, paused.json.paused_at, 'a second pause changes nothing');
-      const continued = await wish(id, 'continue');
+      const continued = await act(id, 'continue');
       assert.equal(continued.status, 202);
       assert.equal(continued.json.state, state);
       assert.ok(continued.json.paused_ms >= 0);
-      assert.equal((await wish(id, 'continue')).json.state, state);
-      const cancelled = await wish(id, 'cancel');
+      assert.equal((await act(id, 'continue')).json.state, state);
+      const cancelled = await act(id, 'cancel');
       assert.equal(cancelled.json.state, 'cancelled');
     });
   }
@@ -52,17 +52,17 @@ describe('pause, continue and cancel', () => {
       callback_secret: 'sealed',
       created_at: new Date(),
     });
-    assert.equal((await wish(id, 'pause')).json.state, 'paused');
-    assert.equal((await wish(id, 'continue')).status, 202);
-    assert.equal((await wish(id, 'cancel')).json.state, 'cancelled');
+    assert.equal((await act(id, 'pause')).json.state, 'paused');
+    assert.equal((await act(id, 'continue')).status, 202);
+    assert.equal((await act(id, 'cancel')).json.state, 'cancelled');
     const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
     assert.equal(json.data.filter(({ type }: { type: string }) => type === 'run.ended').length, 1);
   });
 
   it('cancel a paused run', async () => {
     const id = await running('executing');
-    await wish(id, 'pause');
-    const { status, json } = await wish(id, 'cancel', { reason: 'no need' });
+    await act(id, 'pause');
+    const { status, json } = await act(id, 'cancel', { reason: 'no need' });
     assert.equal(status, 202);
     assert.equal(json.state, 'cancelled');
   });
@@ -84,19 +84,19 @@ describe('pause, continue and cancel', () => {
     const { json: done } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
     await world.reaches(done.execution_id, 'completed');
     for (const name of ['pause', 'continue', 'cancel']) {
-      assertProblem(await wish(done.execution_id, name), 409, 'invalid_state');
+      assertProblem(await act(done.execution_id, name), 409, 'invalid_state');
     }
     const id = await running('executing');
-    await wish(id, 'cancel');
-    assert.equal((await wish(id, 'cancel')).status, 202);
-    for (const name of ['pause', 'continue']) assertProblem(await wish(id, name), 409, 'invalid_state');
+    await act(id, 'cancel');
+    assert.equal((await act(id, 'cancel')).status, 202);
+    for (const name of ['pause', 'continue']) assertProblem(await act(id, name), 409, 'invalid_state');
   });
 
   it('refuse a body that is wrong', async () => {
     const id = await running('planning');
-    assertProblem(await wish(id, 'pause', { why: 1 }), 422, 'validation_failed');
-    assertProblem(await wish(id, 'pause', { reason: 'x'.repeat(1_001) }), 422, 'validation_failed');
-    await wish(id, 'cancel');
+    assertProblem(await act(id, 'pause', { why: 1 }), 422, 'validation_failed');
+    assertProblem(await act(id, 'pause', { reason: 'x'.repeat(1_001) }), 422, 'validation_failed');
+    await act(id, 'cancel');
   });
 });
 

@@ -93,7 +93,8 @@ describe('an attempt that waits for its place', function () {
       };
     });
 
-  it('is not made by the schedule once a manual one has succeeded', async () => {
+  /** A scheduled attempt that waits for a place, since another one has it. */
+  async function waitingRetry() {
     const failed = await failedDelivery();
     const place = await occupied(failed);
     const waits = isWaiting(failed.limiter);
@@ -102,6 +103,11 @@ describe('an attempt that waits for its place', function () {
       generation: 0,
     });
     await waits;
+    return { failed, place, retry };
+  }
+
+  it('is not made by the schedule once a manual one has succeeded', async () => {
+    const { failed, place, retry } = await waitingRetry();
     await recordResults(world.database, [successOf(failed.row, { trigger: 'manual' })]);
     place.release();
     await retry;
@@ -110,14 +116,7 @@ describe('an attempt that waits for its place', function () {
   });
 
   it('is not made by the schedule once another process has made it', async () => {
-    const failed = await failedDelivery();
-    const place = await occupied(failed);
-    const waits = isWaiting(failed.limiter);
-    const retry = new MockActivityEnvironment().run(failed.activities.attemptDelivery, {
-      deliveryId: failed.row.id,
-      generation: 0,
-    });
-    await waits;
+    const { failed, place, retry } = await waitingRetry();
     const failure = { failures: 1, succeeded: false, failure: 'status', response_status: 500 };
     await recordResults(world.database, [successOf(failed.row, failure)]);
     place.release();

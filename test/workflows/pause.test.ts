@@ -161,7 +161,7 @@ describe('pausing a run', function () {
       await world.runs.reaches(id, 'completed');
     });
 
-    it('that comes before the workflow could act on a pause through the API does not stop it for good', async () => {
+    it('does not stop a run for good that has not yet acted on a pause through the API', async () => {
       const { id, open } = await heldRun();
       await world.runs.restartWorker(async () => {
         await world.runs.control.pause(id, me);

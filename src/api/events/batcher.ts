@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { NewEvent } from '../../database/webhooks/events.ts';
 import { Problem } from '../http/problem.ts';
 import type { InTrace } from './group-starter.ts';
@@ -12,6 +13,9 @@ const FULL_BYTES = 512 * 1_024;
  * stored.
  */
 const MAX_WAITING_BYTES = 128 * 1_024 * 1_024;
+
+/** How often closing looks for what still waits, in milliseconds. */
+const CLOSE_POLL_MS = 10;
 
 type Request = {
   events: readonly NewEvent[];
@@ -116,7 +120,7 @@ export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparen
 
     /** Resolves when all added requests are stored or rejected. */
     async close(): Promise<void> {
-      while (runs.size > 0 || waiting.length > 0) await Promise.race([...runs, pause()]);
+      while (runs.size > 0 || waiting.length > 0) await Promise.race([...runs, wait(CLOSE_POLL_MS)]);
     },
   };
 }
@@ -142,8 +146,4 @@ function tooMany(): Problem {
 
 function keyOf({ workspaceId, id }: NewEvent): string {
   return `${workspaceId} ${id}`;
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 10));
 }

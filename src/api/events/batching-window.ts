@@ -13,8 +13,8 @@ const BURST_SHARE = 0.9;
 
 /**
  * Decides when the next group of requests is stored. A group costs about the same whatever its size, so clients that
- * send again right after a response should share a group. After a burst, the next group waits a short
- * time for most of its senders. An idle process dispatches at once, and a full group is always dispatched at once.
+ * send again right after a response should share a group. After a burst, the next group waits a short time for most of
+ * its senders. An idle process dispatches at once, and a full group is always dispatched at once.
  */
 export function createBatchingWindow() {
   let inFlight = 0;

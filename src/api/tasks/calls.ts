@@ -1,5 +1,6 @@
 import type { CallCursor } from '../../database/agents/call-list.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { UUID } from '../../domain/common/text.ts';
 import type { AgentCall } from '../../domain/agents/agent-work.ts';
 
 /** Returns a call as an entry of a list; `step` is null for calls of the planner, before there are steps. */
@@ -21,6 +22,6 @@ export function readCursor(text: string): CallCursor | null {
   const [, startedAt, stepId, attempt, number] =
     CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
   if (startedAt === undefined || stepId === undefined || Number.isNaN(Date.parse(startedAt))) return null;
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(stepId)) return null;
+  if (!UUID.test(stepId)) return null;
   return { startedAt, stepId, attempt: Number(attempt), number: Number(number) };
 }

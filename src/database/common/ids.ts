@@ -10,6 +10,9 @@ export function derivedUuid(at: Date | string, text: string): string {
   return `${prefixOf(at)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(7, 19)}`;
 }
 
+/** Before all ids. */
+export const NIL = '00000000-0000-0000-0000-000000000000';
+
 /** The number of places of {@link orderedUuid}. */
 const PLACES = 2 ** 24;
 

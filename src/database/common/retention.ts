@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { lowestIdAt } from './ids.ts';
+import { lowestIdAt, NIL } from './ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 
 /*
@@ -202,5 +202,3 @@ async function setMark(database: Database, name: MarkName, reached: string): Pro
     insert into retention_marks (name, reached) values (${name}, ${reached})
     on conflict (name) do update set reached = excluded.reached`.execute(queryBuilderOf(database));
 }
-
-const NIL = '00000000-0000-0000-0000-000000000000';

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { NIL } from './ids.ts';
 
 /** A sealed value and its owner. */
 export type SealedValue = { of: 'webhook' | 'run'; id: string; sealed: string };
@@ -56,7 +57,7 @@ export async function listSealedWithOtherKeys(
   { keyId, after, limit }: { keyId: string; after: Pick<SealedText, 'id' | 'key'> | null; limit: number },
 ): Promise<SealedText[]> {
   const { table, column: name, id, key } = PLACES[column];
-  const begin = after ?? { id: '00000000-0000-0000-0000-000000000000', key: '' };
+  const begin = after ?? { id: NIL, key: '' };
   const { rows } = await sql<SealedText>`
     select ${sql.ref(id)} as id, ${key} as key, ${sql.ref(name)} as sealed from ${sql.table(table)}
     where ${sql.ref(name)} is not null and split_part(${sql.ref(name)}, '.', 2) <> ${keyId}

@@ -3,8 +3,7 @@ import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from './prepared.ts';
 
 /** Kinds of work that are accepted in PostgreSQL and then started in Temporal. */
-export const WAITING_KINDS = ['tasks', 'events'] as const;
-export type WaitingKind = (typeof WAITING_KINDS)[number];
+export type WaitingKind = 'tasks' | 'events';
 
 /** Accepted work that is not known to have a workflow. `oldestSeconds`: its age, up to two days; 0 if there is none. */
 export type WaitingWork = Record<WaitingKind, { count: number; oldestSeconds: number }>;

@@ -1,3 +1,4 @@
+import { UUID } from '../../domain/common/text.ts';
 import { scopesOfRole, type Scope, type TokenClaims } from '../../domain/people/access.ts';
 import type { Database } from '../database.ts';
 import { findActiveKey } from './keys.ts';
@@ -14,8 +15,6 @@ export type TokenHolder = {
   /** Label for people. */
   label: string;
 };
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Returns the current holder of a token. A token never allows more than its key or person, and is invalid without them.

@@ -54,15 +54,10 @@ export async function recordChange(database: Database, change: RunChange): Promi
   const { rows } = await runPrepared(database, statement);
   const lastSeq = rows[0]?.last_seq;
   if (lastSeq !== undefined) return { outcome: 'recorded', lastSeq };
-  if (enginePauseOver) await endEnginePause(database, executionId);
+  // The end of a pause may come with events that were recorded before, in a task that Temporal lost.
+  if (enginePauseOver && !onlyEndsPause)
+    await recordChange(database, { executionId, view: null, entries: [], enginePauseOver });
   return await outcomeOfUnwritten(database, change);
-}
-
-/** Records the end of a pause that came with events which were recorded before, in a task that Temporal lost. */
-async function endEnginePause(database: Database, executionId: string): Promise<void> {
-  await sql`
-    update task_runs set engine_paused_at = null where id = ${executionId}::uuid and completed_at is null
-  `.execute(queryBuilderOf(database));
 }
 
 /** Returns the events of a run with a `seq` above `after`, in order, at most `limit`. */

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { NIL } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { recordAudit } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -24,8 +25,6 @@ export type SkippedDelivery = { id: string; event: EventKind; body: string };
 
 /** Rows read, or changed in one transaction. */
 const BATCH = 1_000;
-/** Before all ids. */
-const NIL = '00000000-0000-0000-0000-000000000000';
 
 /** Yields skipped deliveries of a webhook since a time whose payload still exists, in batches, oldest first. */
 export async function* readSkippedDeliveries(

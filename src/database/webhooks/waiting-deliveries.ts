@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { NIL } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
@@ -11,8 +12,6 @@ import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
 
 /** Rows in one transaction. */
 const BATCH = 1_000;
-/** Before all ids. */
-const NIL = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Holds the waiting deliveries of a disabled webhook, or cancels those of a deleted one, in batches. Does nothing if it

@@ -7,14 +7,11 @@ import {
   MAX_RELAYED_MESSAGE_LENGTH,
 } from '../common/limits.ts';
 import { uuidOut } from '../common/schema-parts.ts';
-import { isStorableText } from '../common/text.ts';
+import { isStorableText, UUID } from '../common/text.ts';
 
 /** Messages between a listener and the live channel: deliveries to the listener, and its answers. */
 
-const uuid = z
-  .string()
-  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case')
-  .meta({ format: 'uuid' });
+const uuid = z.string().regex(UUID, 'must be a UUID in lower case').meta({ format: 'uuid' });
 
 const requestId = uuid.describe('`id` of the request');
 const EXAMPLE = {
