@@ -16,15 +16,15 @@ export type Clients = {
   closeAll(code: ChannelCode): void;
 };
 
-/** Manages the sessions, and closes those of revoked keys. */
+/** Manages the sessions, and closes those whose key, session or membership has ended. */
 export function createClients(
   deps: SessionDependencies,
   { notifications, metrics }: { notifications: Notifications; metrics: MetricsRecorder },
 ): Clients {
   const sessions = new Set<Session>();
-  const unsubscribe = notifications.subscribe('keys', null, (id, rest) => {
-    // Null means that notifications were lost, so any key may have been revoked.
-    void recheck(rest === null ? [...sessions] : [...sessions].filter(({ actor }) => actor === `key:${id}`));
+  const unsubscribe = notifications.subscribe('credentials', null, (id, rest) => {
+    // Null means that notifications were lost, so any credential may have ended.
+    void recheck(rest === null ? [...sessions] : [...sessions].filter((session) => session.dependsOn(id)));
   });
 
   /** One after another, so that many sessions do not delay the reading of feeds. */
@@ -33,7 +33,7 @@ export function createClients(
       try {
         await session.recheck();
       } catch (error) {
-        deps.log.warn({ err: error }, 'rechecking a key failed');
+        deps.log.warn({ err: error }, 'rechecking a credential failed');
       }
     }
   }

@@ -10,6 +10,7 @@ import {
   MAX_ROOMS,
 } from '../domain/common/limits.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
+import { credentialIdsOf } from '../domain/people/access.ts';
 import type { Admission, AdmissionControl } from './admission.ts';
 import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handler, type Reply } from './handlers.ts';
@@ -64,9 +65,9 @@ export class Session {
     this.#waitForExpiry();
   }
 
-  /** `key:<id>`, `user:<id>` or `token:<subject>`. */
-  get actor(): string {
-    return this.#admitted.holder.actor;
+  /** Returns whether the token ends with the key, session or person with this id. */
+  dependsOn(id: string): boolean {
+    return credentialIdsOf(this.#claims).includes(id);
   }
 
   /** Handles a client message; `answer` is called once with the result. */

@@ -103,8 +103,8 @@ export type OpenIdConfiguration = {
 
 export type IdentityProvider = {
   jwksUrl: string;
-  issuer: string | null;
-  audience: string | null;
+  issuer: string;
+  audience: string;
   projectClaim: string;
   scopeClaim: string;
 };
@@ -206,16 +206,12 @@ export const environmentSchema = z.object({
   CHANNEL_CONNECTIONS_PER_TOKEN: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS_PER_TOKEN),
   CHANNEL_CONNECTIONS: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS),
   SOURCE_ADDRESSES: addresses().default([]),
-  JWKS_URL: url(['http:', 'https:']).optional(),
+  JWKS_URL: secureUrl().optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
   JWT_PROJECT_CLAIM: z.string().default('project_id'),
   JWT_SCOPE_CLAIM: z.string().default('scope'),
-  OIDC_ISSUER: url(['https:', 'http:'])
-    .refine((text) => new URL(text).protocol === 'https:' || isLoopback(new URL(text).hostname), {
-      error: 'must start with https://, except on this machine',
-    })
-    .optional(),
+  OIDC_ISSUER: secureUrl().optional(),
   OIDC_CLIENT_ID: z.string().optional(),
   OIDC_CLIENT_SECRET: z.string().optional(),
   OIDC_NAME: z.string().max(60, 'must have at most 60 characters').default('single sign-on'),
@@ -398,11 +394,15 @@ function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'
 }
 
 function identityProviderOf(values: z.infer<typeof environmentSchema>): IdentityProvider | null {
-  if (values.JWKS_URL === undefined) return null;
+  const { JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = values;
+  if (jwksUrl === undefined) return null;
+  // Without both, any token that the provider has signed for anybody would be accepted.
+  if (issuer === undefined) throw new ConfigurationError('JWT_ISSUER is missing: JWKS_URL requires it.');
+  if (audience === undefined) throw new ConfigurationError('JWT_AUDIENCE is missing: JWKS_URL requires it.');
   return {
-    jwksUrl: values.JWKS_URL,
-    issuer: values.JWT_ISSUER ?? null,
-    audience: values.JWT_AUDIENCE ?? null,
+    jwksUrl,
+    issuer,
+    audience,
     projectClaim: values.JWT_PROJECT_CLAIM,
     scopeClaim: values.JWT_SCOPE_CLAIM,
   };
@@ -471,6 +471,14 @@ function wholeNumber(least: number, most: number) {
     .regex(/^\d{1,10}$/, message)
     .transform(Number)
     .refine((value) => value >= least && value <= most, message);
+}
+
+/** An address with which secrets are exchanged, or that gives keys. */
+function secureUrl() {
+  return url(['https:', 'http:']).refine(
+    (text) => new URL(text).protocol === 'https:' || isLoopback(new URL(text).hostname),
+    { error: 'must start with https://, except on this machine' },
+  );
 }
 
 function url(protocols: readonly string[]) {

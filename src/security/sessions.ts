@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { hashOfSecret } from './keys.ts';
 
 /** How long a session lasts, in milliseconds. */
@@ -23,6 +24,17 @@ export function sessionCookie(baseUrl: string, value: string | null): string {
   const secure = baseUrl.startsWith('https:') ? '; Secure' : '';
   const seconds = value === null ? 0 : SESSION_MS / 1_000;
   return `${sessionCookieName(baseUrl)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
+}
+
+/**
+ * Returns true if a page of this service sent the request. Browsers set `Sec-Fetch-Site` by the address that they see,
+ * so it also holds behind a proxy that rewrites the host; no page can set it.
+ */
+export function isFromOwnPage(
+  baseUrl: string,
+  { origin, 'sec-fetch-site': site }: Pick<IncomingHttpHeaders, 'origin' | 'sec-fetch-site'>,
+): boolean {
+  return site === 'same-origin' || isOwnOrigin(baseUrl, origin);
 }
 
 /**

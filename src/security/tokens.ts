@@ -47,8 +47,8 @@ export class ProviderUnreachable extends Error {
 
 export type ExternalProvider = {
   jwksUrl: string;
-  issuer: string | null;
-  audience: string | null;
+  issuer: string;
+  audience: string;
   projectClaim: string;
   scopeClaim: string;
 };
@@ -60,6 +60,8 @@ export type Tokens = {
     workspaceId: string;
     projectId: string;
     scopes: readonly Scope[];
+    /** The session that creates it, with which it ends; null for a key. */
+    sessionId: string | null;
   }): Promise<{
     token: string;
     expiresAt: Date;
@@ -75,12 +77,13 @@ export type Tokens = {
 export function createTokens(ring: KeyRing, provider: ExternalProvider | null, clock: () => Date): Tokens {
   const outside = provider && createExternalVerifier(provider, clock);
   return {
-    async issue({ subject, workspaceId, projectId, scopes }) {
+    async issue({ subject, workspaceId, projectId, scopes, sessionId }) {
       const seconds = Math.floor(clock().getTime() / 1_000);
       const token = await new SignJWT({
         workspace_id: workspaceId,
         project_id: projectId,
         scope: scopes.join(' '),
+        ...(sessionId === null ? {} : { sid: sessionId }),
       })
         .setProtectedHeader({ alg: OWN_ALGORITHM, typ: 'JWT', kid: ring.first.id })
         .setIssuer(ISSUER)
@@ -119,6 +122,7 @@ async function verifyOwn(token: string, key: Uint8Array, now: Date): Promise<Tok
     workspaceId: textClaim(payload, 'workspace_id'),
     projectId: textClaim(payload, 'project_id'),
     scopes: scopesOf(payload['scope']),
+    sessionId: typeof payload['sid'] === 'string' ? payload['sid'] : null,
     expiresAt: new Date((payload.exp ?? 0) * 1_000),
   };
 }
@@ -137,8 +141,8 @@ function createExternalVerifier(provider: ExternalProvider, clock: () => Date) {
   return async (token: string): Promise<TokenClaims> => {
     const { payload } = await jwtVerify(token, keyOf, {
       algorithms: EXTERNAL_ALGORITHMS,
-      ...(provider.issuer === null ? {} : { issuer: provider.issuer }),
-      ...(provider.audience === null ? {} : { audience: provider.audience }),
+      issuer: provider.issuer,
+      audience: provider.audience,
       requiredClaims: ['exp', 'sub', provider.projectClaim],
       currentDate: clock(),
     });

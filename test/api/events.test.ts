@@ -62,6 +62,21 @@ describe("a run's events", () => {
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
   });
 
+  it('end in the stream when the key is revoked', async () => {
+    const owner = await world.signIn();
+    const body = { name: 'For a stream', project_id: world.installation.project_id };
+    const { json: made } = await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
+    const id = await submitted({ steps: 1, step_ms: 600_000 });
+    const headers = { Accept: 'text/event-stream', 'X-API-Key': made.key };
+    const response = await fetch(`${world.api.url}/api/v1/tasks/${id}/events`, { headers });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await world.send('DELETE', `/api/v1/keys/${made.id}`, world.as(owner));
+    for (let isOver = false; !isOver; ) isOver = (await reader?.read())?.done ?? true;
+    assert.notEqual((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'completed');
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+  });
+
   it('go on in a stream behind Last-Event-ID, and an event source that has everything is told to stop', async () => {
     const id = await submitted({ steps: 1 });
     const { events } = await follow(id);

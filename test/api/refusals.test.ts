@@ -48,6 +48,16 @@ const CASES: Case[] = [
   ['an unknown task_type', body({ task_type: 'epic' }), { '/task_type': 'not_allowed' }],
   ['an http:// callback', callback('http://example.com/'), { '/callback_url': 'not_https' }],
   ['an HTTPS:// callback in capitals', callback('HTTPS://example.com/'), { '/callback_url': 'not_https' }],
+  [
+    'a callback to an address of a private network',
+    callback('https://10.0.0.5/x'),
+    { '/callback_url': 'not_allowed' },
+  ],
+  [
+    'a callback to an IPv6 address of this network',
+    callback('https://[fe80::1]/'),
+    { '/callback_url': 'not_allowed' },
+  ],
   ['a callback without a host', callback('https://'), { '/callback_url': 'invalid_format' }],
   [
     'a callback with credentials',

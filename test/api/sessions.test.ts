@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { addPerson } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { useWorld } from '../support/world.ts';
+import { PASSWORD, useWorld } from '../support/world.ts';
 
 describe('sessions', () => {
   const world = useWorld();
@@ -71,6 +71,50 @@ describe('sessions', () => {
     await world.send('DELETE', `/api/v1/members/${id}`, world.as(owner));
     assertProblem(await me(cookie), 401, 'unauthenticated');
     assertProblem(await world.send('GET', '/api/v1/tasks', { token }), 401, 'unauthenticated');
+  });
+
+  for (const [what, end] of [
+    ['they end', (cookie: string) => world.send('DELETE', '/api/v1/session', world.as(cookie))],
+    [
+      'the password changes',
+      (cookie: string) =>
+        world.send('PUT', '/api/v1/me/password', {
+          ...world.as(cookie),
+          body: { current_password: PASSWORD, new_password: 'quite another password' },
+        }),
+    ],
+  ] as const) {
+    it(`take their tokens and open event streams with them when ${what}`, async () => {
+      const cookie = await addPerson(world, owner, 'member');
+      const { json: made } = await world.send('POST', '/api/v1/tokens', {
+        ...world.as(cookie),
+        body: { project_id: world.installation.project_id },
+      });
+      const { json: run } = await world.submit({ metadata: { rehearsal: { steps: 1, step_ms: 600_000 } } });
+      const path = `/api/v1/tasks/${run.execution_id}`;
+      const accept = { Accept: 'text/event-stream' };
+      const streams = [
+        world.send('GET', `${path}/events`, { cookie, headers: accept }),
+        world.send('GET', `${path}/events`, { token: made.token, headers: accept }),
+      ];
+      assert.equal((await world.send('GET', path, { token: made.token })).status, 200);
+      assert.ok((await end(cookie)).status < 300);
+      assertProblem(await world.send('GET', path, { token: made.token }), 401, 'unauthenticated');
+      for (const { text } of await Promise.all(streams)) assert.ok(!text.includes('run.ended'));
+      await world.send('POST', `${path}/cancel`);
+    });
+  }
+
+  it('may change something behind a proxy that rewrites the host, if the browser says that the page is ours', async () => {
+    const sent = (site: string) => ({
+      cookie: owner,
+      headers: { Origin: 'https://inner.example.com', 'Sec-Fetch-Site': site },
+      body: {},
+    });
+    const change = (site: string) => world.send('POST', '/api/v1/projects', sent(site));
+    assertProblem(await change('same-origin'), 422, 'validation_failed');
+    for (const site of ['same-site', 'cross-site', 'none'])
+      assertProblem(await change(site), 403, 'forbidden');
   });
 
   it('change nothing for a page of somebody else, whatever the operation', async () => {

@@ -121,6 +121,19 @@ describe('whether an event goes to a webhook', () => {
     }
   }
 
+  it('does not take an entry for a change whose old and new value are the same', () => {
+    const filters: Filter[] = [{ field: 'status', changed_to: 'Done' }];
+    const eventOf = (old_value: unknown, new_value: unknown) => ({
+      ...eventWith('issue.updated', 'status', 'Done'),
+      changes: [{ field: 'status', old_value, new_value }],
+    });
+    assert.ok(isSent('issue.updated', filters, eventOf('To Do', 'Done')));
+    assert.ok(isSent('issue.updated', filters, eventOf(undefined, 'Done')));
+    assert.ok(!isSent('issue.updated', filters, eventOf('Done', 'Done')));
+    const done = { id: 's_3', name: 'Done' };
+    assert.ok(!isSent('issue.updated', filters, eventOf({ name: 'Done', id: 's_3' }, done)));
+  });
+
   it('needs all filters', () => {
     const data = eventWith('issue.updated', 'status', 'Done');
     const filters: Filter[] = [

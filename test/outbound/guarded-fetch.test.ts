@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import {
   createGuardedFetch,
@@ -69,6 +70,24 @@ describe('fetch behind the address guard', () => {
     );
     await assert.rejects(guarded().fetch(`http://127.0.0.1:${port}/`));
     assert.equal(hits, 0);
+  });
+
+  it('breaks a response off that is small as sent and too large when decompressed', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1_048_576));
+    const small = gzipSync('a'.repeat(1_000));
+    const port = await listening(
+      createServer((request, response) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        response.end(request.url === '/bomb' ? bomb : small);
+      }),
+    );
+    assert.ok(bomb.length < 100_000);
+    const { fetch } = guarded();
+    const fits = await fetch(`http://127.0.0.1:${port}/small`);
+    assert.equal(fits.url, `http://127.0.0.1:${port}/small`);
+    assert.equal(await fits.text(), 'a'.repeat(1_000));
+    const response = await fetch(`http://127.0.0.1:${port}/bomb`);
+    await assert.rejects(response.text(), { kind: 'invalid_response' });
   });
 
   it('judges the name of a certificate', async () => {

@@ -29,11 +29,29 @@ describe('the configuration', () => {
       OUTBOUND_ALLOW: '127.0.0.0/8, ::1/128',
       EAGER_START: 'false',
       JWKS_URL: 'https://login.example.com/keys',
+      JWT_ISSUER: 'https://login.example.com',
+      JWT_AUDIENCE: 'baton',
     });
     assert.equal(configuration.baseUrl, 'https://baton.example.com');
     assert.deepEqual(configuration.outboundAllow, ['127.0.0.0/8', '::1/128']);
     assert.equal(configuration.eagerStart, false);
     assert.equal(configuration.identityProvider?.projectClaim, 'project_id');
+  });
+
+  it('takes an identity provider only with issuer and audience, and from a secure address', () => {
+    const whole = {
+      ...NEEDED,
+      JWKS_URL: 'https://login.example.com/keys',
+      JWT_ISSUER: 'https://login.example.com',
+      JWT_AUDIENCE: 'baton',
+    };
+    const { JWT_ISSUER: _issuer, ...withoutIssuer } = whole;
+    assert.throws(() => readConfiguration(withoutIssuer), /JWT_ISSUER is missing/);
+    const { JWT_AUDIENCE: _audience, ...withoutAudience } = whole;
+    assert.throws(() => readConfiguration(withoutAudience), /JWT_AUDIENCE is missing/);
+    const insecure = { ...whole, JWKS_URL: 'http://login.example.com/keys' };
+    assert.throws(() => readConfiguration(insecure), /JWKS_URL must start with https/);
+    assert.ok(readConfiguration({ ...whole, JWKS_URL: 'http://127.0.0.1:1/keys' }).identityProvider);
   });
 
   it('takes a version of the workers, whose starts are never eager', () => {

@@ -165,6 +165,7 @@ describe('the rotation', function () {
     const clock = () => now;
     const { installation } = fleet;
     const { token } = await createTokens(parseKeyRing(old), null, clock).issue({
+      sessionId: null,
       subject: 'key:test',
       workspaceId: installation.workspace_id,
       projectId: installation.project_id,

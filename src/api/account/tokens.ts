@@ -39,7 +39,9 @@ export function tokenRoutes(deps: Dependencies): Route[] {
         const { workspaceId, scopes } = caller;
         const projectId = await projectFor(deps, caller, body?.project_id);
         const subject = subjectOf(caller);
-        const { token, expiresAt } = await deps.tokens.issue({ subject, workspaceId, projectId, scopes });
+        const sessionId = caller.kind === 'person' ? caller.sessionId : null;
+        const claims = { subject, workspaceId, projectId, scopes, sessionId };
+        const { token, expiresAt } = await deps.tokens.issue(claims);
         return { status: 201, body: { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() } };
       },
     }),

@@ -6,7 +6,7 @@ import { hasRole } from '../../domain/people/access.ts';
 import { MAX_CODEC_BODY_BYTES } from '../../domain/common/limits.ts';
 import { findActiveSession } from '../../database/people/sessions.ts';
 import { hashOfSecret } from '../../security/keys.ts';
-import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
+import { isFromOwnPage, sessionCookieName } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { isPayloadList, toJson, toPayload, type JsonPayload } from './payloads.ts';
@@ -74,7 +74,7 @@ async function checkCaller(
   }
   const origin = context.get('Origin') || undefined;
   const isWebUi = temporalUi !== null && origin === new URL(temporalUi.url).origin;
-  if (!isWebUi && !isOwnOrigin(baseUrl, origin)) {
+  if (!isWebUi && !isFromOwnPage(baseUrl, context.headers)) {
     throw new Problem('forbidden', 'This page cannot use the session. Set TEMPORAL_UI_URL to its address.');
   }
   if (!hasRole(session.role, 'admin')) throw new Problem('forbidden', 'Requires the role admin or higher.');

@@ -4,7 +4,7 @@ import { recordKeyUse } from '../../database/people/keys.ts';
 import type { KeyCache } from '../../database/people/key-cache.ts';
 import { findActiveSession, recordSessionUse } from '../../database/people/sessions.ts';
 import { hashOfSecret, looksLikeKey } from '../../security/keys.ts';
-import { isOwnOrigin, sessionCookieName } from '../../security/sessions.ts';
+import { isFromOwnPage, sessionCookieName } from '../../security/sessions.ts';
 import { TokenError, type Tokens } from '../../security/tokens.ts';
 import type { Caller, KeyCaller, PersonCaller, TokenCaller } from './caller.ts';
 import { keyCaller, personCaller, tokenCaller } from './known-callers.ts';
@@ -50,7 +50,7 @@ export function createAuthentication({ database, knownKeys, tokens, baseUrl, clo
   async function byCookie(context: Context, value: string): Promise<PersonCaller> {
     const session = await findActiveSession(database, hashOfSecret(value));
     if (!session) throw unauthenticated('The session has ended. Sign in again.');
-    if (!SAFE_METHODS.has(context.method) && !isOwnOrigin(baseUrl, context.get('Origin') || undefined)) {
+    if (!SAFE_METHODS.has(context.method) && !isFromOwnPage(baseUrl, context.headers)) {
       throw new Problem(
         'forbidden',
         'Changes with a session cookie are only allowed from pages of this service (header Origin).',

@@ -1,4 +1,4 @@
-import type { Role, Scope } from '../../domain/people/access.ts';
+import type { Role, Scope, TokenClaims } from '../../domain/people/access.ts';
 
 type Common = {
   workspaceId: string;
@@ -18,7 +18,7 @@ export type KeyCaller = Common & {
   prefix: string;
 };
 /** A JWT, for one project. */
-export type TokenCaller = Common & { kind: 'token'; projectId: string; expiresAt: Date };
+export type TokenCaller = Common & { kind: 'token'; projectId: string; claims: TokenClaims };
 /** A user with a session. Can access all projects of the workspace, as the role allows. */
 export type PersonCaller = Common & {
   kind: 'person';

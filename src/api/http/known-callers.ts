@@ -41,5 +41,5 @@ export function keyCaller(key: ActiveKey): KeyCaller {
 /** Returns the caller of a token; null if its subject no longer exists. */
 export async function tokenCaller(database: Database, claims: TokenClaims): Promise<TokenCaller | null> {
   const holder = await findTokenHolder(database, claims);
-  return holder && { kind: 'token', ...holder, expiresAt: claims.expiresAt };
+  return holder && { kind: 'token', ...holder, claims };
 }

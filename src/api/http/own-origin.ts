@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isOwnOrigin } from '../../security/sessions.ts';
+import { isFromOwnPage } from '../../security/sessions.ts';
 import { Problem } from './problem.ts';
 
 /**
@@ -8,7 +8,7 @@ import { Problem } from './problem.ts';
  * client without it is not a browser.
  * @throws Problem `forbidden`
  */
-export function requireOwnOrigin(baseUrl: string, { origin }: IncomingHttpHeaders): void {
-  if (origin === undefined || isOwnOrigin(baseUrl, origin)) return;
+export function requireOwnOrigin(baseUrl: string, headers: IncomingHttpHeaders): void {
+  if (headers.origin === undefined || isFromOwnPage(baseUrl, headers)) return;
   throw new Problem('forbidden', 'Sign-in is only allowed from pages of this service (header Origin).');
 }

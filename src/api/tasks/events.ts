@@ -4,6 +4,8 @@ import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { listEventsAfter } from '../../database/tasks/feed.ts';
 import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Caller } from '../http/caller.ts';
+import { watchCredential } from '../http/credential-watch.ts';
 import { createFeedSignal } from './wait.ts';
 
 const BATCH = 500;
@@ -34,29 +36,26 @@ export function isFeedOver(row: TaskRunRow): boolean {
 
 /**
  * Returns the events of a run as server-sent events (WHATWG HTML, section 9.2): `id` is the `seq`, `data` the event
- * as JSON. The stream ends after the last event.
+ * as JSON. The stream ends after the last event, or when the caller's credential ends.
  */
-export function eventStream(
-  deps: Dependencies,
-  executionId: string,
-  after: number,
-  signal: AbortSignal,
-): Readable {
-  return Readable.from(streamTexts(deps, executionId, after, signal), { objectMode: true });
+export function eventStream(deps: Dependencies, stream: FeedStream): Readable {
+  return Readable.from(streamTexts(deps, stream), { objectMode: true });
 }
+
+/** A stream of the events after `after`. `signal` aborts when the client disconnects. */
+type FeedStream = { caller: Caller; executionId: string; after: number; signal: AbortSignal };
 
 async function* streamTexts(
   deps: Dependencies,
-  executionId: string,
-  after: number,
-  signal: AbortSignal,
+  { caller, executionId, after, signal }: FeedStream,
 ): AsyncGenerator<string> {
   const feedSignal = createFeedSignal(deps, executionId, signal);
+  const credential = watchCredential(deps, caller, feedSignal.wake);
   let sent = after;
   try {
     // The first bytes show the client that the stream is open.
     yield ': connected\n\n';
-    while (!signal.aborted) {
+    while (!signal.aborted && (await credential.isValid())) {
       // The row is read first: all events that it counts are then among the events read after it.
       const row = await findRun(deps.database, executionId);
       const events = await listEventsAfter(deps.database, executionId, sent, BATCH);
@@ -69,6 +68,7 @@ async function* streamTexts(
       if (performance.now() - beaten >= HEARTBEAT_MS - 1) yield ': still here\n\n';
     }
   } finally {
+    credential.close();
     feedSignal.close();
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { findProject } from '../../database/people/projects.ts';
 import { DEFAULT_TASK_TYPE } from '../../domain/tasks/task-run.ts';
 import type { Submission } from '../../domain/tasks/task-submission.ts';
+import { judgeUrlHost } from '../../outbound/address-guard.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
@@ -16,6 +17,7 @@ export async function submitTask(
   body: Submission,
   claim: Claim | null,
 ): Promise<RouteResponse> {
+  checkCallbackAddress(deps, body.callback_url);
   await checkProject(deps, caller, body.project_id);
   const run = newRun(deps, caller, body, claim);
   const taken = await acceptRun(deps, { run, secret: newSecret(), claim });
@@ -25,6 +27,18 @@ export async function submitTask(
 /** Returns a new callback secret: 32 random bytes as 64 hex characters. */
 export function newSecret(): string {
   return randomBytes(32).toString('hex');
+}
+
+/**
+ * Checks an address that the URL itself contains. A name is resolved and checked at each attempt.
+ * @throws Problem `validation_failed`
+ */
+function checkCallbackAddress({ guard }: Dependencies, url: string | null | undefined): void {
+  const judgement = url ? judgeUrlHost(new URL(url), guard) : null;
+  if (judgement === null || judgement.allowed) return;
+  const message = `is not allowed: ${judgement.reason}`;
+  const errors = [{ pointer: '/callback_url', code: 'not_allowed' as const, message }];
+  throw new Problem('validation_failed', `\`callback_url\` ${message}.`, { errors });
 }
 
 /**

@@ -75,6 +75,8 @@ export function createFeedSignal(
       }
       isSignalled = false;
     },
+    /** Signals although the feed may not have grown. */
+    wake: signalChange,
     close(): void {
       unsubscribe();
       signal.removeEventListener('abort', signalChange);

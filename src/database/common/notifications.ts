@@ -4,14 +4,14 @@ import type { Logger } from 'pino';
 /**
  * PostgreSQL channels of notifications. A message is an id, with details after a space:
  * - `feed`: a run with new events
- * - `keys`: an API key that changed
+ * - `credentials`: an API key that changed, a session that ended, or a person whose membership changed
  * - `deliveries`: a webhook, then the ids of its changed deliveries
  * - `relay`: a webhook with a request for its listener
  * - `relayAnswers`: a relayed request that was answered
  */
 export const CHANNELS = {
   feed: 'baton_feed',
-  keys: 'baton_keys',
+  credentials: 'baton_keys',
   deliveries: 'baton_deliveries',
   relay: 'baton_relay',
   relayAnswers: 'baton_relay_answers',

@@ -13,6 +13,7 @@ import { M0011EventTraces } from './m0011-event-traces.ts';
 import { M0012GroupClaims } from './m0012-group-claims.ts';
 import { M0013RepeatedRequests } from './m0013-repeated-requests.ts';
 import { M0014EnabledCounts } from './m0014-enabled-counts.ts';
+import { M0015EndedCredentials } from './m0015-ended-credentials.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0012GroupClaims', class: M0012GroupClaims },
   { name: 'M0013RepeatedRequests', class: M0013RepeatedRequests },
   { name: 'M0014EnabledCounts', class: M0014EnabledCounts },
+  { name: 'M0015EndedCredentials', class: M0015EndedCredentials },
 ];

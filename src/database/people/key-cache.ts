@@ -30,7 +30,7 @@ export function createKeyCache(
     changes += 1;
     known.clear();
   };
-  notifications.subscribe('keys', null, invalidate);
+  notifications.subscribe('credentials', null, invalidate);
   return {
     invalidate,
     async find(hash) {

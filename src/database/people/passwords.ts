@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { recordAudit } from './audit.ts';
 import type { Database } from '../database.ts';
@@ -33,9 +34,11 @@ export async function changePassword(
     const held = await em.findOne(User, who, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!held) return false;
     const session = { id: sessionId, user_id: userId };
-    if ((await em.nativeUpdate(Session, session, { token_hash: tokenHash })) === 0) return false;
+    // Tokens that the session has created end with its old id.
+    const renewed = { id: randomUUIDv7(), token_hash: tokenHash };
+    if ((await em.nativeUpdate(Session, session, renewed)) === 0) return false;
     await em.nativeUpdate(User, who, { password_hash: newHash });
-    const count = await em.nativeDelete(Session, { user_id: userId, id: { $ne: sessionId } });
+    const count = await em.nativeDelete(Session, { user_id: userId, id: { $ne: renewed.id } });
     await recordAudit(em, {
       workspaceId,
       actor: `user:${userId}`,

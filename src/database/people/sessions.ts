@@ -38,6 +38,17 @@ export async function findActiveSession(database: Database, hash: string): Promi
   return row ? { ...row, expires_at: new Date(String(row.expires_at)) } : null;
 }
 
+/** Returns whether a session exists and has not expired. */
+export async function isSessionActive(database: Database, id: string): Promise<boolean> {
+  const row = await queryBuilderOf(database)
+    .selectFrom('sessions')
+    .where('id', '=', id)
+    .where(sql<boolean>`expires_at > now()`)
+    .select('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Records when a session was last used. */
 export async function recordSessionUse(database: Database, id: string, at: Date): Promise<void> {
   await database.em.fork().nativeUpdate(Session, { id }, { last_seen_at: at });

@@ -4,6 +4,7 @@ import type { Database } from '../database.ts';
 import { findActiveKey } from './keys.ts';
 import { findMember } from './members.ts';
 import { findProject } from './projects.ts';
+import { isSessionActive } from './sessions.ts';
 
 /** The current holder of a token, and what it allows. */
 export type TokenHolder = {
@@ -18,7 +19,7 @@ export type TokenHolder = {
 
 /**
  * Returns the current holder of a token. A token never allows more than its key or person, and is invalid without them.
- * Returns null if they were removed.
+ * Returns null if they were removed, or the session that created the token has ended.
  */
 export async function findTokenHolder(database: Database, claims: TokenClaims): Promise<TokenHolder | null> {
   const { projectId } = claims;
@@ -39,6 +40,7 @@ export async function findTokenHolder(database: Database, claims: TokenClaims): 
   }
   const member = await findMember(database, workspaceId, id ?? '');
   if (!member) return null;
+  if (claims.sessionId !== null && !(await isSessionActive(database, claims.sessionId))) return null;
   const allowed = scopesOfRole(member.role);
   const scopes = claims.scopes.filter((scope) => allowed.includes(scope));
   return { projectId, workspaceId, scopes, actor: subject, label: `user:${member.email}` };

@@ -33,9 +33,17 @@ export type TokenSubject = `key:${string}` | `user:${string}`;
 
 /**
  * Claims of a valid token. `origin` is `own` for tokens of the service, whose subject is a key or a person, and
- * `outside` for tokens of another provider, which contain no workspace.
+ * `outside` for tokens of another provider, which contain no workspace. `sessionId` is the session that created the
+ * token; null if a key did.
  */
 export type TokenClaims = { projectId: string; scopes: Scope[]; expiresAt: Date } & (
-  | { origin: 'own'; subject: TokenSubject; workspaceId: string }
+  | { origin: 'own'; subject: TokenSubject; workspaceId: string; sessionId: string | null }
   | { origin: 'outside'; subject: string }
 );
+
+/** Returns the ids of the key, or of the person and the session, with which a token ends. */
+export function credentialIdsOf(claims: TokenClaims): string[] {
+  if (claims.origin === 'outside') return [];
+  const [, id = ''] = claims.subject.split(':', 2);
+  return claims.sessionId === null ? [id] : [id, claims.sessionId];
+}

@@ -1,5 +1,7 @@
 import { ABOUT_EVENTS, type EventKind, type MainObject } from './event-kinds.ts';
 import type { Filter, FilterField, FilterValue, Subscription } from './webhook.ts';
+import { truncate } from '../common/text.ts';
+import { canonicalJson } from '../common/canonical-json.ts';
 
 /** Whether an event goes to a webhook. `reason` names the filter that did not match; null unless `match` is `skip`. */
 export type Verdict = { match: 'send' | 'skip' | 'unsubscribed'; reason: string | null };
@@ -23,7 +25,7 @@ export function matchEvent(subscriptions: readonly Subscription[], event: Matcha
   for (const filter of subscription.filters) {
     const mismatch = 'values' in filter ? valueMismatch(filter, event) : changeMismatch(filter, event);
     if (mismatch !== null) {
-      const reason = `filter on ${filter.field}: ${mismatch}`.slice(0, MAX_REASON_LENGTH).toWellFormed();
+      const reason = truncate(`filter on ${filter.field}: ${mismatch}`, MAX_REASON_LENGTH).toWellFormed();
       return { match: 'skip', reason };
     }
   }
@@ -107,7 +109,15 @@ function newValues(field: FilterField, { data }: MatchableEvent): unknown[] {
   const changes = Array.isArray(data['changes']) ? data['changes'] : [];
   return changes
     .filter((change) => isObject(change) && change['field'] === field && change['new_value'] !== undefined)
+    .filter(({ old_value: before, new_value: after }) => !isSameJson(before, after))
     .map((change) => change.new_value);
+}
+
+/** Values of an event are not deep, its schema limits that. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === undefined) return false;
+  const text = canonicalJson(one);
+  return text !== null && text === canonicalJson(other);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -118,7 +128,7 @@ function shown(value: unknown): string {
   const named = isObject(value) ? (value['name'] ?? value['key'] ?? value['id'] ?? 'an object') : value;
   if (named === null) return 'empty';
   const text = typeof named === 'object' ? 'a list' : JSON.stringify(named);
-  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+  return text.length > SHOWN_LENGTH ? `${truncate(text, SHOWN_LENGTH)}…` : text;
 }
 
 function shownList(values: readonly unknown[]): string {
