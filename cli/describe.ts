@@ -24,7 +24,7 @@ export function describeRun(run: Detail): string {
     ['Started', run.started_at],
     ['Paused', run.paused_at && `${run.paused_at} by ${run.paused_by ?? 'unknown'}`],
     ['Models', run.usage && describeUsage(run.usage)],
-    ['Question', run.question && `${run.question.agent} in ${run.question.step}: ${run.question.text}`],
+    ['Question', run.question && questionText(run.question)],
     ['Completed', run.completed_at],
     ['Took', run.duration_ms === null ? null : duration(run.duration_ms)],
     [
@@ -54,6 +54,11 @@ export function describeRun(run: Detail): string {
     ...(errors.length === 0 ? [] : ['', 'Errors', ...errors.map((line) => `  ${printable(line.trim())}`)]),
     ...(run.output === null ? [] : ['', 'Output', JSON.stringify(run.output, null, 2)]),
   ].join('\n');
+}
+
+/** Formats the open question of a run, with its id for `baton task continue --question`. */
+function questionText({ id, agent, step, text }: NonNullable<Detail['question']>): string {
+  return `${agent} in ${step}: ${text}${id === undefined ? '' : ` (question ${id})`}`;
 }
 
 function describeUsage({ input_tokens, output_tokens, model_calls = 0, cost_usd }: Usage): string {

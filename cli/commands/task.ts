@@ -224,16 +224,18 @@ function addActions(task: Command): void {
     ['cancel', 'Cancel a run'],
   ] as const;
   for (const [action, description] of actions) {
-    task
+    const one = task
       .command(`${action} <execution-id>`)
       .description(description)
       .option('--reason <text>', 'reason, shown to people')
-      .action(async (id: string, options: { reason?: string }, command: Command) => {
+      .action(async (id: string, options: { reason?: string; question?: string }, command: Command) => {
         const { api, output } = contextOf(command);
         const run = await api().call<Detail>('POST', `${taskPath(id)}/${action}`, { body: options });
         output.document(run);
         output.line(`${run.execution_id} is ${run.state}`);
       });
+    if (action === 'continue')
+      one.option('--question <id>', 'question that this answers, needed if the run has asked more than one');
   }
   task
     .command('delete <execution-id>')

@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import {
   beginAttempt,
   endAttempt,
+  findBegunAttempt,
   withdrawAttempt,
   type PendingCallback,
 } from '../database/tasks/callbacks.ts';
@@ -137,17 +138,20 @@ async function begin(
 ): Promise<{ id: string; number: number }> {
   const startedAt = performance.now();
   const id = newId();
-  const number = await beginAttempt(
-    database,
-    {
-      id,
-      execution_id: executionId,
-      url,
-      request_headers: headers,
-      request_body: body,
-      attempted_at: clock(),
-    },
-    earlier,
+  const begun = {
+    id,
+    execution_id: executionId,
+    url,
+    request_headers: headers,
+    request_body: body,
+    attempted_at: clock(),
+  };
+  // If the connection breaks, the row may be stored or not. An attempt that nobody sends must not count.
+  const number = await retryOnOutage(
+    async (isAgain) =>
+      (isAgain ? await findBegunAttempt(database, id) : null) ??
+      (await beginAttempt(database, begun, earlier)),
+    signal,
   );
   if (number === null) throw callbackFailed('another process sends it', RECHECK_MS);
   if (performance.now() - startedAt > MAX_START_MS) {

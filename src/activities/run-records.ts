@@ -33,7 +33,7 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
     const outcome = await record(change);
     const { view, executionId } = change;
     const isOurs = outcome.outcome === 'recorded' && view?.state === 'escalated';
-    if (isOurs && view.escalation) await createEscalationNotices(database, executionId, view.escalation);
+    if (isOurs) await createEscalationNotices(database, executionId);
     return outcome;
   }
 

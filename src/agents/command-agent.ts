@@ -9,6 +9,7 @@ import {
 } from './agent-end.ts';
 import { startProgram, type ProgramEnd } from './own-process.ts';
 import type { CommandAgent } from './server-settings.ts';
+import { truncate } from '../domain/common/text.ts';
 
 /** Messages of a program, one JSON object per line. The first `result`, `error` or `escalate` ends its work. */
 const lineSchema = z.discriminatedUnion('type', [
@@ -102,7 +103,7 @@ function lineIn(text: string): Line | null {
 }
 
 function describeInvalidLine(text: string): string {
-  return `the command wrote a line that is not part of the protocol: ${text.slice(0, 100)}`;
+  return `the command wrote a line that is not part of the protocol: ${truncate(text, 100)}`;
 }
 
 function describeEarlyEnd({ code, signal, fault }: ProgramEnd): string {

@@ -1,5 +1,6 @@
 import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
 import { KEY_VARIABLES, ModelUnavailable, splitModelName } from './models.ts';
+import { truncate } from '../domain/common/text.ts';
 
 /** Why a model call failed. `retryInMs`: the wait that the provider asks for; null if it asks for none. */
 export type ModelFailure =
@@ -80,5 +81,5 @@ function shortened(text: string): string {
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\b(sk|key|pk)-[\w*.-]{6,}/g, '[key]')
     .trim();
-  return line.length > PROVIDER_TEXT_LENGTH ? `${line.slice(0, PROVIDER_TEXT_LENGTH)}…` : line;
+  return line.length > PROVIDER_TEXT_LENGTH ? `${truncate(line, PROVIDER_TEXT_LENGTH)}…` : line;
 }

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { truncate } from '../domain/common/text.ts';
 
 /** A program of an agent: an MCP server on standard input and output, or an agent that is a command. */
 export type Program = { command: string; args: readonly string[]; cwd?: string | undefined };
@@ -107,7 +108,7 @@ function listen(
   });
   createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
   createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', (line) =>
-    onDiagnostic(line.slice(0, 2_000)),
+    onDiagnostic(truncate(line, 2_000)),
   );
 }
 

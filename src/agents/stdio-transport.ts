@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, MCPTransport } from '@ai-sdk/mcp';
 import { startProgram, type Program, type ProgramEnd, type RunningProgram } from './own-process.ts';
+import { truncate } from '../domain/common/text.ts';
 
 export type StdioTransport = MCPTransport & {
   /** The error of the program, if it did more than exit. */
@@ -25,13 +26,13 @@ export function createStdioTransport(
   const onLine = (line: string): void => {
     const message = messageIn(line);
     // Some programs write other output there too.
-    if (message === null) return onDiagnostic(line.slice(0, 2_000));
+    if (message === null) return onDiagnostic(truncate(line, 2_000));
     if ('id' in message && !('method' in message)) answered.get(message.id ?? '')?.();
     try {
       transport.onmessage?.(message);
     } catch (error) {
       // For example the answer to a cancelled request.
-      onDiagnostic(`an unexpected message: ${(error as Error).message.slice(0, 200)}`);
+      onDiagnostic(`an unexpected message: ${truncate((error as Error).message, 200)}`);
     }
   };
 

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@ai-sdk/mcp';
 import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret } from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
 import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
+import { truncate } from '../domain/common/text.ts';
 
 /** The MCP servers of a catalogue and the connections of one worker process to them. */
 export type ToolServers = {
@@ -171,5 +172,5 @@ function reasonOf(error: unknown): string {
 
 function cut(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line;
+  return line.length > LONGEST_REASON ? `${truncate(line, LONGEST_REASON)}…` : line;
 }

@@ -4,7 +4,10 @@ import type { entities } from './entities.ts';
 /** An open database, as `connectDatabase` returns it. */
 export type Database = MikroORM<EntityManager, (typeof entities)[number][]>;
 
-const builders = new WeakMap<object, ReturnType<typeof newBuilder>>();
+/** Builds statements, within or outside of a transaction. */
+export type QueryBuilder = ReturnType<typeof newBuilder>;
+
+const builders = new WeakMap<object, QueryBuilder>();
 
 function newBuilder(database: Pick<Database, 'em'>) {
   return database.em.fork().getKysely();

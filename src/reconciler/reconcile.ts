@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { recordChange } from '../database/tasks/feed.ts';
+import { recordChangeOfView } from '../database/tasks/feed.ts';
 import {
+  findOpenRuns,
   findRun,
+  findUnnotedPauses,
   recordEnginePause,
   markEnginePauseSignalled,
   removeOldRuns,
@@ -22,7 +24,7 @@ import {
 } from '../domain/tasks/engine-changes.ts';
 import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts';
 import { runToStart, type TaskControl } from '../temporal/task-control.ts';
-import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
+import type { RunChange } from '../domain/tasks/run-change.ts';
 import type { Engine, EngineState } from './engine.ts';
 import { forEachRow } from './rows.ts';
 
@@ -64,6 +66,8 @@ const BATCH = 500;
 const CONCURRENT_STARTS = 16;
 /** Number of queries to a closed workflow for its end. Each takes a second at most. */
 const OWN_END_QUERIES = 5;
+/** Tries to change a run that changes itself at the same time. The next turn tries again. */
+const MAX_TRIES = 3;
 
 /*
  * A workflow cannot record that it was paused, terminated or timed out in the Temporal Web UI, since its code does not
@@ -72,13 +76,14 @@ const OWN_END_QUERIES = 5;
 
 /** Records runs that were paused in the Temporal Web UI. */
 export async function recordPauses(dependencies: Dependencies): Promise<void> {
-  await forEachRow(await dependencies.engine.pausedRuns(), String, (id) => recordPause(dependencies, id));
+  const unnoted = await findUnnotedPauses(dependencies.database, await dependencies.engine.pausedRuns());
+  await forEachRow(unnoted, String, (id) => recordPause(dependencies, id), CONCURRENT_STARTS);
 }
 
 /** Signals recorded pauses to their workflows. */
 export async function signalPauses(dependencies: Dependencies): Promise<void> {
   const rows = await listEnginePausedRuns(dependencies.database, { signalled: false });
-  await forEachRow(rows, idOf, (row) => signalPause(dependencies, row));
+  await forEachRow(rows, idOf, (row) => signalPause(dependencies, row), CONCURRENT_STARTS);
 }
 
 /** Repairs runs that cannot continue after a pause. */
@@ -87,16 +92,18 @@ export async function repairPauses(dependencies: Dependencies): Promise<void> {
   if (rows.length === 0) return;
   const paused = new Set(await dependencies.engine.pausedRuns());
   const others = rows.filter(({ id }) => !paused.has(id));
-  await forEachRow(others, idOf, (row) => repairAfterPause(dependencies, row));
+  await forEachRow(others, idOf, (row) => repairAfterPause(dependencies, row), CONCURRENT_STARTS);
 }
 
 /** Records runs that were recently terminated or timed out. */
 export async function recordEnds(dependencies: Dependencies): Promise<void> {
   const { engine, database, clock } = dependencies;
-  await forEachRow(await engine.runsClosedFromOutside(clock()), String, async (id) => {
+  const reconcile = async (id: string) => {
     const row = await findRun(database, id);
     if (row && !isTerminal(row.state)) await reconcileRun(dependencies, row);
-  });
+  };
+  const open = await findOpenRuns(database, await engine.runsClosedFromOutside(clock()));
+  await forEachRow(open, String, reconcile, CONCURRENT_STARTS);
 }
 
 /** Starts runs that were stored but not started: their process died in between, or Temporal was unavailable. */
@@ -180,15 +187,16 @@ async function recordDeletion(dependencies: Dependencies, row: TaskRunRow): Prom
 
 async function recordPause(dependencies: Dependencies, id: string, known?: EngineState): Promise<void> {
   const { database, engine, log } = dependencies;
-  const row = await findRun(database, id);
-  if (!row || isTerminal(row.state) || (row.engine_paused_at && row.state === 'paused')) return;
   const state = known ?? (await engine.stateOf(id));
   if (state.kind !== 'paused') return;
-  if (row.engine_paused_at?.getTime() !== state.pausedAt.getTime()) {
-    await recordEnginePause(database, id, state.pausedAt);
-  }
-  const change = applyEnginePause(viewOfRow(row), state.by, state.pausedAt, state.reason);
-  if (change) await write(dependencies, { executionId: id, ...change });
+  const isNoted = await changeRun(dependencies, id, async (row) => {
+    if (row.engine_paused_at && row.state === 'paused') return null;
+    if (row.engine_paused_at?.getTime() !== state.pausedAt.getTime()) {
+      await recordEnginePause(database, id, state.pausedAt);
+    }
+    return applyEnginePause(viewOfRow(row), state.by, state.pausedAt, state.reason);
+  });
+  if (isNoted === null) return;
   dependencies.onAction?.('pause_noted');
   log.info({ execution_id: id, by: state.by }, 'run paused in the Temporal Web UI');
 }
@@ -211,28 +219,43 @@ async function recordEnd(
   id: string,
   closed: EngineState & { kind: 'closed' },
 ): Promise<void> {
-  const { database, engine, log } = dependencies;
-  const row = await findRun(database, id);
-  if (!row || isTerminal(row.state)) return;
-  const change =
-    (closed.byItself ? await readOwnEnd(dependencies, row) : null) ??
-    applyEngineEnd(viewOfRow(row), row.created_at, closed.end, closed.closedAt);
-  const { state } = change.view;
-  const outcome = await write(dependencies, { executionId: id, ...change });
+  const { engine, log } = dependencies;
+  const ended = await changeRun(
+    dependencies,
+    id,
+    async (row) =>
+      (closed.byItself ? await readOwnEnd(dependencies, row) : null) ??
+      applyEngineEnd(viewOfRow(row), row.created_at, closed.end, closed.closedAt),
+  );
+  if (ended === null) return;
+  const { row, view } = ended;
   dependencies.onAction?.('end_noted');
-  log.info({ execution_id: id, state, outcome }, 'run ended in Temporal');
-  if (outcome === 'recorded' && row.callback_url && isReportedByCallback(state)) {
-    await engine.startCallback(id);
-  }
+  log.info({ execution_id: id, state: view.state }, 'run ended in Temporal');
+  if (row.callback_url && isReportedByCallback(view.state)) await engine.startCallback(id);
 }
 
-async function write(
+/**
+ * Changes the row of a run that has not ended. If the run itself writes a change at the same time, reads the row again:
+ * a change made from an older view would overwrite it. Returns the row before and the view after the change; null if
+ * nothing was written.
+ */
+async function changeRun(
   { database, onRecorded }: Dependencies,
-  change: RunChange,
-): Promise<RecordOutcome['outcome']> {
-  const { outcome } = await recordChange(database, change);
-  if (outcome === 'recorded') onRecorded?.(change);
-  return outcome;
+  id: string,
+  changeOf: (row: TaskRunRow) => Promise<UnrecordedChange | null>,
+): Promise<{ row: TaskRunRow; view: UnrecordedChange['view'] } | null> {
+  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+    const row = await findRun(database, id);
+    if (!row || isTerminal(row.state)) return null;
+    const unrecorded = await changeOf(row);
+    if (unrecorded === null) return null;
+    const change = { executionId: id, ...unrecorded };
+    if (await recordChangeOfView(database, change, row.view_seq)) {
+      onRecorded?.(change);
+      return { row, view: change.view };
+    }
+  }
+  return null;
 }
 
 /**

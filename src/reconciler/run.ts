@@ -25,6 +25,13 @@ import {
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 30_000;
 const LOCK = "hashtext('baton reconciler')";
+/** How often the session that holds the lock is used, in milliseconds. */
+const SIGN_OF_LIFE_MS = 3_000;
+/**
+ * Time after which the server ends a session without a statement, in milliseconds. Without it, the session of a machine
+ * that vanished or hangs would keep the lock until TCP gives up, which takes hours.
+ */
+const LOCK_EXPIRY_MS = 15_000;
 
 type ReconcilerDependencies = Dependencies &
   DeliveryDependencies & {
@@ -64,8 +71,8 @@ export type Reconciler = { stop(): Promise<void> };
 
 /**
  * Reconciles every second, in one process at a time: the one that holds the advisory lock of the database. A part that
- * fails is logged and does not stop the others. The next turn tries it again. After a lost connection, another process
- * gets the lock.
+ * fails is logged and does not stop the others. The next turn tries it again. If the connection breaks, or the process
+ * or its machine hangs for {@link LOCK_EXPIRY_MS}, another process gets the lock.
  */
 export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
   const { log, databaseUrl } = dependencies;
@@ -95,10 +102,13 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       application_name: 'baton reconciler',
     });
     client.on('error', (error) => log.warn({ err: error }, 'reconciler lost its lock'));
+    await client.connect();
+    const signsOfLife = setInterval(() => void client.query('select 1').catch(() => {}), SIGN_OF_LIFE_MS);
     client.on('end', () => {
+      clearInterval(signsOfLife);
       if (lock === client) lock = null;
     });
-    await client.connect();
+    await client.query(`set idle_session_timeout = ${LOCK_EXPIRY_MS}`);
     const answer = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK}) as taken`);
     if (answer.rows[0]?.taken) return client;
     await client.end();

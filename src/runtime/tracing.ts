@@ -1,6 +1,6 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { ActivityInterceptors, InjectedSinks, WorkerOptions } from '@temporalio/worker';
+import type { ActivityInterceptors, ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { Context } from '@temporalio/activity';
 import { CALL_CONTEXT_OPTION } from '../domain/agents/agent-work.ts';
 import { UNTRACED, type Traces } from '../outbound/traces.ts';
@@ -30,9 +30,12 @@ export function clientInterceptors(tracing: Tracing | null): WorkflowClientInter
   ];
 }
 
-/** Returns worker options that record spans of activities, and of workflows when they end. */
-export function tracedWorker(tracing: Tracing | null): Pick<WorkerOptions, 'interceptors' | 'sinks'> {
-  if (tracing === null) return {};
+/** Returns parts of a worker's options that record spans of activities, and of workflows when they end. */
+export function tracedWorker(tracing: Tracing | null): {
+  sinks: InjectedSinks<TraceSinks> | Record<string, never>;
+  activity: ActivityInterceptorsFactory[];
+} {
+  if (tracing === null) return { sinks: {}, activity: [] };
   const sinks: InjectedSinks<TraceSinks> = {
     traces: {
       ended: {
@@ -47,7 +50,7 @@ export function tracedWorker(tracing: Tracing | null): Pick<WorkerOptions, 'inte
       },
     },
   };
-  return { sinks, interceptors: { activity: [(context) => activityInterceptors(tracing, context)] } };
+  return { sinks, activity: [(context) => activityInterceptors(tracing, context)] };
 }
 
 function activityInterceptors(tracing: Tracing, { info }: Context): ActivityInterceptors {

@@ -2,6 +2,7 @@ import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { taskQueues } from '../temporal/task-messages.ts';
 import { agentsBundle, workflowBundle } from './bundle.ts';
 import type { Foundation } from './foundation.ts';
+import { failOnRefusedData } from './refused-data.ts';
 import type { Engine } from './temporal.ts';
 import { tracedWorker } from './tracing.ts';
 import { versionOptions } from './versioning.ts';
@@ -41,6 +42,7 @@ export function openWorkers(
   { configuration: { taskQueue, version }, telemetry: { tracing } }: Foundation,
   { connection, namespace, dataConverter = {} }: Engine,
 ): Workers {
+  const { sinks, activity } = tracedWorker(tracing);
   const running: (() => Promise<void>)[] = [];
   closing.defer(async () => void (await Promise.allSettled(running.map((shutdown) => shutdown()))));
   return {
@@ -52,7 +54,8 @@ export function openWorkers(
           dataConverter,
           taskQueue: taskQueues(taskQueue)[queue],
           ...versionOptions(version),
-          ...tracedWorker(tracing),
+          sinks,
+          interceptors: { activity: [() => ({ inbound: failOnRefusedData }), ...activity] },
           stickyQueueScheduleToStartTimeout: ABANDONED,
           shutdownGraceTime: GRACE,
           ...options,

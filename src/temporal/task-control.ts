@@ -3,7 +3,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Clien
 import type { SignalDefinition } from '@temporalio/common';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
 import { rehearsalOf } from '../domain/tasks/task-metadata.ts';
-import type { ControlRequest } from '../domain/tasks/run-state.ts';
+import type { ContinueRequest, ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
 import { GRPC, grpcCodeOf, withinDeadline } from './deadlines.ts';
@@ -121,10 +121,10 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
   }
 
   /** Signals a run. If its workflow does not exist yet, the signal starts it with `unstarted`. */
-  async function signal(
+  async function signal<Request extends ControlRequest>(
     id: string,
-    definition: SignalDefinition<[ControlRequest]>,
-    request: ControlRequest,
+    definition: SignalDefinition<[Request]>,
+    request: Request,
     unstarted: RunToStart | null,
   ): Promise<SignalOutcome> {
     try {
@@ -133,7 +133,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
           await handleOf(id).signal(definition, request);
         } catch (error) {
           if (!(error instanceof WorkflowNotFoundError) || unstarted === null) throw error;
-          const first = { signal: definition, signalArgs: [request] as [ControlRequest] };
+          const first = { signal: definition, signalArgs: [request] as [Request] };
           await client.workflow.signalWithStart(TASK_RUN_WORKFLOW, { ...optionsOf(unstarted), ...first });
         }
       });
@@ -203,7 +203,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      */
     async continue(
       id: string,
-      request: ControlRequest,
+      request: ContinueRequest,
       unstarted: RunToStart | null = null,
     ): Promise<SignalOutcome> {
       const answer = await signal(id, continueSignal, request, unstarted);

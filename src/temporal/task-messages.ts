@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
-import type { Answer, ControlRequest } from '../domain/tasks/run-state.ts';
+import type { Answer, ContinueRequest, ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
 import type { TaskState } from '../domain/tasks/task-states.ts';
@@ -34,7 +34,7 @@ export type TaskRunInput = {
 export type EnginePause = { pausedAt: string; by: string };
 
 export const pauseSignal = defineSignal<[ControlRequest]>('pause');
-export const continueSignal = defineSignal<[ControlRequest]>('continue');
+export const continueSignal = defineSignal<[ContinueRequest]>('continue');
 export const cancelSignal = defineSignal<[ControlRequest]>('cancel');
 export const enginePausedSignal = defineSignal<[EnginePause]>('engine-paused');
 

@@ -1,4 +1,4 @@
-import type { Answer, RunState, ControlRequest } from '../domain/tasks/run-state.ts';
+import type { Answer, ContinueRequest, RunState } from '../domain/tasks/run-state.ts';
 
 type OnAnswer = (answer: Answer) => void | Promise<void>;
 
@@ -20,8 +20,8 @@ export class Questions {
     if (number !== null) this.#waiting.set(number, onAnswer);
   }
 
-  /** Continues the run. Returns a function that delivers the answer to the agent that asked. */
-  continue(request: ControlRequest): () => Promise<void> {
+  /** Continues the run, unless the request names another question. Returns a function that delivers the answer to the agent that asked. */
+  continue(request: ContinueRequest): () => Promise<void> {
     const answered = this.#state.continue(request, Date.now());
     return async () => {
       if (answered === null) return;

@@ -39,6 +39,8 @@ export class Recorder {
   readonly #state: RunState;
   readonly #onGone: () => void;
   #writing: Promise<unknown> | null = null;
+  /** A flush that waits for the write in progress. */
+  #nextFlush: Promise<void> | null = null;
   #enginePauseOver = false;
   #stateInAttribute: TaskState | null = null;
 
@@ -55,12 +57,20 @@ export class Recorder {
   }
 
   /** Resolves when all changes so far are recorded and the search attributes contain the state. */
-  async flush(): Promise<void> {
-    await this.#oneAtATime(async () => {
-      const change = this.#takeChange();
-      if (change) this.#applyOutcome(change, await records.recordRun(change));
-      this.#updateSearchAttributes();
+  flush(): Promise<void> {
+    if (this.#writing === null) return this.#oneAtATime(() => this.#recordChange());
+    // One flush after the write in progress is enough for everybody: hundreds of signals may come at once.
+    this.#nextFlush ??= this.#oneAtATime(async () => {
+      this.#nextFlush = null;
+      await this.#recordChange();
     });
+    return this.#nextFlush;
+  }
+
+  async #recordChange(): Promise<void> {
+    const change = this.#takeChange();
+    if (change) this.#applyOutcome(change, await records.recordRun(change));
+    this.#updateSearchAttributes();
   }
 
   /**

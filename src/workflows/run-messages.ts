@@ -1,5 +1,5 @@
 import { CancellationScope, getExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
-import { RunState, type ControlRequest } from '../domain/tasks/run-state.ts';
+import { RunState, type ContinueRequest, type ControlRequest } from '../domain/tasks/run-state.ts';
 import {
   approvalAnsweredSignal,
   approvalAskedSignal,
@@ -62,7 +62,7 @@ function handleControl(run: Run): void {
   setHandler(
     continueSignal,
     async (request) => {
-      const answer = questions.continue(controlRequestOf(request));
+      const answer = questions.continue(continueRequestOf(request));
       await recorder.flush();
       await answer();
     },
@@ -113,6 +113,12 @@ function handleQuestions({ input: { executionId }, recorder, questions }: Run): 
     },
     { description: 'Sent by the workflow of a step whose agent asks a person' },
   );
+}
+
+function continueRequestOf(given: unknown): ContinueRequest {
+  const { question } = (typeof given === 'object' && given !== null ? given : {}) as { question?: unknown };
+  const isNamed = typeof question === 'string' || question === null;
+  return { ...controlRequestOf(given), ...(isNamed ? { question } : {}) };
 }
 
 /** Returns the request of a signal. The Web UI and Temporal's command line may send one without input, or with any. */

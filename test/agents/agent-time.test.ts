@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { AgentWork, StepOutcome } from '../../src/domain/tasks/step-work.ts';
 import { AGENT_STEP_WORKFLOW } from '../../src/temporal/agent-messages.ts';
@@ -13,7 +14,17 @@ const MINUTE = 60_000;
 describe('the time of an agent', function () {
   const environment = useSkippedTime();
 
-  it('does not pass while its run is paused', async () => {
+  /**
+   * Runs an agent whose first model call lasts until `open` is called. `timeHeld` returns how long Temporal has held the
+   * run in pauses.
+   */
+  async function run(
+    play: (agent: { handle: WorkflowHandle; open: () => void; asked: () => number }) => Promise<void>,
+    {
+      limitMs = 30 * MINUTE,
+      timeHeld = async () => 0,
+    }: { limitMs?: number; timeHeld?: () => Promise<number> } = {},
+  ): Promise<{ outcome: StepOutcome; asked: number }> {
     const taskQueue = `agent-${randomUUIDv7()}`;
     const firstAsked = Promise.withResolvers<void>();
     const opened = Promise.withResolvers<void>();
@@ -38,6 +49,7 @@ describe('the time of an agent', function () {
         openStep: async () => ({ brief }),
         leaveResult: async (_work: AgentWork, text: string) => ({ summary: text, text }),
         noteOwnCall: async () => {},
+        readTimeHeld: timeHeld,
         async invokeModel() {
           asked += 1;
           if (asked > 1) {
@@ -66,7 +78,7 @@ describe('the time of an agent', function () {
         name: 'one',
         agent: 'ada',
         after: [],
-        time_limit_ms: 30 * MINUTE,
+        time_limit_ms: limitMs,
         retry: {
           maximum_attempts: 1,
           initial_interval_ms: 1,
@@ -82,13 +94,43 @@ describe('the time of an agent', function () {
         args: [{ work }],
       });
       await firstAsked.promise;
-      await handle.signal(pauseSignal, { by: 'test' });
+      await play({ handle, open: opened.resolve, asked: () => asked });
+      const ended = (await handle.result()) as StepOutcome;
       opened.resolve();
+      return ended;
+    });
+    return { outcome, asked };
+  }
+
+  it('does not pass while its run is paused', async () => {
+    const { outcome, asked } = await run(async (agent) => {
+      await agent.handle.signal(pauseSignal, { by: 'test' });
+      agent.open();
       await environment.sleep(300 * MINUTE);
-      assert.equal(asked, 1, 'no call is made meanwhile');
-      await handle.signal(continueSignal, { by: 'test' });
-      return (await handle.result()) as StepOutcome;
+      assert.equal(agent.asked(), 1, 'no call is made during the pause');
+      await agent.handle.signal(continueSignal, { by: 'test' });
     });
     assert.deepEqual([outcome.kind, asked], ['completed', 2]);
+  });
+
+  it('does not contain pauses that Temporal held, of which it learns when its limit is reached', async () => {
+    const began = Promise.withResolvers<() => void>();
+    const timeHeld = async () => {
+      const open = await began.promise;
+      open();
+      return 10 * MINUTE;
+    };
+    const { outcome, asked } = await run(async ({ open }) => began.resolve(open), { limitMs: 500, timeHeld });
+    assert.deepEqual([outcome.kind, asked], ['completed', 2]);
+  });
+
+  it('is over when it has reached its limit without those pauses', async () => {
+    const answers = [20, 20];
+    const { outcome, asked } = await run(async () => {}, {
+      limitMs: 500,
+      timeHeld: async () => answers.shift() ?? assert.fail('asked once more'),
+    });
+    assert.deepEqual([outcome.kind, asked, answers], ['failed', 1, []]);
+    assert.ok(outcome.kind === 'failed' && outcome.timedOut);
   });
 });

@@ -66,6 +66,29 @@ describe('an agent with a model', function () {
     assert.match(saidIn(then), /one[\s\S]*two/);
   });
 
+  it('gets no answer that was given twice to the question before', async () => {
+    const script = calling('ask_for_approval', { question: 'First?' }, { question: 'Second?' });
+    const id = await world.play(script);
+    const first = await world.runs.reaches(id, 'paused');
+    const question = first.question?.id ?? '';
+    await world.runs.control.continue(id, { ...person, reason: 'one', question });
+    await world.runs.control.continue(id, { ...person, reason: 'one', question });
+    const second = await world.runs.becomes('it asks again', id, (row) => row.question?.text === 'Second?');
+    assert.equal((await world.runs.view(id)).question?.text, 'Second?');
+    assert.notEqual(second.question?.id, question);
+    await world.runs.control.continue(id, { ...person, reason: 'two', question: second.question?.id ?? '' });
+    await world.runs.reaches(id, 'completed');
+  });
+
+  it('is not blocked by a signal that comes without its input', async () => {
+    const id = await world.play(calling('ask_for_approval', { question: 'Still there?' }));
+    const { steps, question } = await world.runs.reaches(id, 'paused');
+    const child = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
+    await child.signal('approval-answered');
+    await world.runs.control.continue(id, { ...person, question: question?.id ?? null });
+    await world.runs.reaches(id, 'completed');
+  });
+
   it('keeps its question when the worker is started anew', async () => {
     const id = await world.play(calling('ask_for_approval', { question: 'Still there?' }));
     await world.runs.reaches(id, 'paused');

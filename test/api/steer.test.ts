@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
+import { RUN_PAUSES } from '../../src/domain/common/limits.ts';
 import { assertProblem } from './problems.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -78,6 +79,31 @@ describe('pause, continue and cancel', () => {
     assert.equal(continued.status, 202);
     assert.equal(continued.json.question, null);
     await world.reaches(submitted.execution_id, 'completed');
+  });
+
+  it('answer only the question that they name', async () => {
+    const ask = { step: 1, question: 'May I?' };
+    const { json: submitted } = await world.submit({ metadata: { rehearsal: { steps: 1, ask } } });
+    const id = submitted.execution_id;
+    const { json: paused } = await world.reaches(id, 'paused');
+    const other = await act(id, 'continue', { question: 'another' });
+    assertProblem(other, 409, 'invalid_state');
+    assert.match(other.json.detail, /"?another"? is not open/);
+    assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'paused');
+    assert.equal((await act(id, 'continue', { question: paused.question.id })).status, 202);
+    await world.reaches(id, 'completed');
+  });
+
+  it('are limited to so many pauses of a run, but a cancel is always possible', async () => {
+    const id = await running('executing');
+    const statuses = [];
+    for (let n = 0; n <= RUN_PAUSES.burst; n += 1) statuses.push(act(id, n % 2 === 0 ? 'pause' : 'continue'));
+    const received = await Promise.all(statuses);
+    const refused = received.find(({ status }) => status === 429);
+    assert.ok(refused);
+    assertProblem(refused, 429, 'rate_limited');
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    assert.equal((await act(id, 'cancel')).json.state, 'cancelled');
   });
 
   it('are refused when the run has ended, but for a cancel of a cancelled one', async () => {

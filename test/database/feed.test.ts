@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
-import { recordChange } from '../../src/database/tasks/feed.ts';
+import { readTimeHeld, recordChange, recordChangeOfView } from '../../src/database/tasks/feed.ts';
 import { findRun, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
@@ -101,5 +101,45 @@ describe('the stored picture of a run', () => {
     );
     assert.deepEqual(await findRun(database, id), before);
     assert.equal((await feedOf(database, id)).length, 1);
+  });
+
+  it('is not changed from an older view', async () => {
+    const id = await quietRun(database, installation);
+    await tell(id, [step('design', 'running')]);
+    const older = await findRun(database, id);
+    assert.ok(older);
+    await tell(id, [step('design', 'completed')]);
+    const change = (key: string) => ({
+      executionId: id,
+      view: { ...initialView(), state: 'executing' as const, steps: older.steps },
+      entries: [{ key, type: 'agent.message' as const, at: new Date().toISOString(), data: {} }],
+    });
+    assert.equal(await recordChangeOfView(database, change('a'), older.view_seq), false);
+    assert.deepEqual(await stored(id), [['design', 'completed', 'design is done']]);
+    assert.equal((await feedOf(database, id)).length, 2);
+    const current = await findRun(database, id);
+    assert.equal(await recordChangeOfView(database, change('a'), current?.view_seq ?? 0), true);
+  });
+
+  it('contains the time of pauses made in the Web UI', async () => {
+    const id = await quietRun(database, installation);
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 10, 0, second)).toISOString();
+    const entry = (key: string, second: number) => ({
+      key,
+      type: 'state.changed' as const,
+      at: at(second),
+      data: {},
+    });
+    const pause = (from: number, to: number) => [
+      entry(`engine-pause:${at(from)}`, from),
+      entry(`engine-pause-over:${at(from)}`, to),
+    ];
+    const entries = [...pause(0, 10), ...pause(20, 25), entry(`engine-pause:${at(40)}`, 40)];
+    await recordChange(database, { executionId: id, view: null, entries });
+    const since = (second: number) => readTimeHeld(database, id, new Date(at(second)));
+    assert.equal(await since(0), 15_000);
+    assert.equal(await since(4), 11_000);
+    assert.equal(await since(10), 5_000);
+    assert.equal(await since(30), 0);
   });
 });

@@ -54,6 +54,45 @@ describe('the record of a run', () => {
     assert.equal(state.takeChange()?.view.state, 'executing');
   });
 
+  it('is not continued by an answer to another question than the open one', () => {
+    const state = executing('one', 'two');
+    for (const id of ['id-one', 'id-two']) state.stepStarted(id, 1, CREATED + 300);
+    state.ask('id-one', 'first?', CREATED + 400);
+    state.ask('id-two', 'second?', CREATED + 410);
+    const answer = (question: string | null) =>
+      state.continue({ by: 'user:ada', question }, CREATED + 500)?.number ?? null;
+    assert.equal(answer('2'), null);
+    assert.equal(answer(null), 1, 'the first question need not be named');
+    assert.equal(answer(null), null, 'nor is the second one answered by accident');
+    assert.equal(answer('1'), null);
+    assert.equal(answer('2'), 2);
+    assert.equal(answer('2'), null);
+    assert.equal(state.isPaused, false);
+  });
+
+  it('is continued without an answer only after a pause without a question', () => {
+    const state = executing('one');
+    state.pause({ by: 'user:ada' }, CREATED + 300);
+    state.continue({ by: 'user:ada', question: '1' }, CREATED + 310);
+    assert.ok(state.isPaused);
+    state.continue({ by: 'user:ada', question: null }, CREATED + 320);
+    assert.ok(!state.isPaused);
+  });
+
+  it('leaves out pauses that were over before they were recorded, if there are many', () => {
+    const state = executing('one');
+    for (let n = 0; n < 1_000; n += 1) {
+      state.pause({ by: 'user:ada' }, CREATED + 300 + n);
+      state.continue({ by: 'user:ada' }, CREATED + 300 + n);
+    }
+    state.pause({ by: 'user:bob' }, CREATED + 2_000);
+    const change = state.takeChange();
+    const moves = change?.entries.map(({ data }) => data['to']) ?? [];
+    assert.equal(moves.length, 19);
+    assert.equal(moves.at(-1), 'paused');
+    assert.deepEqual([change?.view.state, change?.view.paused_by], ['paused', 'user:bob']);
+  });
+
   it('keeps a question until the pause of a person is over, which answers nothing', () => {
     const state = executing('one');
     state.stepStarted('id-one', 1, CREATED + 300);

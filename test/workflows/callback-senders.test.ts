@@ -209,6 +209,21 @@ describe('the two that send a callback', function () {
     assert.deepEqual([limits, await log()], [[10_000], [[1, 200, 'timeout']]]);
   });
 
+  it('send an attempt whose beginning was stored although the connection broke, and count it once', async () => {
+    const pending = await findPendingCallback(database, id);
+    assert.ok(pending);
+    const begins = createCallbackAttempt({
+      database: breakingAfter(database, 'insert into workflow_webhook_deliveries'),
+      sender,
+      openSecret: () => 'opened',
+      newId: randomUUIDv7,
+      clock: () => new Date(),
+      traces: UNTRACED,
+    });
+    await begins(pending, new AbortController().signal);
+    assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
+  });
+
   it('begin nothing where the process is to end already', async () => {
     const ending = AbortSignal.abort(new Error('the process ends'));
     const pending = await findPendingCallback(database, id);
@@ -217,3 +232,31 @@ describe('the two that send a callback', function () {
     assert.deepEqual([await log(), receiver.requests.length], [[], 0]);
   });
 });
+
+/** A database whose connection breaks once, after it has committed the first statement with this text. */
+function breakingAfter(database: Database, text: string): Database {
+  let isBroken = false;
+  const connection = database.em.getConnection();
+  const getNativeClient = async () => {
+    const pool = await connection.getNativeClient();
+    return {
+      async connect() {
+        const client = await pool.connect();
+        const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
+        const breaking = async (...args: [{ text?: string } | string, ...unknown[]]) => {
+          const answer = await query(...args);
+          const said = typeof args[0] === 'string' ? args[0] : (args[0].text ?? '');
+          if (isBroken || !said.includes(text)) return answer;
+          isBroken = true;
+          throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+        };
+        return Object.assign(Object.create(client) as typeof client, { query: breaking });
+      },
+    };
+  };
+  const em = Object.assign(Object.create(database.em) as Database['em'], {
+    getConnection: () => ({ getNativeClient }),
+    fork: () => database.em.fork(),
+  });
+  return Object.assign(Object.create(database) as Database, { em });
+}

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
+import { createRunRecords } from '../../src/activities/run-records.ts';
+import type { Catalogue } from '../../src/agents/catalogue.ts';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
-import { createEscalationNotices } from '../../src/database/tasks/escalations.ts';
 import type { Role } from '../../src/domain/people/access.ts';
+import { initialView } from '../../src/domain/tasks/task-run.ts';
 import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
 import type { DeliveryControl } from '../../src/temporal/delivery-control.ts';
+import { quietRun } from '../gateway/quiet-runs.ts';
 import { useRuns } from '../support/runs.ts';
 
 const REASON = 'Two wishes contradict each other.';
@@ -61,9 +64,23 @@ describe('a run that asks for a human', function () {
       title: 'A test',
       project: 'Test',
     });
-    assert.ok(escalation);
-    await createEscalationNotices(runs.database, id, escalation);
-    assert.equal((await noticesOf(id)).length, 3, 'work that is repeated tells nobody twice');
+  });
+
+  it('is told once if the work is repeated later, with a later time of the escalation', async () => {
+    const { database, installation } = runs;
+    const id = await quietRun(database, installation);
+    const catalogue = {} as Catalogue;
+    const records = createRunRecords({ database, catalogue, callBack: async () => false });
+    for (const at of ['2026-01-01T10:00:00.000Z', '2026-01-01T10:00:07.000Z']) {
+      const escalation = { reason: REASON, step: 'implement', agent: 'developer', at };
+      const ended = { state: 'escalated' as const, started_at: at, completed_at: at, duration_ms: 0 };
+      const view = { ...initialView(), ...ended, escalation };
+      const entry = { key: 'run.ended', type: 'run.ended' as const, at, data: {} };
+      await records.recordRun({ executionId: id, view, entries: [entry] });
+    }
+    const notices = await noticesOf(id);
+    assert.equal(notices.length, 3);
+    assert.equal(notices[0]?.detail['escalated_at'], '2026-01-01T10:00:00.000Z');
   });
 
   it('is not told of runs that end otherwise', async () => {

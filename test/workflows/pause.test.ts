@@ -112,6 +112,19 @@ describe('pausing a run', function () {
     await world.runs.reaches(id, 'completed');
   });
 
+  it('a thousand times while no worker is there costs a few events, and a cancel after it is done', async () => {
+    const id = await endlessRun();
+    await world.runs.restartWorker(async () => {
+      for (let n = 0; n < 500; n += 1) {
+        await world.runs.control.pause(id, me);
+        await world.runs.control.continue(id, me);
+      }
+      await world.runs.control.cancel(id, me);
+    });
+    await world.runs.reaches(id, 'cancelled');
+    assert.ok((await moves(id)).length < 30, `${(await moves(id)).length} changes`);
+  });
+
   it('obeys signals that come without any input, as the Web UI can send them', async () => {
     const id = await endlessRun();
     const handle = world.runs.client.workflow.getHandle(id);

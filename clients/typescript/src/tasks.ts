@@ -24,18 +24,20 @@ type ControlOptions = CallOptions & {
   /** A reason for people to read. */
   reason?: string | undefined;
 };
+type ContinueOptions = ControlOptions & {
+  /** The id of the question that this answers. Needed if the run has asked more than one. */
+  question?: string | undefined;
+};
 
 export type Tasks = ReturnType<typeof createTasks>;
 
 /** Creates the methods for tasks. An `id` is the `execution_id` of a task. */
 export function createTasks(http: Http, channel: ChannelDependencies) {
-  const control =
-    (action: 'pause' | 'continue' | 'cancel') =>
-    (id: string, options: ControlOptions = {}) => {
-      const { reason, signal } = options;
-      const body = reason === undefined ? {} : { body: { reason } };
-      return http.json<Task>({ method: 'POST', path: pathOf('tasks', id, action), ...body, signal });
-    };
+  const control = (
+    action: 'pause' | 'continue' | 'cancel',
+    id: string,
+    { signal, ...body }: ContinueOptions,
+  ) => http.json<Task>({ method: 'POST', path: pathOf('tasks', id, action), body, signal });
   const get = <T>(path: string, { signal }: CallOptions, query: Query = {}) =>
     http.json<T>({ method: 'GET', path, query, signal });
 
@@ -60,11 +62,11 @@ export function createTasks(http: Http, channel: ChannelDependencies) {
       });
     },
     /** Pauses a run. No new work starts. Work in progress finishes, and its results are kept. */
-    pause: control('pause'),
-    /** Continues a paused run. */
-    continue: control('continue'),
+    pause: (id: string, options: ControlOptions = {}) => control('pause', id, options),
+    /** Continues a paused run, and answers the question of an agent if one is open. */
+    continue: (id: string, options: ContinueOptions = {}) => control('continue', id, options),
     /** Cancels a run. */
-    cancel: control('cancel'),
+    cancel: (id: string, options: ControlOptions = {}) => control('cancel', id, options),
     /** Reruns an ended task as a new task, from the step `fromStep` if it is given. */
     rerun: (
       id: string,

@@ -4,7 +4,7 @@ import type { Prices } from '../../agents/agent-settings.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
 import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
-import { findCallOutput, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
+import { findCall, isSameCall, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
 import {
@@ -37,19 +37,17 @@ export function createModelActivities(deps: Dependencies) {
   return {
     /**
      * Calls a model once and records the call. A repeat of a call whose response is recorded already, as after a crash
-     * between the two, returns the recorded response.
+     * between the two or a reset in the Temporal Web UI, returns the recorded response.
      * @throws ApplicationFailure of one of {@link MODEL_FAILURES}; retried by the workflow's policy, after the time
      * that the provider asks for
      */
     async invokeModel({ modelId, options }: ModelCallInput): Promise<Answer> {
-      const { info, cancellationSignal } = Context.current();
+      const { cancellationSignal } = Context.current();
       const callContext = callContextOf(options);
       const stopHeartbeat = startHeartbeat();
       try {
-        if (info.attempt > 1) {
-          const known = (await findCallOutput(deps.database, callContext.place)) as Answer | null;
-          if (known !== null) return known;
-        }
+        const known = await findAnswer(deps.database, modelId, options, callContext);
+        if (known !== null) return known;
         await waitUntilAllowed(deps.database, callContext.place.executionId, cancellationSignal);
         return await ask(deps, modelId, withoutCallContext(options), callContext, cancellationSignal);
       } finally {
@@ -57,6 +55,20 @@ export function createModelActivities(deps: Dependencies) {
       }
     },
   };
+}
+
+/** Returns the recorded response of the same call; null if there is none, or only a part was recorded. */
+async function findAnswer(
+  database: Database,
+  modelId: string,
+  { prompt }: LanguageModelV4CallOptions,
+  { place }: ModelCallContext,
+): Promise<Answer | null> {
+  const recorded = await findCall(database, place);
+  if (recorded === null || recorded.failure !== null || recorded.truncated) return null;
+  return isSameCall(recorded, { name: modelId, input: recordedInputOf(prompt) })
+    ? (recorded.output as Answer)
+    : null;
 }
 
 /** Calls the model and records the result. A response is recorded with retries, since it is paid for. */
@@ -70,7 +82,7 @@ async function ask(
   const late = AbortSignal.timeout(callContext.callTimeMs);
   const startedAt = deps.clock();
   const began = performance.now();
-  const input = cutValue(latestOf(options.prompt), CALL_RECORD_BYTES).value;
+  const input = recordedInputOf(options.prompt);
   const reportEnd = (usage: Usage | null) =>
     deps.onCall?.({ model: modelId, usage, duration_ms: performance.now() - began });
   const record = (ended: Pick<NewCall, 'output' | 'truncated' | 'usage' | 'failure'>) => {
@@ -177,8 +189,10 @@ function usageOf({ usage }: Answer, price: Price | undefined): Usage {
 }
 
 /**
- * Returns the messages since the model's last response. The record does not need the whole conversation for each call.
+ * Returns the messages since the model's last response, cut. The record does not need the whole conversation for each
+ * call.
  */
-function latestOf(prompt: LanguageModelV4CallOptions['prompt']): unknown {
-  return prompt.slice(prompt.findLastIndex(({ role }) => role === 'assistant') + 1);
+function recordedInputOf(prompt: LanguageModelV4CallOptions['prompt']): unknown {
+  const latest = prompt.slice(prompt.findLastIndex(({ role }) => role === 'assistant') + 1);
+  return cutValue(latest, CALL_RECORD_BYTES).value;
 }

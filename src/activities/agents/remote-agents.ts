@@ -22,7 +22,7 @@ import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../..
 import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Usage } from '../../domain/tasks/run-schemas.ts';
-import { storable } from '../../domain/common/text.ts';
+import { storable, truncate } from '../../domain/common/text.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { retryOnOutage } from '../retry-on-outage.ts';
 import { createAgentFeed } from './agent-feed.ts';
@@ -166,7 +166,7 @@ function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean):
   if (timedOut) return `took longer than ${step.time_limit_ms} ms`;
   if (Context.current().cancellationSignal.aborted)
     return 'interrupted because the run or its worker was stopped';
-  return `calling ${step.agent} failed: ${reasonOf(error)}`.slice(0, MAX_REASON_LENGTH);
+  return truncate(`calling ${step.agent} failed: ${reasonOf(error)}`, MAX_REASON_LENGTH);
 }
 
 /** Returns whether the work is no longer needed. If a worker only shuts down, the next one continues it. */
@@ -229,7 +229,7 @@ async function outcomeOf(
       return { ...end, text, usage: { input_tokens: 0, output_tokens: 0, model_calls: 1 } };
     }
     case 'escalated':
-      return { kind: 'escalated', reason: end.reason.slice(0, MAX_REASON_LENGTH), usage };
+      return { kind: 'escalated', reason: truncate(end.reason, MAX_REASON_LENGTH), usage };
     case 'limit': {
       const words = `${name} ${end.message} before ${work.step.name} was done`;
       return limits.on_limit === 'escalate'
@@ -237,7 +237,7 @@ async function outcomeOf(
         : { kind: 'unrecoverable', message: words, usage };
     }
     default:
-      return { kind: end.kind, message: end.message.slice(0, MAX_REASON_LENGTH), usage };
+      return { kind: end.kind, message: truncate(end.message, MAX_REASON_LENGTH), usage };
   }
 }
 

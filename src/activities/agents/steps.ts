@@ -1,10 +1,12 @@
+import { Context } from '@temporalio/activity';
 import type { Agent } from '../../agents/agent-settings.ts';
+import { truncate } from '../../domain/common/text.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
 import { instructionsFor, promptFor } from '../../agents/prompt.ts';
 import { recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
-import { recordChange } from '../../database/tasks/feed.ts';
+import { readTimeHeld, recordChange } from '../../database/tasks/feed.ts';
 import { storeStepResult, listStepResults, findTaskTexts } from '../../database/tasks/step-results.ts';
 import type { AgentLimits, CallKey, Price } from '../../domain/agents/agent-work.ts';
 import {
@@ -16,6 +18,8 @@ import {
 } from '../../domain/common/limits.ts';
 import { ownToolsOf, type OwnToolName } from '../../domain/agents/own-tools.ts';
 import type { AgentWork } from '../../domain/tasks/step-work.ts';
+import { startHeartbeat } from '../heartbeat.ts';
+import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 export type StepActivities = ReturnType<typeof createStepActivities>;
 
@@ -78,6 +82,20 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
       return { summary: summaryOf(text), text: cutText(text, OUTPUT_RESULT_BYTES).text };
     },
 
+    /**
+     * Waits while the run is paused in the Temporal Web UI. Returns the milliseconds that such pauses have taken since
+     * `since` (milliseconds since 1970).
+     */
+    async readTimeHeld({ executionId, since }: { executionId: string; since: number }): Promise<number> {
+      const stopHeartbeat = startHeartbeat();
+      try {
+        await waitUntilAllowed(database, executionId, Context.current().cancellationSignal);
+        return await readTimeHeld(database, executionId, new Date(since));
+      } finally {
+        stopHeartbeat();
+      }
+    },
+
     /** Records a call that the workflow itself has answered, and writes progress to the feed. */
     async noteOwnCall({ place, step, name, input, answer, progress }: OwnCall): Promise<void> {
       const cut = cutValue(input, CALL_RECORD_BYTES);
@@ -127,6 +145,6 @@ function progressData({ percent, text }: NonNullable<OwnCall['progress']>) {
 /** Returns the first paragraph of a result, cut to the length of a summary. */
 function summaryOf(text: string): string {
   const [first = ''] = text.trim().split(/\n\s*\n/, 1);
-  const line = first.replaceAll(/\s+/g, ' ').toWellFormed();
-  return line.length <= SUMMARY_LENGTH ? line : `${line.slice(0, SUMMARY_LENGTH - 1).toWellFormed()}…`;
+  const line = first.replaceAll(/\s+/g, ' ');
+  return line.length <= SUMMARY_LENGTH ? line : `${truncate(line, SUMMARY_LENGTH - 1)}…`;
 }

@@ -1,12 +1,13 @@
 import { Context } from '@temporalio/activity';
 import type { Catalogue } from '../../agents/catalogue.ts';
+import { truncate } from '../../domain/common/text.ts';
 import { cutValue } from '../../agents/cut.ts';
 import { answerOf, textOfResult } from '../../agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../agents/tool-set.ts';
 import { ToolServerError, type ToolServers } from '../../agents/tool-servers.ts';
-import { recordCall, findToolAnswer } from '../../database/agents/agent-calls.ts';
+import { findCall, isSameCall, recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
-import type { CallKey, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import type { ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import { CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { retryOnOutage } from '../retry-on-outage.ts';
@@ -51,12 +52,12 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       const stopHeartbeat = startHeartbeat();
       try {
         const { info, cancellationSignal } = Context.current();
-        if (info.attempt > 1) {
-          const known = await findToolAnswer(deps.database, call.place);
-          if (known !== null) return known;
-        }
+        const earlier = await findCall(deps.database, call.place);
+        const recorded = earlier && isSameCall(earlier, recordedCallOf(call)) ? earlier : null;
+        if (recorded?.failure === null) return recorded.output as ToolAnswer;
         await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
-        return await callAndRecord(deps, call, info.attempt > 1, cancellationSignal);
+        const isRepeat = info.attempt > 1 || recorded !== null;
+        return await callAndRecord(deps, call, isRepeat, cancellationSignal);
       } finally {
         stopHeartbeat();
       }
@@ -90,7 +91,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
     const { agent, name, input } = call;
     try {
       const found = await toolNamed(name, allowListOf(agent), servers, signal);
-      if (found === null) return failed(`You have no tool ${name.slice(0, 100)}.`);
+      if (found === null) return failed(`You have no tool ${truncate(name, 100)}.`);
       if (!isObject(input)) return failed('The arguments must be an object.');
       const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
       if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return failed(UNKNOWN_EFFECT);
@@ -107,24 +108,34 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
 
 async function recordToolCall(
   database: Database,
-  { place, name, input }: { place: CallKey; name: string; input: unknown },
+  call: ToolCallInput,
   { answer, failure }: ToolResult,
   startedAt: Date,
   duration_ms: number,
 ): Promise<void> {
-  const given = cutValue(input, CALL_RECORD_BYTES);
+  const { name, input, truncated } = recordedCallOf(call);
   await recordCall(database, {
-    place,
+    place: call.place,
     kind: 'tool',
-    name: name.slice(0, 200),
-    input: given.value,
+    name,
+    input,
     output: answer,
-    truncated: given.truncated || answer.truncated,
+    truncated: truncated || answer.truncated,
     usage: null,
     failure,
     startedAt,
     duration_ms,
   });
+}
+
+/** Returns a call as the record contains it. */
+function recordedCallOf({ name, input }: ToolCallInput): {
+  name: string;
+  input: unknown;
+  truncated: boolean;
+} {
+  const { value, truncated } = cutValue(input, CALL_RECORD_BYTES);
+  return { name: truncate(name, 200), input: value, truncated };
 }
 
 /** Returns an answer that replaces the tool's own. */

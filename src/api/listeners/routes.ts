@@ -8,6 +8,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { createdListener, listenerPlan } from './schema.ts';
+import { truncate } from '../../domain/common/text.ts';
 
 const SECRET_BYTES = 32;
 
@@ -41,7 +42,7 @@ export function listenerRoutes(deps: Dependencies): Route[] {
         const secret = randomBytes(SECRET_BYTES).toString('hex');
         const webhook = {
           id,
-          name: body.name ?? body.forward_to.slice(0, MAX_WEBHOOK_NAME_LENGTH),
+          name: body.name ?? truncate(body.forward_to, MAX_WEBHOOK_NAME_LENGTH),
           url: body.forward_to,
           events: body.events ?? EVENT_KINDS.map((event) => ({ event, filters: [] })),
           secret: deps.sealing.seal(secret, webhookSecretContext(id)),

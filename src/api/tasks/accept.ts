@@ -21,8 +21,8 @@ export type RunToAccept = {
   run: Omit<NewRun, 'callback_secret'>;
   secret: string;
   claim: Claim | null;
-  /** Stores more before the workflow starts; can be called twice. */
-  beforeStart?: () => Promise<void>;
+  /** Stores the run; {@link insertRun} if omitted. */
+  store?: (run: NewRun) => Promise<void>;
 };
 
 /**
@@ -32,19 +32,18 @@ export type RunToAccept = {
  */
 export async function acceptRun(
   deps: Dependencies,
-  { run, secret, claim, beforeStart }: RunToAccept,
+  { run, secret, claim, store = (row) => insertRun(deps.database, row) }: RunToAccept,
 ): Promise<AcceptedRun> {
   await deps.admission.admit('tasks', 1);
   let shown = secret;
   try {
     const sealed = deps.sealing.seal(secret, callbackSecretContext(run.id));
-    await insertRun(deps.database, { ...run, callback_secret: sealed });
+    await store({ ...run, callback_secret: sealed });
   } catch (error) {
     // Only a claimed id can exist already: the process that claimed it crashed after storing the run.
     if (!claim || !isDuplicate(error)) throw error;
     shown = await secretOfEarlier(deps, run.id);
   }
-  await beforeStart?.();
   deps.runStarter.add(runToStart(run, run.plan !== undefined));
   const url = statusUrl(deps.baseUrl, run.id);
   return { execution_id: run.id, status_url: url, websocket_room: roomOf(run.id), callback_secret: shown };

@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
+import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
+import { answersOpenQuestion } from '../../domain/tasks/run-state.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { findPlan } from '../../database/tasks/reruns.ts';
-import { findRun, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
-import { runToStart, type RunToStart } from '../../temporal/task-control.ts';
+import { findRun, viewOfRow, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { runToStart, type RunToStart, type SignalOutcome } from '../../temporal/task-control.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, Problem } from '../http/problem.ts';
+import { tooMany } from '../http/rate-limit.ts';
 import type { RouteResponse } from '../http/route.ts';
 import { detailOf, openRun, readRun } from './read.ts';
 
@@ -17,32 +20,76 @@ const SHOWN_TIMEOUT_MS = 2_000;
 const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 200;
 
-/** Returns true if the run shows the result of the action, or has ended. */
-const IS_SHOWN: Readonly<Record<RunAction, (view: RunView) => boolean>> = {
+/** A request for an action. `question`: see {@link ContinueRequest}. */
+export type ActionRequest = {
+  id: string;
+  reason: string | undefined;
+} & ({ action: 'pause' | 'cancel' } | { action: 'continue'; question: string | null });
+
+/** Returns true if the run shows the result of the action, or has ended. `before`: its view before the action. */
+const IS_SHOWN: Readonly<Record<RunAction, (view: RunView, before: RunView) => boolean>> = {
   pause: (view) => view.state === 'paused' || isTerminal(view.state),
-  continue: (view) => view.state !== 'paused',
+  // The next question pauses the run again.
+  continue: (view, before) =>
+    view.state !== 'paused' || (view.question !== null && view.question.id !== before.question?.id),
   cancel: (view) => isTerminal(view.state),
 };
 
 /**
  * Signals an action to a run and returns the detail once it shows the result (docs/http-api.md).
- * @throws Problem `invalid_state` if the run has ended in another way
+ * @throws Problem `invalid_state` if the run has ended in another way, or another question is open; `rate_limited` if
+ * the run is paused and continued too often
  */
 export async function applyAction(
   deps: Dependencies,
   caller: Caller,
-  request: { id: string; action: RunAction; reason: string | undefined },
+  request: ActionRequest,
+  limiter: RateLimiter,
 ): Promise<RouteResponse> {
   const row = await openRun(deps, caller, request.id);
+  if (request.action !== 'cancel') limitPauses(limiter, row.id);
   if (isTerminal(row.state)) return await respondEnded(deps, request.action, await readRun(deps, row));
-  const control = { by: caller.label, ...(request.reason === undefined ? {} : { reason: request.reason }) };
-  const outcome = await deps.control[request.action](row.id, control, await unstartedOf(deps, row));
-  const reading = await waitUntilShown(deps, row, outcome === 'ended' ? 'cancel' : request.action);
+  const before = request.action === 'continue' ? (await readRun(deps, row)).view : viewOfRow(row);
+  const outcome = await signal(deps, caller, request, row, before);
+  const action = outcome === 'ended' ? 'cancel' : request.action;
+  const reading = await waitUntilShown(deps, row, (view) => IS_SHOWN[action](view, before));
   // A run that ends right after it was continued counts as continued.
   const hasWorked = outcome === 'accepted' && request.action === 'continue';
   if (isTerminal(reading.view.state) && !hasWorked) return await respondEnded(deps, request.action, reading);
   if (outcome === 'ended') throw new Problem('invalid_state', 'The run has ended.');
   return { status: 202, body: await detailOf(deps, reading) };
+}
+
+/** Each pause and each continue makes the history of the workflow longer. */
+function limitPauses(limiter: RateLimiter, id: string): void {
+  const { granted, remaining } = limiter.take(id);
+  if (!granted) throw tooMany('pauses of this run', remaining, limiter.rate.perSecond);
+}
+
+async function signal(
+  deps: Dependencies,
+  caller: Caller,
+  request: ActionRequest,
+  row: TaskRunRow,
+  before: RunView,
+): Promise<SignalOutcome> {
+  const { reason } = request;
+  const control = { by: caller.label, ...(reason === undefined ? {} : { reason }) };
+  const unstarted = await unstartedOf(deps, row);
+  if (request.action !== 'continue') return await deps.control[request.action](row.id, control, unstarted);
+  checkQuestion(before, request.question);
+  return await deps.control.continue(row.id, { ...control, question: request.question }, unstarted);
+}
+
+/** @throws Problem `invalid_state` if the request would answer another question than the one its sender has read */
+function checkQuestion({ question: open }: RunView, named: string | null): void {
+  if (answersOpenQuestion(open, named)) return;
+  const detail = !open
+    ? `The question ${named} is not open.`
+    : named === null
+      ? `The run has asked more than one question. Name the open one, \`question\` ${open.id}.`
+      : `The question ${named} is not open. The open one is ${open.id}.`;
+  throw new Problem('invalid_state', detail);
 }
 
 /** Returns what starts the run if its row shows nothing of a workflow: an action may come before the start. */
@@ -70,10 +117,14 @@ const PAST: Readonly<Record<RunAction, string>> = {
 };
 
 /** Polls until the run shows the action, at most {@link SHOWN_TIMEOUT_MS}. */
-async function waitUntilShown(deps: Dependencies, row: TaskRunRow, action: RunAction): Promise<RunWithView> {
+async function waitUntilShown(
+  deps: Dependencies,
+  row: TaskRunRow,
+  isShown: (view: RunView) => boolean,
+): Promise<RunWithView> {
   const until = performance.now() + SHOWN_TIMEOUT_MS;
   let reading = await readRun(deps, row);
-  for (let pause = FIRST_POLL_MS; !IS_SHOWN[action](reading.view) && performance.now() < until; pause *= 2) {
+  for (let pause = FIRST_POLL_MS; !isShown(reading.view) && performance.now() < until; pause *= 2) {
     await sleep(Math.min(pause, MAX_POLL_MS));
     const fresh = await findRun(deps.database, row.id);
     if (!fresh) throw notFound('task');

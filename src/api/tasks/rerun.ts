@@ -3,9 +3,9 @@ import { cutText } from '../../agents/cut.ts';
 import { stepIdsOf } from '../../database/common/ids.ts';
 import { listArtifacts } from '../../database/tasks/artifacts.ts';
 import { isForeignKeyMissing } from '../../database/common/outage.ts';
-import { copyStepOutputs, findPlan, type KeptStep } from '../../database/tasks/reruns.ts';
+import { findPlan, insertRerun, type KeptStep } from '../../database/tasks/reruns.ts';
 import { listStepResults } from '../../database/tasks/step-results.ts';
-import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
+import type { NewRun, TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { OUTPUT_RESULT_BYTES } from '../../domain/common/limits.ts';
 import {
   createRerunPlan,
@@ -62,10 +62,10 @@ export async function rerunTask(
         }
       : {};
   const run = copyRun(earlier, { id: newId, created_by: caller.actor, created_at: deps.clock(), ...ready });
-  const copied = { from: earlier.id, to: newId, steps: keptSteps(reached, ready.plan?.kept ?? []) };
+  const kept = { from: earlier.id, steps: keptSteps(reached, ready.plan?.kept ?? []) };
   try {
-    const beforeStart = () => copyStepOutputs(deps.database, copied);
-    const taken = await acceptRun(deps, { run, secret: newSecret(), claim, beforeStart });
+    const store = (row: NewRun) => insertRerun(deps.database, row, kept);
+    const taken = await acceptRun(deps, { run, secret: newSecret(), claim, store });
     const body = { ...taken, rerun_of: earlier.id, rerun_from: ready.rerun_from ?? null };
     return { status: 201, headers: { Location: taken.status_url }, body };
   } catch (error) {

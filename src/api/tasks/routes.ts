@@ -8,6 +8,8 @@ import { listProjectIds } from '../../database/people/projects.ts';
 import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
+import { RUN_PAUSES } from '../../domain/common/limits.ts';
+import { createRateLimiter } from '../../domain/common/rate-limiter.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
@@ -121,23 +123,47 @@ function actionRoutes(deps: Dependencies): Route[] {
     continue: 'Continue a paused task',
     cancel: 'Cancel a task',
   };
-  return (['pause', 'continue', 'cancel'] as const).map((action) =>
+  const limiter = createRateLimiter({ name: 'run', ...RUN_PAUSES }, () => deps.clock());
+  const common = (action: RunAction) => ({
+    method: 'post' as const,
+    path: `${ONE}/${action}`,
+    operationId: `${action}Task`,
+    tag,
+    summary: summaries[action],
+    access: writes,
+    params: schema.taskParams,
+    bodyOptional: true,
+    responses: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
+    problems: ['invalid_state', 'unavailable'] as const,
+  });
+  return [
+    ...(['pause', 'cancel'] as const).map((action) =>
+      route({
+        ...common(action),
+        body: schema.actionRequest,
+        handle: async ({ caller, params, body }) =>
+          await applyAction(deps, caller, { id: params.execution_id, action, reason: body?.reason }, limiter),
+      }),
+    ),
     route({
-      method: 'post',
-      path: `${ONE}/${action}`,
-      operationId: `${action}Task`,
-      tag,
-      summary: summaries[action],
-      access: writes,
-      params: schema.taskParams,
-      body: schema.actionRequest,
-      bodyOptional: true,
-      responses: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
-      problems: ['invalid_state', 'unavailable'],
+      ...common('continue'),
+      description:
+        'A paused run may wait for the answer to a question of an agent (`question`). A request that names another question than the open one is rejected, so that a repeated request does not answer a question that nobody has read.',
+      body: schema.continueRequest,
       handle: async ({ caller, params, body }) =>
-        await applyAction(deps, caller, { id: params.execution_id, action, reason: body?.reason }),
+        await applyAction(
+          deps,
+          caller,
+          {
+            id: params.execution_id,
+            action: 'continue',
+            reason: body?.reason,
+            question: body?.question ?? null,
+          },
+          limiter,
+        ),
     }),
-  );
+  ];
 }
 
 function rerun(deps: Dependencies): Route {
@@ -200,7 +226,9 @@ function events(deps: Dependencies): Route {
       const after = lastSeen === undefined ? (call.query.after ?? 0) : Number(lastSeen);
       // 204 makes an EventSource stop reconnecting (WHATWG HTML, section 9.2.3).
       if (lastSeen !== undefined && isFeedOver(row) && after >= row.last_seq) return { status: 204 };
-      return { status: 200, stream: eventStream(deps, row.id, Math.min(after, 2_147_483_647), call.signal) };
+      const { caller, signal } = call;
+      const stream = { caller, executionId: row.id, after: Math.min(after, 2_147_483_647), signal };
+      return { status: 200, stream: eventStream(deps, stream) };
     },
   });
 }

@@ -166,10 +166,20 @@ export const listParameters = knownListParameters.catchall(z.string()).superRefi
 
 export const taskParams = z.strictObject({ execution_id: uuid });
 
-/** The optional body of pause, continue and cancel. */
-export const actionRequest = z
-  .strictObject({ reason: text({ most: MAX_REASON_LENGTH }).optional().describe('Reason shown to people') })
-  .meta({ id: 'RunActionRequest' });
+const reason = text({ most: MAX_REASON_LENGTH }).optional().describe('Reason shown to people');
+
+/** The optional body of pause and cancel. */
+export const actionRequest = z.strictObject({ reason }).meta({ id: 'RunActionRequest' });
+
+/** The optional body of continue. */
+export const continueRequest = z
+  .strictObject({
+    reason,
+    question: text({ least: 1, most: 100 })
+      .optional()
+      .describe('Id of the question that this answers. May be omitted for the first question of a run'),
+  })
+  .meta({ id: 'ContinueRequest' });
 
 export const eventList = z
   .strictObject({ data: z.array(feedEvent), last_seq: z.int() })

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import type { AgentCall, CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import type { AgentCall, CallKey } from '../../domain/agents/agent-work.ts';
 import type { Usage } from '../../domain/tasks/run-schemas.ts';
+import { storable, storableJson } from '../../domain/common/text.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
@@ -11,8 +12,9 @@ export type NewCall = Pick<
 > & { place: CallKey; startedAt: Date };
 
 /**
- * Records a call that has ended. It replaces an earlier failure of the same call; an answered call stays unchanged.
- * Writes nothing for a run that has been erased.
+ * Records a call that has ended. It replaces an earlier failure, and another call of the same place; an answered call stays
+ * unchanged.
+ * Writes nothing for a run that has been erased. Characters that PostgreSQL cannot store are removed.
  */
 export async function recordCall(database: Database, call: NewCall): Promise<void> {
   const { place, usage } = call;
@@ -23,9 +25,9 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
     )
     select
       id, ${place.stepId}::uuid, ${place.attempt}::integer, ${place.number}::integer, ${call.kind}::text,
-      ${call.name}::text, ${jsonOf(call.input)}::json, ${jsonOf(call.output)}::json, ${call.truncated}::boolean,
+      ${storable(call.name)}::text, ${jsonOf(call.input)}::json, ${jsonOf(call.output)}::json, ${call.truncated}::boolean,
       ${usage?.input_tokens ?? null}::integer, ${usage?.output_tokens ?? null}::integer,
-      ${usage?.cost_usd ?? null}::double precision, ${call.failure}::text,
+      ${usage?.cost_usd ?? null}::double precision, ${call.failure === null ? null : storable(call.failure)}::text,
       ${call.startedAt.toISOString()}::timestamptz, ${Math.round(call.duration_ms)}::integer
     from task_runs where id = ${place.executionId}::uuid
     on conflict (execution_id, step_id, attempt, number) do update set
@@ -33,30 +35,30 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
       input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost_usd = excluded.cost_usd,
       failure = excluded.failure, started_at = excluded.started_at, duration_ms = excluded.duration_ms
     where agent_calls.failure is not null
+      or (agent_calls.name, agent_calls.input::text) is distinct from (excluded.name, excluded.input::text)
   `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }
 
-/** Returns the recorded output of an answered call; null if there is none, or it was cut. */
-export async function findCallOutput(database: Database, place: CallKey): Promise<unknown> {
-  const { rows } = await sql<{ output: unknown }>`
-    select output from agent_calls
+/** A call in the record, as far as a repeat of the same call needs it. */
+export type RecordedCall = Pick<AgentCall, 'name' | 'input' | 'output' | 'truncated' | 'failure'>;
+
+/** Returns the recorded call of this place; null if there is none. */
+export async function findCall(database: Database, place: CallKey): Promise<RecordedCall | null> {
+  const { rows } = await sql<RecordedCall>`
+    select name, input, output, truncated, failure from agent_calls
     where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
       and attempt = ${place.attempt}::integer and number = ${place.number}::integer
-      and failure is null and not truncated
   `.execute(queryBuilderOf(database));
-  return rows[0]?.output ?? null;
+  return rows[0] ?? null;
 }
 
-/** Returns the recorded answer of a tool, or null. */
-export async function findToolAnswer(database: Database, place: CallKey): Promise<ToolAnswer | null> {
-  const { rows } = await sql<{ output: ToolAnswer }>`
-    select output from agent_calls
-    where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
-      and attempt = ${place.attempt}::integer and number = ${place.number}::integer
-      and kind = 'tool' and failure is null
-  `.execute(queryBuilderOf(database));
-  return rows[0]?.output ?? null;
+/**
+ * Returns whether a call is the recorded one. After a reset in the Temporal Web UI, the conversation may have continued
+ * differently, and then another call has the same place.
+ */
+export function isSameCall(recorded: RecordedCall, call: Pick<AgentCall, 'name' | 'input'>): boolean {
+  return recorded.name === storable(call.name) && jsonOf(recorded.input) === jsonOf(call.input);
 }
 
 /** Returns the total usage of the answered model calls of a run, planning included; null if there are none. */
@@ -78,5 +80,5 @@ export async function readRunUsage(database: Database, executionId: string): Pro
 }
 
 function jsonOf(value: unknown): string | null {
-  return value === undefined || value === null ? null : JSON.stringify(value);
+  return value === undefined || value === null ? null : JSON.stringify(storableJson(value));
 }

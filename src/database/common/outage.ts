@@ -25,6 +25,14 @@ export function isDatabaseOutage(error: unknown): boolean {
   return error.cause !== undefined && error.cause !== error && isDatabaseOutage(error.cause);
 }
 
+/** Returns the code of an error of PostgreSQL about a value that it does not accept (class 22); else null. */
+export function refusedDataCode(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && /^22[0-9A-Z]{3}$/.test(code)) return code;
+  return error.cause === error ? null : refusedDataCode(error.cause);
+}
+
 /** Returns whether an error means that a row with the same primary or unique key exists. */
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -77,6 +77,14 @@ export async function beginAttempt(
   return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
 }
 
+/** Returns the number of an attempt that has begun; null if it has not, or has ended. */
+export async function findBegunAttempt(database: Database, id: string): Promise<number | null> {
+  const { rows } = await sql<{ attempt: number }>`
+    select attempt from workflow_webhook_deliveries where id = ${id}::uuid and completed_at is null
+  `.execute(queryBuilderOf(database));
+  return rows[0]?.attempt ?? null;
+}
+
 /**
  * Completes an attempt in one statement: its row, its event in the run's feed, and the final status of the callback
  * once it is known.

@@ -9,19 +9,18 @@ const KIND = 'task.escalated';
 
 /**
  * Creates a notice about an escalated run for everybody in its workspace who may take it over. A repeat creates no
- * further notices.
+ * further notices: their ids come from the recorded escalation, whose time stays when the work is repeated later.
  */
-export async function createEscalationNotices(
-  database: Database,
-  executionId: string,
-  { reason, step, agent, at }: Escalation,
-): Promise<void> {
+export async function createEscalationNotices(database: Database, executionId: string): Promise<void> {
   const db = queryBuilderOf(database);
   const roles = ROLES.filter((role) => hasRole(role, NOTICES[KIND].least));
-  const { rows } = await sql<{ user_id: string }>`
-    select m.user_id from members m join task_runs r on r.workspace_id = m.workspace_id
-    where r.id = ${executionId}::uuid and m.role = any(${roles}::text[])
+  const { rows } = await sql<{ user_id: string; escalation: Escalation }>`
+    select m.user_id, r.escalation from members m join task_runs r on r.workspace_id = m.workspace_id
+    where r.id = ${executionId}::uuid and r.escalation is not null and m.role = any(${roles}::text[])
   `.execute(db);
+  const [first] = rows;
+  if (!first) return;
+  const { reason, step, agent, at } = first.escalation;
   const notices = rows.map(({ user_id }) => ({
     id: derivedUuid(new Date(at), `${executionId}:escalated:${user_id}`),
     user_id,

@@ -5,6 +5,7 @@ import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts'
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { callbackBody } from '../../domain/tasks/callback.ts';
+import { storableJson } from '../../domain/common/text.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { TaskEvent } from './entities.ts';
 import { runPrepared } from '../common/prepared.ts';
@@ -14,9 +15,41 @@ import { CHANNELS } from '../common/notifications.ts';
  * Writes a change and its events in one statement. Each new event gets the next `seq` of its run, events with an
  * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
  * crash: it only ends a pause made in the Web UI, does not change the run otherwise, which may have continued, and
- * returns the `seq` of the first time. Listeners are notified at commit.
+ * returns the `seq` of the first time. Listeners are notified at commit. Characters that PostgreSQL cannot store are
+ * removed: agents may send any text.
  */
-export async function recordChange(database: Database, change: RunChange): Promise<RecordOutcome> {
+export async function recordChange(database: Database, given: RunChange): Promise<RecordOutcome> {
+  const change = storableJson(given);
+  const lastSeq = await writeChange(database, change, null);
+  if (lastSeq !== null) return { outcome: 'recorded', lastSeq };
+  const { executionId, entries, enginePauseOver } = change;
+  // The end of a pause may come with events that were recorded before, in a task that Temporal lost.
+  if (enginePauseOver === true && entries.length > 0)
+    await recordChange(database, { executionId, view: null, entries: [], enginePauseOver });
+  return await outcomeOfUnwritten(database, change);
+}
+
+/**
+ * Writes a change that somebody else than the run's workflow made from the view with the number `viewSeq`, unless the
+ * view has changed since. Returns whether it was written.
+ */
+export async function recordChangeOfView(
+  database: Database,
+  change: RunChange,
+  viewSeq: number,
+): Promise<boolean> {
+  return (await writeChange(database, storableJson(change), viewSeq)) !== null;
+}
+
+/**
+ * Writes a change of a run that has not ended, and returns its last `seq`. Returns null and writes nothing if all
+ * events are recorded already, if the run has ended or does not exist, or if its view is not `viewSeq` (null: any).
+ */
+async function writeChange(
+  database: Database,
+  change: RunChange,
+  viewSeq: number | null,
+): Promise<number | null> {
   const db = queryBuilderOf(database);
   const { view, executionId } = change;
   const enginePauseOver = change.enginePauseOver === true;
@@ -42,6 +75,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
       update task_runs
       set last_seq = last_seq + (select count(*) from fresh), updated_at = now() ${set}
       where id = ${executionId}::uuid and completed_at is null
+        and (${viewSeq}::integer is null or view_seq = ${viewSeq}::integer)
         and (exists (select 1 from fresh) or ${onlyEndsPause}::boolean)
       returning last_seq
     ), written as (
@@ -52,12 +86,7 @@ export async function recordChange(database: Database, change: RunChange): Promi
     select last_seq, pg_notify(${CHANNELS.feed}, ${executionId}) from run
   `.compile(db);
   const { rows } = await runPrepared(database, statement);
-  const lastSeq = rows[0]?.last_seq;
-  if (lastSeq !== undefined) return { outcome: 'recorded', lastSeq };
-  // The end of a pause may come with events that were recorded before, in a task that Temporal lost.
-  if (enginePauseOver && !onlyEndsPause)
-    await recordChange(database, { executionId, view: null, entries: [], enginePauseOver });
-  return await outcomeOfUnwritten(database, change);
+  return rows[0]?.last_seq ?? null;
 }
 
 /** Returns the events of a run with a `seq` above `after`, in order, at most `limit`. */
@@ -90,6 +119,20 @@ export async function findLastProgress(
     where execution_id = ${executionId}::uuid and starts_with(key, ${prefix})
   `.execute(queryBuilderOf(database));
   return rows[0]?.last ?? 0;
+}
+
+/** Returns the milliseconds that a run was paused in the Temporal Web UI since `since`. A pause in progress is not counted. */
+export async function readTimeHeld(database: Database, executionId: string, since: Date): Promise<number> {
+  const { rows } = await sql<{ ms: number }>`
+    select coalesce(sum(extract(epoch from over.at - greatest(pause.at, ${since.toISOString()}::timestamptz)) * 1000), 0)
+      ::double precision as ms
+    from task_events pause
+    join task_events over on over.execution_id = pause.execution_id
+      and over.key = 'engine-pause-over:' || substr(pause.key, length('engine-pause:') + 1)
+    where pause.execution_id = ${executionId}::uuid and starts_with(pause.key, 'engine-pause:')
+      and over.at > ${since.toISOString()}::timestamptz
+  `.execute(queryBuilderOf(database));
+  return rows[0]?.ms ?? 0;
 }
 
 /** A position in a feed: after the event `after` of a run. */

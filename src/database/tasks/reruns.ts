@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
-import { queryBuilderOf, type Database } from '../database.ts';
+import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts';
+import { insertionOf, type NewRun } from './task-runs.ts';
 
 /** A rerun of a run. */
 export type Rerun = { execution_id: string; state: TaskState; rerun_from: string | null; created_at: Date };
@@ -26,11 +27,22 @@ export async function listReruns(database: Database, executionId: string): Promi
 /** A step that a rerun keeps, with its ids in both runs. */
 export type KeptStep = { name: string; earlierId: string; id: string };
 
-/** Copies the outputs of kept steps to a rerun: documents, and results for later steps. */
-export async function copyStepOutputs(
-  database: Database,
-  { from, to, steps }: { from: string; to: string; steps: readonly KeptStep[] },
-): Promise<void> {
+/** The kept steps of a rerun, whose outputs it gets from the run `from`. */
+export type KeptOutputs = { from: string; steps: readonly KeptStep[] };
+
+/**
+ * Stores a rerun together with the outputs of its kept steps, documents and results for later steps: the process
+ * that starts the run finds all of it.
+ */
+export async function insertRerun(database: Database, run: NewRun, kept: KeptOutputs): Promise<void> {
+  await database.em.fork().transactional(async (em) => {
+    const db = em.getKysely();
+    await insertionOf(db, run).execute();
+    await copyStepOutputs(db, run.id, kept);
+  });
+}
+
+async function copyStepOutputs(db: QueryBuilder, to: string, { from, steps }: KeptOutputs): Promise<void> {
   if (steps.length === 0) return;
   await sql`
     with documents as (
@@ -46,5 +58,5 @@ export async function copyStepOutputs(
     select ${to}::uuid, step, agent, 0, text, written_at from step_results
     where execution_id = ${from}::uuid and step = any(${steps.map(({ name }) => name)}::text[])
     on conflict do nothing
-  `.execute(queryBuilderOf(database));
+  `.execute(db);
 }

@@ -1,11 +1,15 @@
 import { sql } from 'kysely';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
+import { storable } from '../../domain/common/text.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 
 /** The result of a step. */
 export type StepResultText = { step: string; agent: string; text: string };
 
-/** Stores the result of a step for later steps. The result of a later attempt replaces it. */
+/**
+ * Stores the result of a step for later steps. The result of a later attempt replaces it. Characters that
+ * PostgreSQL cannot store are removed.
+ */
 export async function storeStepResult(
   database: Database,
   executionId: string,
@@ -13,7 +17,7 @@ export async function storeStepResult(
 ): Promise<void> {
   await sql`
     insert into step_results (execution_id, step, agent, attempt, text, written_at)
-    select id, ${step}::text, ${agent}::text, ${attempt}::integer, ${JSON.stringify(text)}::json, now()
+    select id, ${step}::text, ${agent}::text, ${attempt}::integer, ${JSON.stringify(storable(text))}::json, now()
     from task_runs where id = ${executionId}::uuid
     on conflict (execution_id, step) do update set
       agent = excluded.agent, attempt = excluded.attempt, text = excluded.text, written_at = excluded.written_at

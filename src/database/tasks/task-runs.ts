@@ -6,7 +6,7 @@ import { progressOf, type TaskType } from '../../domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
 import { recordAudit } from '../people/audit.ts';
 import { runPrepared } from '../common/prepared.ts';
-import { queryBuilderOf, type Database } from '../database.ts';
+import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts';
 import { TaskRun } from './entities.ts';
 
 export type TaskRunRow = InferEntity<typeof TaskRun>;
@@ -43,6 +43,11 @@ export type RunFilter = {
 
 /** Stores a submission as a run in `initializing`. One statement. */
 export async function insertRun(database: Database, run: NewRun): Promise<void> {
+  await runPrepared(database, insertionOf(queryBuilderOf(database), run).compile());
+}
+
+/** Returns the statement that stores a run in `initializing`. */
+export function insertionOf(db: QueryBuilder, run: NewRun) {
   const row = {
     ...run,
     metadata: JSON.stringify(run.metadata),
@@ -50,13 +55,7 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
     callback_status: run.callback_url === null ? 'none' : 'pending',
     updated_at: run.created_at,
   };
-  await runPrepared(
-    database,
-    queryBuilderOf(database)
-      .insertInto('task_runs')
-      .values(row as never)
-      .compile(),
-  );
+  return db.insertInto('task_runs').values(row as never);
 }
 
 /** Returns a run, or null. */
@@ -202,6 +201,25 @@ export async function listOpenRuns(
       { completed_at: null, created_at: { $lt: before }, ...behind },
       { orderBy: { id: 'asc' }, limit: page.limit },
     );
+}
+
+/** Returns those of the given ids whose run has not ended. */
+export async function findOpenRuns(database: Database, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<{ id: string }>`
+    select id from task_runs where id = any(${ids}::uuid[]) and completed_at is null
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ id }) => id);
+}
+
+/** Returns those of the given ids whose run has not ended and does not show a pause made in the Web UI. */
+export async function findUnnotedPauses(database: Database, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<{ id: string }>`
+    select id from task_runs where id = any(${ids}::uuid[]) and completed_at is null
+      and (engine_paused_at is null or state <> 'paused')
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ id }) => id);
 }
 
 /** Returns the runs whose row shows a pause made in the Web UI, by whether it was signalled to their workflow. */

@@ -166,3 +166,6 @@ export const MAX_CALLS_PER_TURN = 32;
 export const PLANNING_TIME_LIMIT_MS = 10 * 60_000;
 /** Age of the oldest accepted work that Temporal has not started, in seconds, above which nothing more is accepted. */
 export const MAX_WAITING_SECONDS = 24 * 3_600;
+
+/** Requests to pause or continue one run: a second on average, and at once. */
+export const RUN_PAUSES = { perSecond: 1, burst: 20 } as const;

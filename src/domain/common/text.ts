@@ -33,3 +33,21 @@ export function projectKeyFrom(name: string): string {
 export function storable(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
+
+/** How JSON writes what {@link storable} removes; or it is the text of such an escape. */
+const SUSPECT = /\\u(0000|d[89a-f])/i;
+
+/** Returns a JSON value with all strings and field names {@link storable}; the same value if nothing has to change. */
+export function storableJson<Value>(value: Value): Value {
+  if (!SUSPECT.test(JSON.stringify(value) ?? '')) return value;
+  return JSON.parse(JSON.stringify(value), (_, inner: unknown) => {
+    if (typeof inner === 'string') return storable(inner);
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([name, held]) => [storable(name), held]));
+  }) as Value;
+}
+
+/** Returns the beginning of a text, at most `length` UTF-16 units, without half of a character at its end. */
+export function truncate(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+}

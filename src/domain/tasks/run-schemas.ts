@@ -62,7 +62,13 @@ export const escalation = z
   .meta({ id: 'Escalation', description: 'Why an agent asked for a human decision' });
 
 export const question = z
-  .strictObject({ step: z.string(), agent: z.string(), text: z.string(), at: timestamp })
+  .strictObject({
+    id: z.string().optional().describe('Unique within the run. Absent in questions of versions before 0.2'),
+    step: z.string(),
+    agent: z.string(),
+    text: z.string(),
+    at: timestamp,
+  })
   .meta({
     id: 'Question',
     description:
@@ -102,5 +108,5 @@ export type RunError = z.infer<typeof runError>;
 export type Step = Exact<Omit<z.infer<typeof step>, 'usage'>> & { usage: Usage | null };
 export type Progress = z.infer<typeof progress>;
 export type Escalation = z.infer<typeof escalation>;
-export type Question = z.infer<typeof question>;
+export type Question = Exact<z.infer<typeof question>>;
 export type RunView = Omit<z.infer<typeof runView>, 'steps'> & { steps: Step[] };

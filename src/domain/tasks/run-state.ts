@@ -1,5 +1,6 @@
 import type { ArtifactInfo, RunArtifact } from './artifact.ts';
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
+import { storableJson } from '../common/text.ts';
 import { backendOf, type BackendName, type PlannedStep } from './plan.ts';
 import type { StoredPlan } from './rerun.ts';
 import type { RunError, RunView, Step, Usage } from './run-schemas.ts';
@@ -15,6 +16,12 @@ import {
 /** A request to pause, continue or cancel a run. `by` is for example `key:bt_k3f9` or `user:ada@example.com`. */
 export type ControlRequest = { by: string; reason?: string | undefined };
 
+/**
+ * A request to continue a run. `question` is the id of the question that it answers. Null: it names none, so it answers
+ * only the first question of the run. Absent in requests from Temporal's own tools, which answer any question.
+ */
+export type ContinueRequest = ControlRequest & { question?: string | null };
+
 /** A person's answer to an agent's question, given by continuing the run. */
 export type Answer = { by: string; reason: string | null };
 
@@ -25,6 +32,9 @@ export type StepResult = {
   message: string | null;
   text?: string | null;
 };
+
+/** A worker that was away may find thousands of requests to pause and continue. */
+const MAX_UNRECORDED_EVENTS = 20;
 
 const TRIGGER_OF_END: Readonly<Record<TerminalState, TransitionTrigger>> = {
   completed: 'all_work_done',
@@ -70,15 +80,20 @@ export class RunState {
     return isTerminal(this.#view.state);
   }
 
-  /** Returns the events since the last call and the view they lead to; null if there are none. */
+  /**
+   * Returns the events since the last call and the view they lead to; null if there are none. If more than {@link
+   * MAX_UNRECORDED_EVENTS} wait, pauses that were continued in between are left out.
+   */
   takeChange(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[]; plan?: StoredPlan } | null {
     if (this.#entries.length === 0) return null;
-    const entries = this.#entries;
+    const entries = withoutShortPauses(this.#entries, MAX_UNRECORDED_EVENTS);
     const plan = this.#unrecordedPlan;
     this.#entries = [];
     this.#unrecordedPlan = null;
     this.#view.progress = progressOf(this.#view.steps);
-    return { view: JSON.parse(JSON.stringify(this.#view)), entries, ...(plan ? { plan } : {}) };
+    const view = JSON.parse(JSON.stringify(this.#view)) as Omit<RunView, 'last_seq'>;
+    // Agents may send any text. The events and what queries return must not differ from what is stored.
+    return storableJson({ view, entries, ...(plan ? { plan } : {}) });
   }
 
   /** Returns the milliseconds since the run started, without paused time. */
@@ -119,10 +134,14 @@ export class RunState {
   }
 
   /**
-   * Continues a paused run. If an agent's question paused the run, returns the answer with the number of the question.
-   * The next question, if any, pauses the run again.
+   * Continues a paused run, unless another question than the named one is open. If an agent's question paused the run,
+   * returns the answer with the number of the question. The next question, if any, pauses the run again.
    */
-  continue(request: ControlRequest, now: number): { number: number; answer: Answer } | null {
+  continue(
+    { question, ...request }: ContinueRequest,
+    now: number,
+  ): { number: number; answer: Answer } | null {
+    if (question !== undefined && !answersOpenQuestion(this.#view.question, question)) return null;
     if (!this.#transition('continued', now, request)) return null;
     this.#closePause(now);
     const answered = this.#view.question ? this.#questions.shift() : undefined;
@@ -275,7 +294,7 @@ export class RunState {
     const [next] = this.#questions;
     if (next === undefined || this.isPaused) return;
     const { name, agent } = this.#step(next.stepId);
-    const question = { step: name, agent, text: next.text, at: iso(now) };
+    const question = { id: String(next.number), step: name, agent, text: next.text, at: iso(now) };
     if (!this.#transition('paused', now, { by: `agent:${agent}`, question })) return;
     this.#view.question = question;
     this.#view.paused_at = iso(now);
@@ -314,6 +333,39 @@ export class RunState {
   #emit(key: string, type: FeedEventType, now: number, data: Record<string, unknown>): void {
     this.#entries.push({ key, type, at: iso(now), data });
   }
+}
+
+/** The id of the first question of a run. A request to continue need not name it. */
+const FIRST_QUESTION = '1';
+
+/** Returns whether a request to continue that names `named` (null: none) may continue a run with this open question. */
+export function answersOpenQuestion(open: RunView['question'], named: string | null): boolean {
+  const id = open && (open.id ?? FIRST_QUESTION);
+  return named === null ? id === null || id === FIRST_QUESTION : id === named;
+}
+
+/** Removes pauses by request together with their ends, the oldest first, while there are more than `most` events. */
+function withoutShortPauses(entries: readonly FeedEntry[], most: number): FeedEntry[] {
+  let excess = entries.length - most;
+  const kept: FeedEntry[] = [];
+  for (const entry of entries) {
+    const before = kept.at(-1);
+    if (excess > 0 && before && isShortPause(before, entry)) {
+      kept.pop();
+      excess -= 2;
+    } else {
+      kept.push(entry);
+    }
+  }
+  return kept;
+}
+
+function isShortPause(pause: FeedEntry, end: FeedEntry): boolean {
+  if (pause.type !== 'state.changed' || end.type !== 'state.changed') return false;
+  const { from, to, question } = pause.data;
+  return (
+    to === 'paused' && question === undefined && end.data['from'] === 'paused' && end.data['to'] === from
+  );
 }
 
 function pendingStep({ id, name, agent }: PlannedStep): Step {

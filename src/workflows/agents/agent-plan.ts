@@ -20,7 +20,7 @@ type DraftResult = { draft: unknown; text: string } | { fault: string; text: str
 
 /** Has a model write the steps of a run, within the team of the task type. */
 export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlanOutcome> {
-  const pace = new Pace(null);
+  const pace = new Pace(planningInput.executionId, null);
   const brief = await openPlanning(planningInput);
   if (brief === null) return { unusable: ['no planner is configured'] };
   try {

@@ -24,7 +24,7 @@ const HISTORY_BYTES = 8 * 1_048_576;
  * cancelled.
  */
 export async function agentStep({ work, carried }: AgentStepInput<Carried>): Promise<StepOutcome> {
-  const pace = new Pace(carried?.pace ?? null);
+  const pace = new Pace(work.executionId, carried?.pace ?? null);
   const limitMs = work.step.time_limit_ms;
   const approvals = new Approvals();
   const session = carried ? new Session(work, approvals, carried) : await open(work, approvals);
@@ -85,10 +85,7 @@ async function continueIfHistoryIsLong(session: Session, pace: Pace): Promise<vo
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
   const isLong = historyLength > session.opened.brief.historyEvents || historySize > HISTORY_BYTES;
   if (!isLong && !continueAsNewSuggested) return;
-  const carried: Carried = {
-    ...session.carried(),
-    pace: { workedMs: pace.workedMs(), isPaused: pace.isPaused },
-  };
+  const carried: Carried = { ...session.carried(), pace: pace.carried() };
   await continueAsNew<typeof agentStep>({ work: session.work, carried });
 }
 

@@ -1,6 +1,7 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { ToolModelMessage, ToolResultPart } from 'ai';
 import type { CallKey, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { truncate } from '../../domain/common/text.ts';
 import { MAX_CALLS_PER_TURN, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
 import type { ToolCall } from './ask-model.ts';
 import { recordOwnCall } from './record-own-call.ts';
@@ -65,7 +66,7 @@ async function escalationAmong(session: Session, placed: readonly KeyedCall[]): 
 async function answerTo(session: Session, call: ToolCall, place: CallKey): Promise<ToolAnswer> {
   const described = session.opened.tools.find(({ name }) => name === call.name);
   if (call.fault !== null || !described) {
-    const answer = fault(call.fault ?? `you have no tool ${call.name.slice(0, 100)}`);
+    const answer = fault(call.fault ?? `you have no tool ${truncate(call.name, 100)}`);
     await recordOwnCall(session, call, place, answer);
     return answer;
   }
@@ -104,7 +105,7 @@ function reasonToEscalate(session: Session, { name, input, fault: wrong }: ToolC
   if (name !== 'escalate_to_human' || wrong !== null) return null;
   if (!session.opened.tools.some((one) => one.name === name && one.server === null)) return null;
   const reason = (input as { reason?: unknown } | null)?.reason;
-  return typeof reason === 'string' && reason.trim() !== '' ? reason.slice(0, MAX_REASON_LENGTH) : null;
+  return typeof reason === 'string' && reason.trim() !== '' ? truncate(reason, MAX_REASON_LENGTH) : null;
 }
 
 function fault(text: string): ToolAnswer {

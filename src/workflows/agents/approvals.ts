@@ -10,9 +10,14 @@ export class Approvals {
   readonly #answers = new Map<number, ApprovalAnswered>();
 
   constructor() {
-    setHandler(approvalAnsweredSignal, (answer) => void this.#answers.set(answer.call, answer), {
-      description: 'Sent by the run when a person has answered',
-    });
+    setHandler(
+      approvalAnsweredSignal,
+      (answer) => {
+        // Only the run sends this signal. One that somebody else sent without its input is ignored.
+        if (typeof answer?.call === 'number') this.#answers.set(answer.call, answer);
+      },
+      { description: 'Sent by the run when a person has answered' },
+    );
   }
 
   /** Asks a question and waits for its answer. Only the run sends it, when a person continues the run. */

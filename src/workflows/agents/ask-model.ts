@@ -7,6 +7,7 @@ import {
   MODEL_FAILURES,
   type ModelCallContext,
 } from '../../domain/agents/agent-work.ts';
+import { truncate } from '../../domain/common/text.ts';
 import type { StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Session } from './session.ts';
 
@@ -85,7 +86,7 @@ function turnOf({ text, toolCalls, finishReason }: Result, model: string): Turn 
   if (finishReason === 'content-filter') {
     return broken({
       kind: 'unrecoverable',
-      message: `${model} refused to answer${said ? `: ${said.slice(0, 500)}` : ''}`,
+      message: `${model} refused to answer${said ? `: ${truncate(said, 500)}` : ''}`,
     });
   }
   if (finishReason === 'length') {
@@ -106,7 +107,7 @@ function callOf(call: Result['toolCalls'][number]): ToolCall {
   const fault = isWrong
     ? isText
       ? 'the arguments are not JSON'
-      : `you have no tool ${name.slice(0, 100)}`
+      : `you have no tool ${truncate(name, 100)}`
     : null;
   return { id, name, input, fault };
 }

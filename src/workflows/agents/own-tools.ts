@@ -1,4 +1,5 @@
 import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { truncate } from '../../domain/common/text.ts';
 import { MAX_QUESTION_LENGTH } from '../../domain/common/limits.ts';
 import { recordOwnCall } from './record-own-call.ts';
 import { saveArtifactTool } from './save-artifact.ts';
@@ -30,7 +31,7 @@ export const ownTools: Readonly<Record<string, OwnTool>> = {
       return answer;
     }
     const { stepId, attempt, number } = place;
-    const text = question.slice(0, MAX_QUESTION_LENGTH);
+    const text = truncate(question, MAX_QUESTION_LENGTH);
     const { reason } = await session.approvals.ask(stepId, attempt, number, text);
     const said = reason === null ? 'without a comment' : `and said: ${reason}`;
     const answer = { text: `A person continued the run ${said}`, is_error: false, truncated: false };

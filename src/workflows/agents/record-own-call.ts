@@ -1,5 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { OwnCall, StepActivities } from '../../activities/agents/steps.ts';
+import { truncate } from '../../domain/common/text.ts';
 import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import type { Session } from './session.ts';
 
@@ -17,6 +18,6 @@ export async function recordOwnCall(
   progress: OwnCall['progress'] | null = null,
 ): Promise<void> {
   const by = { name: step.name, agent: step.agent };
-  const call = { place, step: by, name: name.slice(0, 200), input, answer: { text, is_error } };
+  const call = { place, step: by, name: truncate(name, 200), input, answer: { text, is_error } };
   await noteOwnCall(progress ? { ...call, progress } : call);
 }

@@ -58,7 +58,7 @@ function Asked({ run, question }: { run: Run; question: NonNullable<Run['questio
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            control.mutate({ action: 'continue', reason: answer.trim() });
+            control.mutate({ action: 'continue', reason: answer.trim(), question: question.id });
           }}
         >
           <Textarea

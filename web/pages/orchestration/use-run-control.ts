@@ -6,13 +6,18 @@ import { runQuery } from './queries.ts';
 
 export type ControlAction = 'pause' | 'continue' | 'cancel';
 
+/** `question` is the id of the question that continuing answers. */
+type ControlRequest = { action: ControlAction; reason?: string; question?: string | undefined };
+
 /** Pauses, continues or cancels a run, and shows its new state immediately. */
 export function useRunControl(executionId: string, onDone: () => void = () => {}) {
   const queryClient = useQueryClient();
   const params = { path: { execution_id: executionId } };
   return useMutation({
-    mutationFn: ({ action, reason }: { action: ControlAction; reason?: string }) =>
-      unwrap(api.POST(`/api/v1/tasks/{execution_id}/${action}`, { params, body: reason ? { reason } : {} })),
+    mutationFn: ({ action, reason, question }: ControlRequest) => {
+      const body = { ...(reason ? { reason } : {}), ...(question === undefined ? {} : { question }) };
+      return unwrap(api.POST(`/api/v1/tasks/{execution_id}/${action}`, { params, body }));
+    },
     onSuccess(run) {
       queryClient.setQueryData(runQuery(executionId).queryKey, run);
       void queryClient.invalidateQueries({ queryKey: ['runs'] });

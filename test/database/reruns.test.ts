@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { insertRerun } from '../../src/database/tasks/reruns.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { storeEndedRun } from '../support/ended-run.ts';
+import { useInstallation } from '../support/installation.ts';
+import { newRunRow } from '../support/run-row.ts';
+
+describe('a rerun', () => {
+  const fresh = useInstallation({ poolSize: 2 });
+
+  it('is not stored without the outputs of the steps that it keeps', async () => {
+    const { database, installation } = fresh;
+    const from = await storeEndedRun(fresh, 'https://receiver.example.com/');
+    const run = newRunRow(installation, { rerun_of: from });
+    const steps = [{ name: 'design', earlierId: 'not the id of a step', id: run.id }];
+    await assert.rejects(insertRerun(database, run, { from, steps }), /uuid/);
+    assert.equal(await findRun(database, run.id), null);
+    await insertRerun(database, run, { from, steps: [] });
+    assert.equal((await findRun(database, run.id))?.rerun_of, from);
+  });
+});

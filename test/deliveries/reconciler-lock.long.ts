@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { pino } from 'pino';
+import { openLink } from '../../faults/proxy.ts';
+import { createEngine } from '../../src/reconciler/engine.ts';
+import { startReconciler, type Reconciler } from '../../src/reconciler/run.ts';
+import { createTaskControl } from '../../src/temporal/task-control.ts';
+import { useDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+
+describe('the lock of the reconciler', function () {
+  this.timeout(120_000);
+  const world = useDeliveries({ workers: 0 });
+
+  /** Starts one whose lock is at this address. The other statements of all go the direct way. */
+  function start(databaseUrl: string, onTurn: () => void): Reconciler {
+    const { client, configuration, control, database } = world;
+    const { taskQueue } = configuration;
+    const log = pino({ level: 'silent' });
+    return startReconciler({
+      database,
+      engine: createEngine({ client, taskQueue, log }),
+      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+      deliveryControl: control,
+      runsKeptDays: 180,
+      clock: () => new Date(),
+      log,
+      databaseUrl,
+      onTurn,
+    });
+  }
+
+  it('goes to another process if the connection of its holder becomes silent', async () => {
+    const url = new URL(world.configuration.databaseUrl);
+    const link = await openLink(Number(url.port));
+    const through = new URL(url);
+    through.port = String(link.port);
+    let turns = 0;
+    let otherTurns = 0;
+    const first = start(through.href, () => (turns += 1));
+    await eventually('the first has the lock', () => turns > 0);
+    const second = start(url.href, () => (otherTurns += 1));
+    try {
+      await eventually('the first goes on', () => turns > 3);
+      assert.equal(otherTurns, 0);
+      link.disconnect('drop', 0);
+      await eventually('the second has the lock', () => otherTurns > 0, 60_000);
+    } finally {
+      link.restore();
+      await Promise.all([first.stop(), second.stop()]);
+      await link.close();
+    }
+  });
+});

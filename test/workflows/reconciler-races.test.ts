@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { pino } from 'pino';
+import type { Database } from '../../src/database/database.ts';
+import { recordChange } from '../../src/database/tasks/feed.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
+import type { Step } from '../../src/domain/tasks/run-schemas.ts';
+import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
+import type { Engine, EngineState } from '../../src/reconciler/engine.ts';
+import { recordEnds, recordPauses, type Dependencies } from '../../src/reconciler/reconcile.ts';
+import type { TaskControl } from '../../src/temporal/task-control.ts';
+import { quietRun } from '../gateway/quiet-runs.ts';
+import { useInstallation } from '../support/installation.ts';
+
+/** A run may write its own change between what the reconciler reads and what it writes. */
+describe('a run that changes while the reconciler asks Temporal about it', () => {
+  const fresh = useInstallation();
+  let database: Database;
+  let id: string;
+  before(() => ({ database } = fresh));
+  beforeEach(async () => {
+    id = await quietRun(database, fresh.installation);
+    await write('first', 'running');
+  });
+
+  /** Writes a change as the workflow of the run does. */
+  async function write(key: string, status: 'running' | 'completed'): Promise<void> {
+    const step: Step = {
+      id: '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5',
+      name: 'design',
+      agent: 'architect',
+      status,
+      attempt: 1,
+      started_at: '2026-01-01T10:00:00.000Z',
+      completed_at: null,
+      duration_ms: null,
+      summary: status === 'completed' ? 'Designed.' : null,
+      usage: null,
+      error: null,
+    };
+    const view = {
+      ...initialView(),
+      state: 'executing' as const,
+      started_at: '2026-01-01T10:00:00.000Z',
+      steps: [step],
+      progress: progressOf([step]),
+      output: { written: key },
+    };
+    const entry = { key, type: 'step.progress' as const, at: new Date().toISOString(), data: {} };
+    const { outcome } = await recordChange(database, { executionId: id, view, entries: [entry] });
+    assert.equal(outcome, 'recorded');
+  }
+
+  /** Dependencies whose Temporal has the run in a state. With `writes`, the run changes while it is asked. */
+  function dependencies(state: EngineState, writes: 'stateOf' | 'view'): Dependencies {
+    const asked = async <Answer>(what: 'stateOf' | 'view', answer: Answer) => {
+      if (what === writes && (await findRun(database, id))?.last_seq === 1)
+        await write('second', 'completed');
+      return answer;
+    };
+    const engine: Partial<Engine> = {
+      pausedRuns: async () => [id],
+      runsClosedFromOutside: async () => [id],
+      stateOf: () => asked('stateOf', state),
+    };
+    const control: Partial<TaskControl> = { view: () => asked('view', null) };
+    return {
+      runsKeptDays: 180,
+      database,
+      engine: engine as Engine,
+      control: control as TaskControl,
+      clock: () => new Date(),
+      log: pino({ level: 'silent' }),
+    };
+  }
+
+  it('keeps its change when it is paused', async () => {
+    const state = { kind: 'paused' as const, pausedAt: new Date(), by: 'temporal: ada', reason: null };
+    await recordPauses(dependencies(state, 'stateOf'));
+    const row = await findRun(database, id);
+    assert.deepEqual([row?.state, row?.steps[0]?.summary], ['paused', 'Designed.']);
+    assert.deepEqual(row?.output, { written: 'second' });
+  });
+
+  it('keeps its change when it is ended', async () => {
+    const end = { state: 'failed' as const, code: 'engine_failed' as const, message: 'closed' };
+    const state = { kind: 'closed' as const, end, closedAt: new Date(), byItself: true };
+    await recordEnds(dependencies(state, 'view'));
+    const row = await findRun(database, id);
+    assert.deepEqual([row?.state, row?.steps[0]?.status], ['failed', 'completed']);
+    assert.deepEqual(row?.output, { written: 'second' });
+  });
+});
