@@ -14,18 +14,18 @@ type Report = {
 };
 
 /**
- * Judges what `npm audit --json` wrote: serious weaknesses that no exception covers fail. Where the registry gave no
- * answer, nothing was looked at, and that is said; it is no failure, since a checkout must be checkable offline.
+ * Judges what `npm audit --json` wrote: serious weaknesses that no exception covers fail. If the registry gave no
+ * answer, nothing was audited. That is reported as such; it is no failure, since a checkout must be checkable offline.
  */
 export function judgeAudit(
   written: string,
   today: Date,
   exceptions: readonly Exception[] = EXCEPTIONS,
-): { passed: boolean; sentences: string[] } {
+): { outcome: 'passed' | 'failed' | 'not audited'; sentences: string[] } {
   const report = parsed(written);
   if (!report?.vulnerabilities) {
     const why = report?.message ?? report?.error?.summary ?? report?.error?.code ?? 'npm gave no report';
-    return { passed: true, sentences: [`Nothing was audited: ${why.split('\n')[0]}`] };
+    return { outcome: 'not audited', sentences: [`Nothing was audited: ${why.split('\n')[0]}`] };
   }
   const day = today.toISOString().slice(0, 10);
   const covered = new Set(exceptions.filter(({ until }) => day <= until).map(({ advisory }) => advisory));
@@ -36,7 +36,7 @@ export function judgeAudit(
   const serious = found.filter(({ severity = '', id }) => SERIOUS.has(severity) && !covered.has(id));
   const findings = serious.map(({ name, severity, title, url }) => `${name}: ${severity}, ${title} (${url})`);
   const summary = `${found.length} known vulnerabilities in what ships, ${serious.length} of them serious and not covered.`;
-  return { passed: serious.length === 0, sentences: [...findings, summary] };
+  return { outcome: serious.length === 0 ? 'passed' : 'failed', sentences: [...findings, summary] };
 }
 
 function idOf({ url = '' }: Advisory): string {

@@ -4,6 +4,7 @@ import { basename, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { checkout, inCheckout } from '../common/paths.ts';
 import { inSeconds } from '../common/progress.ts';
+import { NOT_CHECKED } from './exit-codes.ts';
 
 /* `npm run check`: everything about the code that needs no running service. All parts run, whatever fails before. */
 
@@ -48,7 +49,7 @@ const PARTS: Part[] = [
   { title: 'screens', ...own('checks/web-check.ts'), shows: true },
 ];
 
-type Outcome = { passed: boolean; output: string; ms: number };
+type Outcome = { result: 'passed' | 'failed' | 'skipped'; output: string; ms: number };
 
 function run(command: string, args: string[]): Promise<Outcome> {
   const began = performance.now();
@@ -62,21 +63,28 @@ function run(command: string, args: string[]): Promise<Outcome> {
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   return new Promise((done) => {
-    const end = (passed: boolean) => done({ passed, output, ms: performance.now() - began });
+    const end = (result: Outcome['result']) => done({ result, output, ms: performance.now() - began });
     child.once('error', (error) => {
       output += error.message;
-      end(false);
+      end('failed');
     });
-    child.once('close', (code) => end(code === 0));
+    child.once('close', (code) => end(code === 0 ? 'passed' : code === NOT_CHECKED ? 'skipped' : 'failed'));
   });
 }
 
-const failed: string[] = [];
+const MARKS = { passed: '✓', failed: '✗', skipped: '–' } as const;
+const titles: Record<Outcome['result'], string[]> = { passed: [], failed: [], skipped: [] };
 for (const { title, command, args, shows } of PARTS) {
-  const { passed, output, ms } = await run(command, args);
-  console.log(`  ${passed ? '✓' : '✗'} ${title.padEnd(18)} ${inSeconds(ms)}  (${basename(command)})`);
-  if (!passed) failed.push(title);
-  if (!passed || shows) console.log(output.trimEnd());
+  const { result, output, ms } = await run(command, args);
+  console.log(`  ${MARKS[result]} ${title.padEnd(18)} ${inSeconds(ms)}  (${basename(command)})`);
+  titles[result].push(title);
+  if (result !== 'passed' || shows) console.log(output.trimEnd());
 }
-console.log(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
+const { failed, skipped } = titles;
+if (skipped.length > 0) console.log(`Not checked: ${skipped.join(', ')}.`);
+console.log(
+  failed.length > 0
+    ? `Failed: ${failed.join(', ')}.`
+    : `All ${skipped.length > 0 ? 'other ' : ''}checks passed.`,
+);
 process.exitCode = failed.length === 0 ? 0 : 1;

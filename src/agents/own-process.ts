@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { Transform } from 'node:stream';
 import { truncate } from '../domain/common/text.ts';
 
 /** A program of an agent: an MCP server on standard input and output, or an agent that is a command. */
@@ -26,6 +27,8 @@ type OutputHandlers = {
 const GRACE_MS = 2_000;
 /** Longest accepted line, in characters. */
 export const LONGEST_LINE = 4_194_304;
+/** Longest line of standard error that is passed on, in characters. */
+const MAX_DIAGNOSTIC = 2_000;
 /** Environment variables that every program gets. */
 const ALWAYS_PASSED = ['PATH', 'HOME'];
 
@@ -107,9 +110,25 @@ function listen(
     if (length > LONGEST_LINE) giveUp(`it wrote a line longer than ${LONGEST_LINE} bytes`);
   });
   createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
-  createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', (line) =>
-    onDiagnostic(truncate(line, 2_000)),
+  const beginnings = child.stderr.setEncoding('utf8').pipe(createLineCutter(MAX_DIAGNOSTIC));
+  createInterface({ input: beginnings, crlfDelay: Infinity }).on('line', (line) =>
+    onDiagnostic(truncate(line, MAX_DIAGNOSTIC)),
   );
+}
+
+/** Creates a stream that passes at most `longest` characters of each line, so that a long line takes no memory. */
+function createLineCutter(longest: number): Transform {
+  let room = longest;
+  return new Transform({
+    decodeStrings: false,
+    transform(chunk: string, _encoding, done) {
+      const [first = '', ...others] = chunk.split('\n');
+      const passed = [first.slice(0, room), ...others.map((line) => line.slice(0, longest))];
+      room =
+        others.length === 0 ? room - Math.min(room, first.length) : longest - (passed.at(-1)?.length ?? 0);
+      done(null, passed.join('\n'));
+    },
+  });
 }
 
 function trackChild(child: ChildProcessWithoutNullStreams): void {

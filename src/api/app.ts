@@ -9,6 +9,7 @@ import { eventTypeRoutes } from './event-types/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { healthRoutes } from './health/routes.ts';
 import { accessLog } from './http/access-log.ts';
+import { clientAddresses } from './http/client-address.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { errorResponses } from './http/error-responses.ts';
 import { createIdempotency } from './http/idempotency.ts';
@@ -58,6 +59,7 @@ export function createApp(deps: Dependencies): Koa {
   });
   const app = new Koa();
   app.use(requestId);
+  app.use(clientAddresses(deps.trustedProxies));
   app.use(accessLog(deps.log, deps.onRequest));
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
   app.use(errorResponses(deps.log));

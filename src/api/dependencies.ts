@@ -6,7 +6,7 @@ import type { KeyCache } from '../database/people/key-cache.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import type { ChannelMetrics } from '../domain/channel/channel.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import type { AddressGuard } from '../outbound/address-guard.ts';
+import type { AddressGuard, AddressSet } from '../outbound/address-guard.ts';
 import type { Sealing } from '../security/sealing.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
@@ -66,6 +66,8 @@ export type Dependencies = {
   admission: Admission;
   /** Source addresses of callbacks and deliveries, as ranges of one address each. */
   sourceAddresses: readonly string[];
+  /** Proxies whose `X-Forwarded-For` counts. */
+  trustedProxies: AddressSet;
   /** Aborted when the service shuts down. */
   stopping: AbortSignal;
   onResponse?: (route: Route, answer: RouteResponse) => void;

@@ -17,7 +17,7 @@ import type { Database } from '../database/database.ts';
 import { deleteOldKeys } from '../database/tasks/idempotency.ts';
 import { createKeyCache } from '../database/people/key-cache.ts';
 import { startNotifications } from '../database/common/notifications.ts';
-import { createAddressGuard } from '../outbound/address-guard.ts';
+import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { responseHeaders } from '../security/response-headers.ts';
 import { createTokens } from '../security/tokens.ts';
@@ -27,6 +27,7 @@ import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createChannel } from '../gateway/channel.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
 import { createAdmission } from './admission.ts';
+import { answerRefusedRequests } from './http/refused-requests.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createBatcher } from './events/batcher.ts';
@@ -61,8 +62,10 @@ export async function bootstrap(
 ): Promise<ApiProcess> {
   await using opening = new AsyncDisposableStack();
   const { host, databaseUrl, taskQueue, eagerStart } = configuration;
-  const listening = await listen(host, configuration.port, responseHeaders(configuration.baseUrl));
+  const headers = responseHeaders(configuration.baseUrl);
+  const listening = await listen(host, configuration.port, headers);
   opening.defer(listening.close);
+  answerRefusedRequests(listening.server, headers);
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
   const foundation = await openFoundation(opening, {
@@ -175,6 +178,7 @@ function settingsOf(configuration: Configuration, port: number, clock: () => Dat
     openId: openIdOf(configuration, port, clock),
     codec: codecOf(configuration),
     sourceAddresses: configuration.sourceAddresses,
+    trustedProxies: createAddressSet(configuration.trustedProxies),
   };
 }
 

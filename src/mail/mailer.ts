@@ -32,18 +32,20 @@ const STEP_MS = 10_000;
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 /**
- * Creates a mailer that keeps no connection open. With `smtp://` it switches to TLS if the server supports it. With a
- * password it requires TLS, except on this machine, so that no password crosses a network in clear text.
+ * Creates a mailer that keeps no connection open. With `smtp://` it switches to TLS, and sends nothing if the server does
+ * not support it, except on this machine: invitations and passwords do not cross a network in clear text. With
+ * `?tls=optional` in the URL and without a password it also sends without TLS.
  */
 export function createMailer({ smtpUrl, from, ca }: MailerOptions): Mailer {
   const url = new URL(smtpUrl);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const hasPassword = url.username !== '';
+  const isOptional = url.searchParams.get('tls') === 'optional';
   const transport = createTransport({
     host,
     port: Number(url.port || PORTS[url.protocol]),
     secure: url.protocol === 'smtps:',
-    requireTLS: url.protocol === 'smtp:' && hasPassword && !isThisMachine(host),
+    requireTLS: url.protocol === 'smtp:' && (hasPassword || !isOptional) && !isThisMachine(host),
     ...(hasPassword
       ? { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
       : {}),

@@ -2,7 +2,8 @@ import { BlockList } from 'node:net';
 import { embeddedIPv4, parseAddress } from './ip-address.ts';
 import { SPECIAL_IPV4, SPECIAL_IPV6 } from './special-addresses.ts';
 
-export type Judgement = { allowed: true } | { allowed: false; reason: string };
+/** `reason` names the address; `kind` says only what it is, for example "a private address". */
+export type Judgement = { allowed: true } | { allowed: false; reason: string; kind: string };
 
 /** Decides whether requests may be sent to an address. */
 export type AddressGuard = {
@@ -34,18 +35,21 @@ export function createAddressGuard(allow: readonly string[]): AddressGuard {
   const judgeFamily = (text: string, family: Family): Judgement => {
     if (!ANY_SPECIAL[family].check(text, family) || allowed.check(text, family)) return ALLOWED;
     const range = SPECIAL[family].find(({ list }) => list.check(text, family));
-    return { allowed: false, reason: `${text} is ${range?.reason ?? 'a reserved address'}` };
+    const kind = range?.reason ?? 'a reserved address';
+    return { allowed: false, reason: `${text} is ${kind}`, kind };
   };
   return {
     judge(address) {
       const parsed = parseAddress(address);
-      if (parsed === null) return { allowed: false, reason: `${address} is not an IP address` };
+      if (parsed === null)
+        return { allowed: false, reason: `${address} is not an IP address`, kind: 'not an IP address' };
       if (parsed.family === 'ipv4') return judgeFamily(parsed.text, 'ipv4');
       const embedded = embeddedIPv4(parsed.bytes);
       if (embedded === null) return judgeFamily(parsed.text, 'ipv6');
       const judgement = judgeFamily(embedded, 'ipv4');
       if (judgement.allowed) return judgement;
-      return { allowed: false, reason: `${parsed.text} maps to an IPv4 address, and ${judgement.reason}` };
+      const reason = `${parsed.text} maps to an IPv4 address, and ${judgement.reason}`;
+      return { ...judgement, reason };
     },
   };
 }
@@ -60,9 +64,29 @@ export function judgeUrlHost(url: URL, guard: AddressGuard): Judgement {
     const ipv4 = guard.judge('127.0.0.1');
     return ipv4.allowed || guard.judge('::1').allowed
       ? ALLOWED
-      : { allowed: false, reason: `${host} resolves to a loopback address` };
+      : { allowed: false, reason: `${host} resolves to a loopback address`, kind: 'a loopback address' };
   }
   return parseAddress(host) === null ? ALLOWED : guard.judge(host);
+}
+
+/** A set of addresses. */
+export type AddressSet = {
+  /** `address` is a literal IPv4 or IPv6 address; any other text is not in the set. */
+  has(address: string): boolean;
+};
+
+/**
+ * Creates the set of the addresses in these CIDR ranges or single addresses.
+ * @throws RangeError that names an invalid range
+ */
+export function createAddressSet(ranges: readonly string[]): AddressSet {
+  const list = listOf(ranges);
+  return {
+    has(address) {
+      const parsed = parseAddress(address);
+      return parsed !== null && list.check(parsed.text, parsed.family);
+    },
+  };
 }
 
 function listOf(ranges: readonly string[]): BlockList {

@@ -51,6 +51,19 @@ const DEFAULT_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Returns headers with the names spelled as in the specification, `X-Service-Signature`: some receivers compare names
+ * exactly. `traceparent` is in lower case (W3C Trace Context).
+ */
+export function spelledHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.startsWith('trace') ? name : name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase()),
+      value,
+    ]),
+  );
+}
+
+/**
  * Returns the headers of a request as sent, without `host`, `connection` and `content-length`: names in lower case,
  * with defaults for missing ones. For callers that record a request before it is sent.
  */

@@ -1,7 +1,7 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
 import type { AddressGuard } from './address-guard.ts';
-import { type AttemptRecord, type AttemptRequest, requestHeaders } from './attempt-record.ts';
+import { type AttemptRecord, type AttemptRequest, requestHeaders, spelledHeaders } from './attempt-record.ts';
 import { openConnection, type Route, type Target } from './connect.ts';
 import {
   type Connection,
@@ -98,7 +98,7 @@ async function send(
   const addresses = await orAborted(allowedAddresses(target.hostname, deps.lookup, deps.guard), signal);
   progress.lookup_ms = tenths(performance.now() - begun);
   progress.stage = 'connection';
-  const headers = requestHeaders(request.headers);
+  const headers = spelledHeaders(requestHeaders(request.headers));
   const wanted = {
     path: url.pathname + url.search,
     headers,

@@ -19,7 +19,7 @@ export function shareLookups(lookup: Lookup): Lookup {
 
 /**
  * Returns the allowed addresses of a host: a literal address itself, otherwise the resolved addresses that the guard
- * accepts. Throws OutboundFailure `lookup_failed` or `address_refused`.
+ * accepts. The message about a name does not contain its addresses. Throws OutboundFailure `lookup_failed` or `address_refused`.
  */
 export async function allowedAddresses(
   hostname: string,
@@ -33,7 +33,9 @@ export async function allowedAddresses(
   if (allowed.length > 0) return allowed;
   if (refusal === undefined || refusal.allowed)
     throw new OutboundFailure('lookup_failed', 'The host name has no address');
-  throw new OutboundFailure('address_refused', `Address not allowed: ${refusal.reason}`);
+  // The addresses of internal names are not for everybody who can set a URL.
+  const why = isIP(hostname) === 0 ? `the name resolves to ${refusal.kind}` : refusal.reason;
+  throw new OutboundFailure('address_refused', `Address not allowed: ${why}`);
 }
 
 async function ask(lookup: Lookup, hostname: string): Promise<readonly string[]> {

@@ -52,6 +52,18 @@ export function loggedHeaders(headers: Readonly<Record<string, string>>): Record
   return SECRET_HEADER in headers ? { ...headers, [SECRET_HEADER]: MASKED } : { ...headers };
 }
 
+const SIGNATURES = ['x-service-signature', 'x-service-signature-previous', 'webhook-signature'];
+
+/**
+ * Returns headers for readers who may not send: a valid signature of a request would let them send the same request to
+ * the receiver.
+ */
+export function withoutSignatures(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, SIGNATURES.includes(name) ? MASKED : value]),
+  );
+}
+
 /**
  * Returns the Standard Webhooks headers (version 1.0.0): the id of the delivery, the same in all attempts, and the
  * time of the attempt. The key is the bytes of the secret, which their libraries take as `whsec_` and its base64.

@@ -6,6 +6,7 @@ import {
   MAX_CONNECTIONS_PER_TOKEN,
   MAX_WEBHOOKS,
 } from '../domain/common/limits.ts';
+import { createAddressSet } from '../outbound/address-guard.ts';
 import { MAX_EVENTS_PER_REQUEST, SIGN_INS_PER_MINUTE } from '../domain/common/limits.ts';
 import { modelName } from '../agents/agent-settings.ts';
 import { parseKeyRing, type KeyRing } from '../security/key-ring.ts';
@@ -63,6 +64,8 @@ export type Configuration = {
   channelConnections: { perToken: number; overall: number };
   /** Source addresses of deliveries as documented for receivers: ranges of one address each, in CIDR form. */
   sourceAddresses: string[];
+  /** Ranges of proxies whose `X-Forwarded-For` counts. */
+  trustedProxies: string[];
   /** The external provider whose JWTs are accepted; null if there is none. */
   identityProvider: IdentityProvider | null;
   /** The OpenID provider for sign-in; null if there is none. */
@@ -177,6 +180,9 @@ export const environmentSchema = z.object({
   OUTBOUND_PROXY: url(['http:']).optional(),
   SMTP_URL: url(['smtp:', 'smtps:'])
     .refine((text) => new URL(text).hostname !== '', { error: 'must name a host' })
+    .refine((text) => ['', '?tls=optional'].includes(new URL(text).search), {
+      error: 'can only end with ?tls=optional',
+    })
     .optional(),
   MAIL_FROM: z
     .string()
@@ -206,6 +212,7 @@ export const environmentSchema = z.object({
   CHANNEL_CONNECTIONS_PER_TOKEN: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS_PER_TOKEN),
   CHANNEL_CONNECTIONS: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS),
   SOURCE_ADDRESSES: addresses().default([]),
+  TRUSTED_PROXIES: ranges().default([]),
   JWKS_URL: secureUrl().optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
@@ -341,6 +348,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
       overall: values.CHANNEL_CONNECTIONS,
     },
     sourceAddresses: values.SOURCE_ADDRESSES,
+    trustedProxies: values.TRUSTED_PROXIES,
     identityProvider: identityProviderOf(values),
     openId: openIdOf(values),
   };
@@ -364,12 +372,18 @@ function deploymentOf({
 
 function outboundOf(values: z.infer<typeof agentEnvironmentSchema>) {
   return {
-    outboundAllow: values.OUTBOUND_ALLOW.split(',')
-      .map((range) => range.trim())
-      .filter((range) => range !== ''),
+    outboundAllow: rangesIn(values.OUTBOUND_ALLOW),
     outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
     outboundProxy: values.OUTBOUND_PROXY ?? null,
   };
+}
+
+/** Returns the ranges of a list with commas. */
+function rangesIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((range) => range.trim())
+    .filter((range) => range !== '');
 }
 
 function modelsOf(values: z.infer<typeof agentEnvironmentSchema>): ModelSettings {
@@ -445,6 +459,18 @@ function eventsRateOf(perSecond: number): { perSecond: number; burst: number } {
 }
 
 /** Returns the schema of single addresses, each converted to a range. */
+function ranges() {
+  return z.string().transform((text, context) => {
+    const given = rangesIn(text);
+    try {
+      createAddressSet(given);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: `contains an invalid range: ${(error as Error).message}` });
+    }
+    return given;
+  });
+}
+
 function addresses() {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((entry) => entry.trim().toLowerCase());

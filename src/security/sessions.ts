@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { SESSION_MS } from '../domain/common/limits.ts';
 import { hashOfSecret } from './keys.ts';
-
-/** How long a session lasts, in milliseconds. */
-export const SESSION_MS = 14 * 24 * 3_600_000;
 
 /** Returns a new value of the session cookie, 32 random bytes, and the hash to store. */
 export function newSessionToken(): { value: string; hash: string } {

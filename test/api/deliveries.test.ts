@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
+import { createRecentEvents } from '../../src/api/webhooks/recent-events.ts';
+import { listRecentEvents } from '../../src/database/webhooks/events.ts';
+import { RECENT_EVENTS } from '../../src/domain/common/limits.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { deliveryWaitMs } from '../../src/domain/common/retry-schedules.ts';
@@ -63,6 +66,22 @@ describe('deliveries over HTTP', () => {
       queryBuilderOf(world.database),
     );
   };
+
+  it('show their signatures only to who may send', async () => {
+    const hook = await webhook({ secret: 'shown-to-nobody', standard_webhooks: true });
+    await publish();
+    const { id } = await delivered(hook, is('succeeded'));
+    const viewer = world.as(await addPerson(world, await world.signIn(), 'viewer'));
+    const { json: masked } = await world.send('GET', `/api/v1/deliveries/${id}`, viewer);
+    const { attempts: whole } = await detail(id);
+    const [seen, sent] = [masked.attempts[0].request.headers, whole[0].request.headers];
+    assert.match(sent['x-service-signature'], /^sha256=[0-9a-f]{64}$/);
+    for (const name of ['x-service-signature', 'webhook-signature']) {
+      assert.notEqual(seen[name], sent[name]);
+      assert.ok(!seen[name].includes(sent[name].slice(-10)));
+    }
+    assert.equal(seen['x-service-delivery'], id);
+  });
 
   describe('the log', () => {
     it('tells of a success with everything that was sent and received', async () => {
@@ -372,6 +391,23 @@ describe('deliveries over HTTP', () => {
     const other = await addWorkspace(world);
     const theirs = await world.send('GET', '/api/v1/filter-values', { key: other });
     assert.deepEqual(theirs.json.data, []);
+  });
+
+  describe('recent events', () => {
+    it('are read up to a number of bytes, and once for all who ask at the same time', async () => {
+      const { workspace_id: workspaceId } = world.installation;
+      const data = { ...sampleData('issue.created'), padding: 'x'.repeat(700_000) };
+      for (let n = 0; n < 8; n += 1) await publish('issue.created', data);
+      const newest = await publish();
+      const found = await listRecentEvents(world.database, workspaceId, RECENT_EVENTS);
+      assert.deepEqual([found.length, found[0]?.id], [6, newest]);
+      const [one] = await listRecentEvents(world.database, workspaceId, { most: 100, bytes: 1 });
+      assert.equal(one?.id, newest, 'at least one');
+      const read = createRecentEvents(world.database);
+      const results = await Promise.all(Array.from({ length: 20 }, () => read(workspaceId)));
+      assert.equal(new Set(results).size, 1);
+      assert.notEqual(await read(workspaceId), results[0], 'later ones read again');
+    });
   });
 
   describe('a preview', () => {

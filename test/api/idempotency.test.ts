@@ -86,6 +86,19 @@ describe('an idempotency key', () => {
     assert.notEqual(second.json.execution_id, first.json.execution_id);
   });
 
+  it('of another credential of the project is refused, since the first answer has a secret', async () => {
+    const key = randomUUID();
+    const first = await submit(key);
+    const { json: other } = await world.send('POST', '/api/v1/keys', {
+      ...world.as(owner),
+      body: { name: 'Other', project_id: world.installation.project_id },
+    });
+    const { title } = (await world.send('GET', `/api/v1/tasks/${first.json.execution_id}`)).json;
+    const second = await world.submit({ title }, { key: other.key, headers: { 'Idempotency-Key': key } });
+    assertProblem(second, 422, 'idempotency_key_reused');
+    assert.ok(!second.text.includes(first.json.callback_secret));
+  });
+
   it('keeps no secret in clear', async () => {
     const { json } = await submit(randomUUID());
     const { rows } = await sql<{ row: string }>`

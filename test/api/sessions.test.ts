@@ -105,6 +105,19 @@ describe('sessions', () => {
     });
   }
 
+  it('end if they are not used for three days', async () => {
+    const cookie = await addPerson(world, owner, 'viewer');
+    const { id } = (await list(cookie))[0];
+    const unusedFor = (hours: number) =>
+      world.database.em
+        .fork()
+        .execute(`update sessions set last_seen_at = now() - interval '${hours} hours' where id = ?`, [id]);
+    await unusedFor(71);
+    assert.equal((await me(cookie)).status, 200);
+    await unusedFor(73);
+    assertProblem(await me(cookie), 401, 'unauthenticated');
+  });
+
   it('may change something behind a proxy that rewrites the host, if the browser says that the page is ours', async () => {
     const sent = (site: string) => ({
       cookie: owner,

@@ -49,28 +49,28 @@ describe('the audit of packages', () => {
 
   it('fails for what is serious, and says what and where', () => {
     for (const severity of ['high', 'critical']) {
-      const { passed, sentences } = judgeAudit(report(severity), TODAY, []);
-      assert.equal(passed, false);
+      const { outcome, sentences } = judgeAudit(report(severity), TODAY, []);
+      assert.equal(outcome, 'failed');
       assert.match(sentences[0] ?? '', /^deep: (high|critical), Bad \(https:.*GHSA-1\)$/);
       assert.match(sentences[1] ?? '', /^1 known vulnerabilities/);
     }
-    assert.equal(judgeAudit(report('moderate'), TODAY, []).passed, true);
+    assert.equal(judgeAudit(report('moderate'), TODAY, []).outcome, 'passed');
   });
 
   it('lets an exception count until its day is over', () => {
     const exception = (until: string) => [{ advisory: 'GHSA-1', until, reason: 'not reached' }];
-    assert.equal(judgeAudit(report('high'), TODAY, exception('2026-06-01')).passed, true);
-    assert.equal(judgeAudit(report('high'), TODAY, exception('2026-05-31')).passed, false);
+    assert.equal(judgeAudit(report('high'), TODAY, exception('2026-06-01')).outcome, 'passed');
+    assert.equal(judgeAudit(report('high'), TODAY, exception('2026-05-31')).outcome, 'failed');
   });
 
-  it('says that nothing was looked at where the registry gave no answer', () => {
+  it('is not audited if the registry gives no answer', () => {
     for (const [written, why] of [
       ['{"message":"405 Method Not Allowed"}', '405 Method Not Allowed'],
       ['{"error":{"code":"ENOTFOUND","summary":"no such host\\nat all"}}', 'no such host'],
       ['no JSON', 'npm gave no report'],
     ] as const) {
       const judged = judgeAudit(written, TODAY, []);
-      assert.deepEqual(judged, { passed: true, sentences: [`Nothing was audited: ${why}`] });
+      assert.deepEqual(judged, { outcome: 'not audited', sentences: [`Nothing was audited: ${why}`] });
     }
   });
 });

@@ -90,6 +90,17 @@ describe('the mailer', () => {
     assert.deepEqual(server.mails, []);
   });
 
+  it('sends nothing in clear to another machine, unless the URL allows it', async () => {
+    const elsewhere = '[::ffff:127.0.0.1]';
+    await begin({}, 'smtp://', elsewhere);
+    await assert.rejects(send(), /STARTTLS/);
+    assert.deepEqual(server.mails, []);
+    mailer.close();
+    mailer = createMailer({ smtpUrl: `smtp://${elsewhere}:${server.port}?tls=optional`, from: FROM });
+    await send();
+    assert.equal(server.mails.length, 1);
+  });
+
   it('sends to one address, whatever stands in it', async () => {
     await begin({});
     await send({ to: '"a,b"@example.com' });

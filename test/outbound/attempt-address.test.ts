@@ -77,6 +77,15 @@ describe('where an outgoing attempt goes', () => {
       assert.equal(receiver.connections(), 0);
     });
 
+    it('without telling which address an internal name has', async () => {
+      const record = await post(sender({ lookup: async () => ['10.1.2.3'] }), 'http://intranet.test:8080/');
+      assert.deepEqual(
+        [record.failure, record.message],
+        ['address_refused', 'Address not allowed: the name resolves to a private address'],
+      );
+      assert.ok(!JSON.stringify(record).includes('10.1.2.3'));
+    });
+
     it('address by address: allowed ones of the same name are used', async () => {
       const guard = createAddressGuard(['127.0.0.1']);
       const record = await post(

@@ -39,6 +39,9 @@ describe('an outgoing attempt', () => {
       assert.equal(request.url, '/hook?a=1&b=%20');
       assert.deepEqual(request.body, body);
       assert.equal(request.headers['x-service-signature'], 'sha256=00');
+      const names = request.rawHeaders.filter((_name, index) => index % 2 === 0);
+      for (const name of ['X-Service-Signature', 'Content-Type', 'User-Agent'])
+        assert.ok(names.includes(name), name);
       assert.equal(request.headers['content-length'], '70000');
       assert.equal(request.headers['accept-encoding'], 'identity');
       assert.equal(request.headers.host, `127.0.0.1:${receiver.port}`);

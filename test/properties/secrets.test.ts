@@ -100,12 +100,14 @@ describe('what makes two requests the same for an idempotency key', () => {
     method: fc.constantFrom('POST', 'PUT'),
     path: fc.constantFrom('/a', '/a/b', '/a"', ''),
     body: fc.oneof(fc.constant(undefined), fc.jsonValue({ maxDepth: 2 })),
+    caller: fc.record({ actor: fc.constantFrom('key:a', 'key:b', 'user:a') }),
   });
 
-  it('is that method, path and body say the same', () => {
+  it('is the same if method, path, body and credential are', () => {
     holds([request, request], (one, other) => {
-      const same = JSON.stringify([one.method, one.path, one.body ?? null]);
-      const isSame = same === JSON.stringify([other.method, other.path, other.body ?? null]);
+      const all = ({ method, path, body, caller: { actor } }: typeof one) =>
+        JSON.stringify([method, path, body ?? null, actor]);
+      const isSame = all(one) === all(other);
       assert.equal(requestHash(one) === requestHash(other), isSame);
       assert.equal(requestHash(one), requestHash({ ...one }));
     });

@@ -14,7 +14,7 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
   cancelTask: 'the run’s events say who',
   rerunTask: 'the new task says who, and of which one it is',
   eraseTask: ['task.erased'],
-  createToken: 'changes nothing: it speaks for whoever made it, for 15 minutes',
+  createToken: ['token.created'],
   signIn: ['session.started'],
   signOut: ['session.ended'],
   endOtherSessions: ['session.others_ended'],
@@ -36,8 +36,8 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
   changeWebhook: ['webhook.changed'],
   deleteWebhook: ['webhook.deleted'],
   rotateWebhookSecret: ['webhook.secret_rotated'],
-  testWebhook: 'the delivery log has it, marked as a test',
-  draftWebhookTest: 'changes nothing',
+  testWebhook: ['webhook.test_sent'],
+  draftWebhookTest: ['webhook.test_previewed'],
   previewWebhook: 'changes nothing',
   previewSubscriptions: 'changes nothing',
   recoverWebhook: ['webhook.recovered'],
@@ -51,6 +51,7 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
 const ELSEWHERE: readonly AuditAction[] = [
   'installation.created',
   'person.openid_linked',
+  'session.refused',
   'webhook.disabled',
   'webhook.enabled',
 ];
@@ -113,6 +114,25 @@ describe('the trail of who changed what', () => {
     );
   });
 
+  it('gets an entry for a wrong password of a person, and none for one of a stranger', async () => {
+    const { admin_email: email } = world.installation;
+    const tries = async (address: string) => {
+      const body = { email: address, password: 'not the right one' };
+      const { status } = await world.send('POST', '/api/v1/session', { key: null, body });
+      assert.equal(status, 401);
+    };
+    await tries('stranger@example.com');
+    await tries(email);
+    const found = await eventually('the entry', async () => {
+      const { json } = await world.send('GET', '/api/v1/audit-log?action=session.refused', owner);
+      return json.data.length > 0 && json.data;
+    });
+    assert.deepEqual(
+      found.map((entry: Entry & { detail: object }) => [entry.subject_label, Object.keys(entry.detail)]),
+      [[`user:${email}`, ['address']]],
+    );
+  });
+
   it('is narrowed to what, who and when', async () => {
     const find = async (query: string) =>
       (await world.send('GET', `/api/v1/audit-log?limit=200&${query}`, owner)).json.data as Entry[];
@@ -152,6 +172,7 @@ async function changes(world: World, owner: Sent, receiver: Receiver, does: Does
   const key = await does('createKey', /^key:/, 'POST', '/keys', by({ name: 'CI', project_id }));
   const other = await does('rotateKey', /^key:/, 'POST', `/keys/${key.id}/rotate`, by({}));
   await does('revokeKey', /^key:/, 'DELETE', `/keys/${other.id}`, owner);
+  await does('createToken', /^project:/, 'POST', '/tokens', by({ project_id }));
   await changesOfPeople(world, by, owner, does);
   await changesOfWebhooks(world, by, owner, receiver, does);
   const { json } = await world.submit();
@@ -214,6 +235,8 @@ async function changesOfWebhooks(
   const { id } = await does('createWebhook', /^webhook:/, 'POST', '/webhooks', plan);
   const path = `/webhooks/${id}`;
   await does('changeWebhook', /^webhook:/, 'PATCH', path, by({ name: 'Two' }));
+  const sample = by({ event: 'issue.created' });
+  await does('draftWebhookTest', /^webhook:/, 'POST', `${path}/test-request`, sample);
   await does('rotateWebhookSecret', /^webhook:/, 'POST', `${path}/rotate-secret`, by({}));
   const since = '2026-01-01T00:00:00Z';
   await does('recoverWebhook', /^webhook:/, 'POST', `${path}/recover`, by({ since, statuses: ['failed'] }));
@@ -227,6 +250,7 @@ async function changesOfWebhooks(
     return (found.json.data as { id: string }[])[0]?.id ?? null;
   });
   await does('retryDelivery', /^delivery:/, 'POST', `/deliveries/${delivery}/retry`, by({}));
+  await does('testWebhook', /^webhook:/, 'POST', `${path}/test`, sample);
   await does('createListener', /^webhook:/, 'POST', '/listeners', by({ forward_to: 'http://127.0.0.1:9/' }));
   await does('deleteWebhook', /^webhook:/, 'DELETE', path, owner);
 }

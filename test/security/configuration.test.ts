@@ -54,6 +54,17 @@ describe('the configuration', () => {
     assert.ok(readConfiguration({ ...whole, JWKS_URL: 'http://127.0.0.1:1/keys' }).identityProvider);
   });
 
+  it('takes ranges of trusted proxies, and names one that is wrong', () => {
+    const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,192.0.2.1';
+    const { trustedProxies } = readConfiguration({ ...NEEDED, TRUSTED_PROXIES });
+    assert.deepEqual(trustedProxies, ['10.0.0.0/8', 'fd00::/8', '192.0.2.1']);
+    const wrong = { ...NEEDED, TRUSTED_PROXIES: '10.0.0.0/33' };
+    assert.throws(
+      () => readConfiguration(wrong),
+      /TRUSTED_PROXIES contains an invalid range: "10\.0\.0\.0\/33"/,
+    );
+  });
+
   it('takes a version of the workers, whose starts are never eager', () => {
     const { version, eagerStart } = readConfiguration({
       ...NEEDED,

@@ -23,7 +23,7 @@ export function passwordRoutes(deps: Dependencies): Route[] {
       body: passwordChange,
       responses: { 204: { description: 'Changed', headers: { 'Set-Cookie': 'The session, HttpOnly' } } },
       problems: ['invalid_state'],
-      async handle({ caller: { userId, workspaceId, sessionId, email }, body }) {
+      async handle({ caller: { userId, workspaceId, sessionId, email }, body, address }) {
         const { current_password: current, new_password: wanted } = body;
         const oldHash = await findPasswordHash(deps.database, userId);
         if (oldHash === null) {
@@ -32,7 +32,9 @@ export function passwordRoutes(deps: Dependencies): Route[] {
             'Your account has no password. You sign in with your identity provider.',
           );
         }
-        const isRight = await deps.passwordAttempts.verify(email, () => verifyPassword(current, oldHash));
+        const isRight = await deps.passwordAttempts.verify({ email, address }, () =>
+          verifyPassword(current, oldHash),
+        );
         if (!isRight) throw wrong('/current_password', '`current_password` is wrong.');
         if (current.normalize('NFC') === wanted.normalize('NFC')) {
           throw wrong('/new_password', '`new_password` must differ from your current password.');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordAudit } from '../../database/people/audit.ts';
 import { findProject } from '../../database/people/projects.ts';
 import type { TokenSubject } from '../../domain/people/access.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -42,6 +43,13 @@ export function tokenRoutes(deps: Dependencies): Route[] {
         const sessionId = caller.kind === 'person' ? caller.sessionId : null;
         const claims = { subject, workspaceId, projectId, scopes, sessionId };
         const { token, expiresAt } = await deps.tokens.issue(claims);
+        await recordAudit(deps.database.em.fork(), {
+          workspaceId,
+          actor: caller.actor,
+          action: 'token.created',
+          subject: `project:${projectId}`,
+          at: deps.clock(),
+        });
         return { status: 201, body: { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() } };
       },
     }),

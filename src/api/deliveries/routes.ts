@@ -71,14 +71,14 @@ function read(deps: Dependencies): Route {
     access: reads,
     params: schema.deliveryParams,
     responses: { 200: { description: 'The delivery', schema: schema.detail } },
-    async handle({ caller: { workspaceId }, params: { id } }) {
+    async handle({ caller: { workspaceId, scopes }, params: { id } }) {
       const row = await findDelivery(deps.database, { workspaceId, id });
       if (!row) throw notFound(tag);
       const [attempts, event] = await Promise.all([
         listAttempts(deps.database, id),
         findEvent(deps.database, row),
       ]);
-      return { status: 200, body: presentDetail(row, attempts, event) };
+      return { status: 200, body: presentDetail(row, attempts, event, scopes.includes('webhooks:write')) };
     },
   });
 }

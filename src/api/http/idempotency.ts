@@ -22,7 +22,8 @@ type IdempotentRequest = { given: string; method: string; path: string; body: un
 
 /**
  * Returns the first response again for a repeated `Idempotency-Key` (docs/http-api.md). Only successful responses are
- * stored: a rejected request had no effect, and can be corrected and sent again with the same key.
+ * stored: a rejected request had no effect, and can be corrected and sent again with the same key. A response may contain
+ * a secret, so only the credential that got it first gets it again.
  */
 export function createIdempotency({ database, sealing, clock, onError }: Dependencies) {
   /** Returns the project that a key belongs to. A user has no project, so the oldest one of the workspace is used. */
@@ -58,7 +59,8 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
       throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
     }
     const place = await scopeOf(wanted.caller, wanted.given);
-    const claimed = await claimKey(database, { ...place, requestHash: requestHash(wanted), now: clock() });
+    const hashes = { requestHash: requestHash(wanted), earlierHash: hashWithoutCaller(wanted) };
+    const claimed = await claimKey(database, { ...place, ...hashes, now: clock() });
     switch (claimed.outcome) {
       case 'mine':
         return await runFirst({ ...place, claimedAt: claimed.claimedAt }, run);
@@ -92,15 +94,23 @@ function replayed(kept: string): RouteResponse {
   return { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': 'true' } };
 }
 
-/** Returns a hash of the request. Equal values in the same order have equal hashes; white space is ignored. */
-export function requestHash({
-  method,
-  path,
-  body,
-}: Pick<IdempotentRequest, 'method' | 'path' | 'body'>): string {
-  return createHash('sha256')
-    .update(JSON.stringify([method, path, body ?? null]))
-    .digest('hex');
+type Hashed = Pick<IdempotentRequest, 'method' | 'path' | 'body'> & { caller: Pick<Caller, 'actor'> };
+
+/**
+ * Returns a hash of the request and its credential. Equal values in the same order have equal hashes; white space is
+ * ignored.
+ */
+export function requestHash({ method, path, body, caller }: Hashed): string {
+  return hashOf([method, path, body ?? null, caller.actor]);
+}
+
+/** Returns the hash under which versions before 0.2 stored a request. */
+function hashWithoutCaller({ method, path, body }: Hashed): string {
+  return hashOf([method, path, body ?? null]);
+}
+
+function hashOf(values: unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(values)).digest('hex');
 }
 
 /** Returns the execution id that belongs to a claimed idempotency key. A repeat after a crash gets the same run. */

@@ -127,7 +127,7 @@ function responseOf(answer: DeclaredResponse) {
 
 /** Returns the problems of a route by status. Codes with the same status share one response. */
 function problemsOf(route: Route) {
-  const codes = new Set<ProblemCode>([...(route.problems ?? []), 'unavailable']);
+  const codes = new Set<ProblemCode>([...(route.problems ?? []), 'not_acceptable', 'unavailable']);
   if (route.access.kind !== 'public') codes.add('unauthenticated').add('forbidden');
   if (route.limit !== 'none') codes.add('rate_limited');
   if (route.params) codes.add('not_found');

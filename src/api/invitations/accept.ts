@@ -61,7 +61,7 @@ function accept(deps: Dependencies): Route {
     async handle({ body: { token, name, password }, headers, address }) {
       requireOwnOrigin(deps.baseUrl, headers);
       const invitation = await findOpen(deps, token);
-      const accepting = await resolveAccepting(deps, invitation, { name, password });
+      const accepting = await resolveAccepting(deps, invitation, { name, password, address });
       const { plan: session, cookie } = planSession(deps, { headers, address });
       const tokenHash = hashOfSecret(token);
       const done = await acceptInvitation(deps.database, { tokenHash, accepting, session, now: session.now });
@@ -98,7 +98,7 @@ function join(deps: Dependencies): Route {
 async function resolveAccepting(
   deps: Dependencies,
   { email, person }: ShownInvitation,
-  given: { name: string | undefined; password: string },
+  { address, ...given }: { name: string | undefined; password: string; address: string },
 ): Promise<Accepting> {
   if (person === null) {
     const { name, password } = validated(newPerson, given, 'body');
@@ -111,7 +111,7 @@ async function resolveAccepting(
       'This account has no password. Sign in with your identity provider to accept.',
     );
   }
-  const isRight = await deps.passwordAttempts.verify(email, () =>
+  const isRight = await deps.passwordAttempts.verify({ email, address }, () =>
     verifyPassword(given.password, passwordHash),
   );
   if (!isRight) throw unauthenticated('The password is wrong.');

@@ -1,3 +1,4 @@
+import { withoutSignatures } from '../../outbound/webhook-request.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
@@ -78,14 +79,14 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
   };
 }
 
-/** Returns an attempt with its full request and response. */
-export function presentAttempt(row: CallbackAttemptRow) {
+/** Returns an attempt with its full request and response. `signed`: with the signature of the request. */
+export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
   return {
     id: row.id,
     execution_id: row.execution_id,
     attempt: row.attempt,
     url: row.url,
-    request_headers: row.request_headers,
+    request_headers: signed ? row.request_headers : withoutSignatures(row.request_headers),
     request_body: row.request_body,
     response_status: row.response_status ?? null,
     response_headers: row.response_headers ?? null,

@@ -10,6 +10,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { RUN_PAUSES } from '../../domain/common/limits.ts';
 import { createRateLimiter } from '../../domain/common/rate-limiter.ts';
+import { createStreamLimit } from '../http/open-streams.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
@@ -194,6 +195,7 @@ function rerun(deps: Dependencies): Route {
 }
 
 function events(deps: Dependencies): Route {
+  const streams = createStreamLimit();
   return route({
     method: 'get',
     path: `${ONE}/events`,
@@ -228,7 +230,7 @@ function events(deps: Dependencies): Route {
       if (lastSeen !== undefined && isFeedOver(row) && after >= row.last_seq) return { status: 204 };
       const { caller, signal } = call;
       const stream = { caller, executionId: row.id, after: Math.min(after, 2_147_483_647), signal };
-      return { status: 200, stream: eventStream(deps, stream) };
+      return { status: 200, stream: streams.counted(caller.actor, () => eventStream(deps, stream)) };
     },
   });
 }
@@ -245,10 +247,9 @@ function callbacks(deps: Dependencies): Route {
     responses: { 200: { description: 'All attempts', schema: schema.callbackList } },
     async handle({ caller, params }) {
       const row = await openRun(deps, caller, params.execution_id);
-      return {
-        status: 200,
-        body: { data: (await listCallbackAttempts(deps.database, row.id)).map(presentAttempt) },
-      };
+      const signed = caller.scopes.includes('tasks:write');
+      const attempts = await listCallbackAttempts(deps.database, row.id);
+      return { status: 200, body: { data: attempts.map((attempt) => presentAttempt(attempt, signed)) } };
     },
   });
 }

@@ -3,6 +3,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { previewSubscriptions } from './preview.ts';
+import type { ReadRecentEvents } from './recent-events.ts';
 import { recoverWebhook } from './recover.ts';
 import * as schema from './schema.ts';
 import { draftTest, testWebhook } from './test.ts';
@@ -14,8 +15,14 @@ const writes = { kind: 'credential', scope: 'webhooks:write' } as const;
 const tag = 'webhook';
 
 /** Returns the routes that test, preview and recover webhooks. */
-export function webhookActions(deps: Dependencies): Route[] {
-  return [test(deps), testDraft(deps), preview(deps), previewPlan(deps), recover(deps)];
+export function webhookActions(deps: Dependencies, readRecentEvents: ReadRecentEvents): Route[] {
+  return [
+    test(deps),
+    testDraft(deps),
+    preview(deps, readRecentEvents),
+    previewPlan(readRecentEvents),
+    recover(deps),
+  ];
 }
 
 function test(deps: Dependencies): Route {
@@ -33,8 +40,8 @@ function test(deps: Dependencies): Route {
     idempotent: true,
     responses: { 200: { description: 'The attempt, successful or not', schema: schema.testAttempt } },
     problems: ['invalid_state', 'conflict'],
-    handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data, draft } }) =>
-      await testWebhook(deps, { workspaceId, id, event, data, draft }),
+    handle: async ({ caller: { workspaceId, actor }, params: { id }, body: { event, data, draft } }) =>
+      await testWebhook(deps, { workspaceId, actor, id, event, data, draft }),
   });
 }
 
@@ -46,17 +53,17 @@ function testDraft(deps: Dependencies): Route {
     tag,
     summary: 'Preview the request of a test with its real signature',
     description:
-      'Nothing is stored or sent. Pass the returned `draft` to the test to send exactly this request.',
+      'Nothing is sent, and only the audit log records it. Pass the returned `draft` to the test to send exactly this request.',
     access: writes,
     params: schema.webhookParams,
     body: schema.testDraftRequest,
     responses: { 200: { description: 'The request', schema: schema.testDraft } },
-    handle: async ({ caller: { workspaceId }, params: { id }, body: { event, data } }) =>
-      await draftTest(deps, { workspaceId, id, event, data }),
+    handle: async ({ caller: { workspaceId, actor }, params: { id }, body: { event, data } }) =>
+      await draftTest(deps, { workspaceId, actor, id, event, data }),
   });
 }
 
-function preview(deps: Dependencies): Route {
+function preview(deps: Dependencies, readRecentEvents: ReadRecentEvents): Route {
   return route({
     method: 'post',
     path: `${ONE}/preview`,
@@ -72,12 +79,12 @@ function preview(deps: Dependencies): Route {
       const webhook = await findWebhook(deps.database, { workspaceId, id });
       if (!webhook) throw notFound(tag);
       const events = body?.events ?? webhook.events;
-      return await previewSubscriptions(deps, workspaceId, { events, limit: body?.limit });
+      return await previewSubscriptions(readRecentEvents, workspaceId, { events, limit: body?.limit });
     },
   });
 }
 
-function previewPlan(deps: Dependencies): Route {
+function previewPlan(readRecentEvents: ReadRecentEvents): Route {
   return route({
     method: 'post',
     path: `${PATH}/preview`,
@@ -88,7 +95,7 @@ function previewPlan(deps: Dependencies): Route {
     body: schema.subscriptionPreviewRequest,
     responses: { 200: { description: 'Verdicts, newest event first', schema: schema.preview } },
     handle: async ({ caller: { workspaceId }, body: { events, limit } }) =>
-      await previewSubscriptions(deps, workspaceId, { events, limit }),
+      await previewSubscriptions(readRecentEvents, workspaceId, { events, limit }),
   });
 }
 

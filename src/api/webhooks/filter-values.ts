@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { valuesOf } from '../../domain/webhooks/matching.ts';
 import { FILTER_FIELDS, type FilterValue } from '../../domain/webhooks/webhook.ts';
-import { listRecentEvents } from '../../database/webhooks/events.ts';
-import type { Dependencies } from '../dependencies.ts';
+import { RECENT_EVENTS } from '../../domain/common/limits.ts';
 import { route, type Route } from '../http/route.ts';
-import { dataOf } from './preview.ts';
+import type { ReadRecentEvents } from './recent-events.ts';
 
-const RECENT_EVENTS = 100;
 const MOST_VALUES = 30;
 const MOST_LENGTH = 100;
 
@@ -22,23 +20,18 @@ const seen = z
   .meta({ id: 'FilterValues' });
 
 /** Returns the route that suggests filter values from recent events. */
-export function filterValuesRoute(deps: Dependencies): Route {
+export function filterValuesRoute(readRecentEvents: ReadRecentEvents): Route {
   return route({
     method: 'get',
     path: '/api/v1/filter-values',
     operationId: 'listFilterValues',
     tag: 'webhook',
     summary: 'List values of filterable fields in recent events',
-    description: `Based on the latest ${RECENT_EVENTS} events. Fields that occur in none of them are omitted.`,
+    description: `Based on the latest ${RECENT_EVENTS.most} events, up to ${RECENT_EVENTS.bytes / 1_048_576} MiB. Fields that occur in none of them are omitted.`,
     access: { kind: 'credential', scope: 'webhooks:read' },
     responses: { 200: { description: 'The values', schema: z.strictObject({ data: z.array(seen) }) } },
     async handle({ caller: { workspaceId } }) {
-      const events = (await listRecentEvents(deps.database, workspaceId, RECENT_EVENTS)).map(
-        ({ event, body }) => ({
-          event,
-          data: dataOf(body),
-        }),
-      );
+      const events = await readRecentEvents(workspaceId);
       const data = EVENT_KINDS.flatMap((event) => {
         const ofKind = events.filter((one) => one.event === event);
         return FILTER_FIELDS.map((field) => {

@@ -1,3 +1,4 @@
+import { dataOf } from '../../domain/webhooks/event-payload.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
 import {
   countRecoverable,
@@ -9,7 +10,6 @@ import { checkReceivesDeliveries } from '../deliveries/retry.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound } from '../http/problem.ts';
 import type { RouteResponse } from '../http/route.ts';
-import { dataOf } from './preview.ts';
 import { DEFAULT_RECOVERY, type Recoverable } from './schema.ts';
 
 type RecoveryRequest = {

@@ -18,6 +18,7 @@ import { route, type Route } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
 import { webhookActions } from './actions.ts';
 import { filterValuesRoute } from './filter-values.ts';
+import { createRecentEvents } from './recent-events.ts';
 import * as schema from './schema.ts';
 import { checkHeaderSecret, resolveChange } from './change.ts';
 import { webhookStatsRoute } from './stats.ts';
@@ -31,6 +32,7 @@ const HOUR_MS = 3_600_000;
 
 /** Returns the routes of webhooks (docs/webhooks.md). */
 export function webhookRoutes(deps: Dependencies): Route[] {
+  const readRecentEvents = createRecentEvents(deps.database);
   return [
     list(deps),
     create(deps),
@@ -38,9 +40,9 @@ export function webhookRoutes(deps: Dependencies): Route[] {
     change(deps),
     remove(deps),
     rotate(deps),
-    ...webhookActions(deps),
+    ...webhookActions(deps, readRecentEvents),
     webhookStatsRoute(deps),
-    filterValuesRoute(deps),
+    filterValuesRoute(readRecentEvents),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
 import { listAttempts, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
+import { recordAudit } from '../../database/people/audit.ts';
 import { insertTestEvent, findWorkspaceName } from '../../database/webhooks/events.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { requestHeaders } from '../../outbound/attempt-record.ts';
@@ -16,6 +17,7 @@ import type { RouteResponse } from '../http/route.ts';
 
 type TestPlan = {
   workspaceId: string;
+  actor: string;
   id: string;
   event: EventKind;
   data: Record<string, unknown> | undefined;
@@ -41,6 +43,7 @@ export async function testWebhook(
   checkDraft(draft, deps.clock());
   await deps.control.ready();
   const body = await insertTest(deps, plan, draft);
+  await recordTest(deps, plan, webhook, 'webhook.test_sent');
   try {
     const input = { deliveryId: draft, trigger: 'test', token: randomUUIDv7(), attempts: 0 } as const;
     await deps.deliveryControl.attemptAndWait(input);
@@ -50,10 +53,10 @@ export async function testWebhook(
   }
   const [attempt] = await listAttempts(deps.database, draft);
   if (!attempt) throw new Problem('invalid_state', 'The webhook was deleted before the test was sent.');
-  return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body) } };
+  return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body, true) } };
 }
 
-/** Returns the exact request that a test would send, and the id that sends it. Nothing is stored. */
+/** Returns the exact request that a test would send, and the id that sends it. Only the audit log records it. */
 export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<RouteResponse> {
   const webhook = await findWebhook(deps.database, plan);
   if (!webhook) throw notFound('webhook');
@@ -62,8 +65,20 @@ export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<Rou
   const message = { deliveryId: draft, event: plan.event, timestamp, body: Buffer.from(body) };
   const now = deps.clock();
   const headers = requestHeaders(webhookHeaders(message, signingOf(deps, webhook, now), now));
+  await recordTest(deps, plan, webhook, 'webhook.test_previewed');
   const request = { method: 'POST', url: webhook.url, headers: loggedHeaders(headers), body };
   return { status: 200, body: { draft, request } };
+}
+
+/** A test signs content that the caller chooses. */
+async function recordTest(
+  { database, clock }: Dependencies,
+  { workspaceId, actor, event }: TestPlan,
+  { id, name }: Pick<WebhookRow, 'id' | 'name'>,
+  action: 'webhook.test_previewed' | 'webhook.test_sent',
+): Promise<void> {
+  const entry = { workspaceId, actor, action, subject: `webhook:${id}`, detail: { name, event } };
+  await recordAudit(database.em.fork(), { ...entry, at: clock() });
 }
 
 function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {

@@ -1,12 +1,17 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
+import { SESSION_IDLE_MS } from '../../domain/common/limits.ts';
 import type { Role } from '../../domain/people/access.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Session, User } from './entities.ts';
 
 export type SessionRow = InferEntity<typeof Session>;
+
+/** Condition on a session: it has not expired and was used lately. */
+const isActive = sql<boolean>`sessions.expires_at > now()
+  and sessions.last_seen_at > now() - ${`${SESSION_IDLE_MS} milliseconds`}::interval`;
 
 /** A session with its person, and the role in the person's oldest workspace. */
 export type ActiveSession = {
@@ -20,7 +25,7 @@ export type ActiveSession = {
 };
 
 /**
- * Returns the session with this hash, unless it has expired or its person is not a member of any workspace. One
+ * Returns the session with this hash, unless it has ended or its person is not a member of any workspace. One
  * statement.
  */
 export async function findActiveSession(database: Database, hash: string): Promise<ActiveSession | null> {
@@ -29,7 +34,7 @@ export async function findActiveSession(database: Database, hash: string): Promi
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .innerJoin('members', 'members.user_id', 'users.id')
     .where('sessions.token_hash', '=', hash)
-    .where(sql<boolean>`sessions.expires_at > now()`)
+    .where(isActive)
     .orderBy('members.created_at', 'asc')
     .select(['sessions.id', 'sessions.user_id', 'users.email', 'users.name'])
     .select(['members.workspace_id', 'members.role', 'sessions.expires_at'])
@@ -38,12 +43,12 @@ export async function findActiveSession(database: Database, hash: string): Promi
   return row ? { ...row, expires_at: new Date(String(row.expires_at)) } : null;
 }
 
-/** Returns whether a session exists and has not expired. */
+/** Returns whether a session exists and has not ended. */
 export async function isSessionActive(database: Database, id: string): Promise<boolean> {
   const row = await queryBuilderOf(database)
     .selectFrom('sessions')
     .where('id', '=', id)
-    .where(sql<boolean>`expires_at > now()`)
+    .where(isActive)
     .select('id')
     .executeTakeFirst();
   return row !== undefined;
@@ -157,6 +162,7 @@ export async function listSessions(
     {
       user_id: page.userId,
       expires_at: { $gt: page.now },
+      last_seen_at: { $gt: new Date(page.now.getTime() - SESSION_IDLE_MS) },
       ...(page.cursor ? { id: { $lt: page.cursor } } : {}),
     },
     { orderBy: { id: 'desc' }, limit: page.limit },

@@ -14,14 +14,21 @@ export type ClaimOutcome =
   | { outcome: 'at_work' }
   | { outcome: 'reused' };
 
-export type ClaimRequest = { scope: string; key: string; requestHash: string; now: Date };
+/** `earlierHash` is the hash of the same request by the previous version. */
+export type ClaimRequest = {
+  scope: string;
+  key: string;
+  requestHash: string;
+  earlierHash?: string;
+  now: Date;
+};
 
 /** A request without a response after this time has no process any more, in milliseconds. */
 const ABANDONED_MS = 30_000;
 
 /** Claims a key for a request. One statement for a fresh key; `scope` is the id of a project. */
 export async function claimKey(database: Database, request: ClaimRequest): Promise<ClaimOutcome> {
-  const { scope, key, requestHash, now } = request;
+  const { scope, key, requestHash, earlierHash, now } = request;
   const outdated = new Date(now.getTime() - IDEMPOTENCY_RETENTION_MS).toISOString();
   const fresh = await sql<{ created_at: string }>`
     insert into idempotency_keys (project_id, key, request_hash, created_at)
@@ -34,7 +41,7 @@ export async function claimKey(database: Database, request: ClaimRequest): Promi
   if (fresh.rows.length > 0) return { outcome: 'mine', claimedAt: now };
   const row = await database.em.fork().findOne(IdempotencyKey, { project_id: scope, key });
   if (!row) return { outcome: 'at_work' };
-  if (row.request_hash !== requestHash) return { outcome: 'reused' };
+  if (row.request_hash !== requestHash && row.request_hash !== earlierHash) return { outcome: 'reused' };
   if (row.answer) return { outcome: 'answered', answer: row.answer };
   if (now.getTime() - row.created_at.getTime() < ABANDONED_MS) return { outcome: 'at_work' };
   return { outcome: 'mine', claimedAt: row.created_at };

@@ -3,7 +3,6 @@ import type { StoredGroup } from '../../domain/webhooks/dispatch-batches.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Workspace } from '../people/entities.ts';
-import { WorkspaceEvent } from './entities.ts';
 import { isDuplicate } from '../common/outage.ts';
 import { runPrepared } from '../common/prepared.ts';
 
@@ -170,26 +169,36 @@ export async function insertTestEvent(
   return inserted.rows[0] ? Number(inserted.rows[0].seq) : null;
 }
 
-/** Returns the workspace's latest events whose payload still exists, newest first, without test events. */
+/**
+ * Returns the latest events of a workspace with a stored payload, newest first: at most `most`, with payloads of at most
+ * `bytes` in total, but at least one. Test events are left out.
+ */
 export async function listRecentEvents(
   database: Database,
   workspaceId: string,
-  limit: number,
-): Promise<
-  { id: string; event: EventKind; timestamp: Date; received_at: Date; body: string; words: string }[]
-> {
-  const rows = await database.em.fork().find(
-    WorkspaceEvent,
-    { workspace_id: workspaceId, test: false, body: { $ne: null } },
-    {
-      orderBy: { seq: 'desc' },
-      limit,
-      fields: ['id', 'event', 'timestamp', 'received_at', 'body', 'words'],
-    },
-  );
-  return rows.map(({ id, event, timestamp, received_at, body, words }) => {
-    return { id, event, timestamp, received_at, body: body ?? '', words };
-  });
+  { most, bytes }: { most: number; bytes: number },
+): Promise<{ id: string; event: EventKind; timestamp: Date; body: string; words: string }[]> {
+  const { rows } = await sql<{
+    id: string;
+    event: EventKind;
+    timestamp: string;
+    body: string;
+    words: string;
+  }>`
+    with latest as (
+      select seq, octet_length(body) as size from events
+      where workspace_id = ${workspaceId}::uuid and not test and body is not null
+      order by seq desc limit ${most}
+    ), within as (
+      select seq from (
+        select seq, size, sum(size) over (order by seq desc) as total from latest
+      ) as counted
+      where total <= ${bytes} or total = size
+    )
+    select id, event, timestamp, body, words from events join within using (seq)
+    where workspace_id = ${workspaceId}::uuid order by seq desc
+  `.execute(queryBuilderOf(database));
+  return rows.map((row) => ({ ...row, timestamp: new Date(row.timestamp) }));
 }
 
 /** Returns the name of a workspace; null if there is none. */

@@ -25,23 +25,31 @@ export type SkippedDelivery = { id: string; event: EventKind; body: string };
 
 /** Rows read, or changed in one transaction. */
 const BATCH = 1_000;
+/** Bytes of payloads in a batch that is read; at least one payload. */
+const BATCH_BYTES = 4_194_304;
 
 /** Yields skipped deliveries of a webhook since a time whose payload still exists, in batches, oldest first. */
 export async function* readSkippedDeliveries(
   database: Database,
   { webhookId, since }: { webhookId: string; since: Date },
 ): AsyncGenerator<SkippedDelivery[]> {
-  let after = NIL;
-  for (;;) {
+  for (let after = NIL; ; ) {
     const { rows } = await sql<SkippedDelivery>`
-      select d.id, d.event, e.body from deliveries d join events e on e.seq = d.event_seq
-      where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.id > ${after}::uuid
-        and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
-      order by d.id limit ${BATCH}
+      with next as (
+        select d.id, d.event, d.event_seq, octet_length(e.body) as size
+        from deliveries d join events e on e.seq = d.event_seq
+        where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.id > ${after}::uuid
+          and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
+        order by d.id limit ${BATCH}
+      ), counted as (
+        select id, event, event_seq, size, sum(size) over (order by id) as total from next
+      )
+      select counted.id, counted.event, body from counted join events on seq = event_seq
+      where (total <= ${BATCH_BYTES} or total = size) and body is not null order by counted.id
     `.execute(queryBuilderOf(database));
-    if (rows.length > 0) yield rows;
     const last = rows.at(-1);
-    if (!last || rows.length < BATCH) return;
+    if (!last) return;
+    yield rows;
     after = last.id;
   }
 }

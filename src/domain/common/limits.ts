@@ -108,6 +108,8 @@ export const SIGN_INS_PER_MINUTE = 10;
 /** Wrong passwords per account before the limit applies, and seconds until another one is allowed. */
 export const WRONG_PASSWORDS = 10;
 export const WRONG_PASSWORD_SECONDS = 60;
+/** Wrong passwords per account from all addresses before the limit applies. Another one is allowed every 6 s. */
+export const WRONG_PASSWORDS_OF_ACCOUNT = 100;
 /** Length of a new password, in characters: minimum and maximum. */
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 1_000;
@@ -169,3 +171,14 @@ export const MAX_WAITING_SECONDS = 24 * 3_600;
 
 /** Requests to pause or continue one run: a second on average, and at once. */
 export const RUN_PAUSES = { perSecond: 1, burst: 20 } as const;
+
+/** How long a session lasts, in milliseconds. */
+export const SESSION_MS = 14 * 24 * 3_600_000;
+/** Time after which a session that is not used ends, in milliseconds. */
+export const SESSION_IDLE_MS = 3 * 24 * 3_600_000;
+
+/** Open event streams of one credential, in each process. */
+export const MAX_EVENT_STREAMS = 100;
+
+/** Recent events that previews and suggestions of filters are based on, and their bytes in total. */
+export const RECENT_EVENTS = { most: 100, bytes: 4_194_304 } as const;

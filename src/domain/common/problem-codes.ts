@@ -8,6 +8,7 @@ export const PROBLEMS = {
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   not_acceptable: { status: 406, title: 'No acceptable media type' },
+  request_timeout: { status: 408, title: 'The request took too long' },
   invalid_state: { status: 409, title: 'Not allowed in the current state' },
   conflict: { status: 409, title: 'Conflict' },
   payload_too_large: { status: 413, title: 'The body is too large' },
@@ -15,6 +16,7 @@ export const PROBLEMS = {
   validation_failed: { status: 422, title: 'Validation failed' },
   idempotency_key_reused: { status: 422, title: 'Idempotency key already used' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
   internal_error: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Service unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>;

@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS = [
   'key.rotated',
   'key.revoked',
   'session.started',
+  'session.refused',
   'session.ended',
   'session.others_ended',
   'person.password_changed',
@@ -23,8 +24,11 @@ export const AUDIT_ACTIONS = [
   'webhook.disabled',
   'webhook.enabled',
   'webhook.recovered',
+  'webhook.test_previewed',
+  'webhook.test_sent',
   'delivery.retried',
   'task.erased',
+  'token.created',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -39,6 +43,7 @@ export const AUDIT_AREAS = [
   'webhook',
   'delivery',
   'task',
+  'token',
   'installation',
 ] as const;
 export type AuditArea = (typeof AUDIT_AREAS)[number];

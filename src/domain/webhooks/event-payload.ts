@@ -43,6 +43,11 @@ export function searchWordsOf(
   return words.slice(0, MAX_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
 }
 
+/** Returns `data` of a stored payload. */
+export function dataOf(body: string): Record<string, unknown> {
+  return (JSON.parse(body) as { data: Record<string, unknown> }).data;
+}
+
 /** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
 export function describeEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;

@@ -1,29 +1,50 @@
-import { WRONG_PASSWORD_SECONDS, WRONG_PASSWORDS } from '../../../domain/common/limits.ts';
-import { createRateLimiter } from '../../../domain/common/rate-limiter.ts';
+import {
+  WRONG_PASSWORD_SECONDS,
+  WRONG_PASSWORDS,
+  WRONG_PASSWORDS_OF_ACCOUNT,
+} from '../../../domain/common/limits.ts';
+import { createRateLimiter, type RateLimiter } from '../../../domain/common/rate-limiter.ts';
 import { tooMany } from '../../http/rate-limit.ts';
 
+/** An attempt to sign in. */
+type Attempt = { email: string; address: string };
+
 /**
- * Limits wrong passwords per account, across all addresses. Unknown accounts are counted too, so that the limit does
- * not reveal which accounts exist. A correct password clears the count.
+ * Limits wrong passwords, for each account from one address, and for each account from all addresses. The second limit
+ * is much wider, so that a stranger at another address does not keep a person from signing in. Unknown accounts are
+ * counted too, so that the limits do not reveal which accounts exist. A correct password clears the count of its address.
  */
 export function createPasswordAttempts(clock: () => Date) {
-  const rate = { name: 'account', perSecond: 1 / WRONG_PASSWORD_SECONDS, burst: WRONG_PASSWORDS };
-  const limiter = createRateLimiter(rate, clock);
+  const perSecond = 1 / WRONG_PASSWORD_SECONDS;
+  const fromAddress = createRateLimiter({ name: 'account', perSecond, burst: WRONG_PASSWORDS }, clock);
+  const inAll = createRateLimiter(
+    { name: 'account', perSecond: 10 * perSecond, burst: WRONG_PASSWORDS_OF_ACCOUNT },
+    clock,
+  );
   return {
     /**
      * Returns the result of `check` for a password of this account.
      * @throws Problem `rate_limited`, without calling `check`, after too many wrong passwords
      */
-    async verify(email: string, check: () => Promise<boolean>): Promise<boolean> {
+    async verify({ email, address }: Attempt, check: () => Promise<boolean>): Promise<boolean> {
       const account = accountOf(email);
-      // Counted before the check, so that concurrent attempts cannot bypass the limit.
-      const { granted, remaining } = limiter.take(account);
-      if (!granted) throw tooMany('wrong passwords for this account', remaining, rate.perSecond);
+      const place = `${account} ${address}`;
+      // Counted before the check, so that concurrent attempts cannot bypass the limits.
+      take(fromAddress, place);
+      take(inAll, account);
       const isRight = await check();
-      if (isRight) limiter.refill(account);
+      if (isRight) {
+        fromAddress.refill(place);
+        inAll.refund(account);
+      }
       return isRight;
     },
   };
+}
+
+function take(limiter: RateLimiter, key: string): void {
+  const { granted, remaining } = limiter.take(key);
+  if (!granted) throw tooMany('wrong passwords for this account', remaining, limiter.rate.perSecond);
 }
 
 export type PasswordAttempts = ReturnType<typeof createPasswordAttempts>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_EMAIL_LENGTH } from '../../../domain/common/limits.ts';
+import { recordAudit } from '../../../database/people/audit.ts';
 import { findForSignIn } from '../../../database/people/members.ts';
 import { endSession, startSession } from '../../../database/people/sessions.ts';
 import { verifyPassword } from '../../../security/passwords.ts';
@@ -41,7 +42,10 @@ function start(deps: Dependencies): Route {
       requireOwnOrigin(deps.baseUrl, headers);
       const person = await findForSignIn(deps.database, accountOf(email));
       const hash = person?.passwordHash ?? null;
-      const right = await deps.passwordAttempts.verify(email, () => verifyPassword(password, hash));
+      const right = await deps.passwordAttempts.verify({ email, address }, () =>
+        verifyPassword(password, hash),
+      );
+      if (person && !right) recordRefusal(deps, person, address);
       if (!person || !right) throw unauthenticated('E-mail or password is wrong.');
       const { userId, workspaceId } = person;
       const { plan, cookie } = planSession(deps, { headers, address });
@@ -51,6 +55,19 @@ function start(deps: Dependencies): Route {
       return await sessionResponse(deps, plan, cookie);
     },
   });
+}
+
+/** Records a wrong password in the background: the time of a response must not reveal whether an account exists. */
+function recordRefusal(
+  { database, clock, log }: Dependencies,
+  { userId, workspaceId }: { userId: string; workspaceId: string },
+  address: string,
+): void {
+  const who = `user:${userId}`;
+  const entry = { workspaceId, actor: who, action: 'session.refused' as const, subject: who };
+  recordAudit(database.em.fork(), { ...entry, detail: { address }, at: clock() }).catch((error: unknown) =>
+    log.warn({ err: error }, 'recording a failed sign-in failed'),
+  );
 }
 
 function read(deps: Dependencies): Route {

@@ -11,6 +11,7 @@ export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'key.rotated': 'rotated an API key',
   'key.revoked': 'revoked an API key',
   'session.started': 'signed in',
+  'session.refused': 'entered a wrong password',
   'session.ended': 'ended a session',
   'session.others_ended': 'ended all other sessions',
   'person.password_changed': 'changed the password',
@@ -25,8 +26,11 @@ export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'webhook.disabled': 'disabled a webhook after failures',
   'webhook.enabled': 're-enabled a webhook',
   'webhook.recovered': 'recovered deliveries',
+  'webhook.test_previewed': 'previewed a test event',
+  'webhook.test_sent': 'sent a test event',
   'delivery.retried': 'retried a delivery',
   'task.erased': 'erased a task',
+  'token.created': 'created a token',
 };
 
 /** Returns `user:ada@example.com` as "ada@example.com". Other kinds keep their prefix. */

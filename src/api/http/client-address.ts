@@ -1,0 +1,34 @@
+import type { Context, Next } from 'koa';
+import type { AddressSet } from '../../outbound/address-guard.ts';
+import { parseAddress } from '../../outbound/ip-address.ts';
+
+/** Returns a middleware that sets `context.ip` to the address of the client, see {@link clientAddress}. */
+export function clientAddresses(trusted: AddressSet) {
+  return async (context: Context, next: Next): Promise<void> => {
+    const remote = context.req.socket.remoteAddress ?? '';
+    context.request.ip = clientAddress(remote, context.get('X-Forwarded-For'), trusted);
+    await next();
+  };
+}
+
+/**
+ * Returns the address of a client: that of the connection, or behind trusted proxies the last one in `X-Forwarded-For`
+ * that is not theirs. Each proxy adds the address that it saw. Everything before that could be invented.
+ */
+export function clientAddress(remote: string, forwardedFor: string, trusted: AddressSet): string {
+  let client = plainAddress(remote) ?? remote;
+  for (const hop of forwardedFor.split(',').toReversed()) {
+    const address = plainAddress(hop.trim());
+    if (!trusted.has(client) || address === null) break;
+    client = address;
+  }
+  return client;
+}
+
+/** Returns an address as text, without the port that some proxies add; null if it is none. */
+function plainAddress(text: string): string | null {
+  const [, inBrackets] = /^\[([^\]]+)\](?::\d+)?$/.exec(text) ?? [];
+  const literal =
+    inBrackets ?? text.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/^::ffff:(?=\d+\.)/i, '');
+  return parseAddress(literal)?.text ?? null;
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { clientAddress } from '../../src/api/http/client-address.ts';
+import { createAddressSet } from '../../src/outbound/address-guard.ts';
+import { useOwnWorld } from '../support/world.ts';
+
+describe('the address of a client', () => {
+  const trusted = createAddressSet(['10.0.0.0/8', '127.0.0.1', 'fd00::/8']);
+  const CASES: [remote: string, forwardedFor: string, client: string][] = [
+    ['203.0.113.9', '', '203.0.113.9'],
+    ['203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['10.0.0.1', '', '10.0.0.1'],
+    ['10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['10.0.0.1', '192.0.2.66, 198.51.100.1', '198.51.100.1'],
+    ['10.0.0.1', '192.0.2.66, 198.51.100.1, 10.0.0.7', '198.51.100.1'],
+    ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['10.0.0.1', 'unknown', '10.0.0.1'],
+    ['10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
+    ['10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
+    ['::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['fd00::1', '[2001:db8::5]:4711', '2001:db8::5'],
+    ['fd00::1', '2001:db8::5', '2001:db8::5'],
+  ];
+  for (const [remote, forwardedFor, client] of CASES) {
+    it(`is ${client} for a connection from ${remote} with "${forwardedFor}"`, () => {
+      assert.equal(clientAddress(remote, forwardedFor, trusted), client);
+    });
+  }
+});
+
+describe('a service behind a trusted proxy', () => {
+  const world = useOwnWorld(async () => ({
+    worker: false,
+    environment: { TRUSTED_PROXIES: '127.0.0.0/8, ::1/128', SIGN_INS_PER_MINUTE: '3' },
+  }));
+
+  const signIn = (address: string, password: string) =>
+    world.send('POST', '/api/v1/session', {
+      key: null,
+      headers: { 'X-Forwarded-For': address },
+      body: { email: world.installation.admin_email, password },
+    });
+
+  it('limits sign-ins by the address of the client, so that a stranger blocks nobody else', async () => {
+    for (let n = 0; n < 3; n += 1) assert.equal((await signIn('198.51.100.1', 'wrong')).status, 401);
+    assert.equal((await signIn('198.51.100.1', 'wrong')).status, 429);
+    assert.equal((await signIn('198.51.100.2', 'wrong')).status, 401);
+  });
+});

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { createStreamLimit } from '../../src/api/http/open-streams.ts';
+import { MAX_EVENT_STREAMS } from '../../src/domain/common/limits.ts';
+
+describe('the open event streams of a credential', () => {
+  it('are limited, and each that closes makes room for another one', async () => {
+    const { counted } = createStreamLimit();
+    const open = (actor = 'key:a') => counted(actor, () => new Readable({ read: () => {} }));
+    const streams = Array.from({ length: MAX_EVENT_STREAMS }, () => open());
+    assert.throws(() => open(), { code: 'rate_limited' });
+    open('key:b').destroy();
+    const closed = once(streams[0] as Readable, 'close');
+    streams[0]?.destroy();
+    await closed;
+    streams.push(open());
+    assert.throws(() => open(), { code: 'rate_limited' });
+    for (const stream of streams) stream.destroy();
+  });
+});
