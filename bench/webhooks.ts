@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Agent } from 'undici';
 import { sampleData } from '../src/domain/webhooks/event-samples.ts';
@@ -7,19 +6,19 @@ import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
 import { measureBarePosts, measureBareWorkflows } from './support/bare-deliveries.ts';
 import { prepareBaton } from './support/baton.ts';
 import { costTables, measureCosts } from './support/costs.ts';
-import { runConcurrently, summarize, type Summary } from './support/measure.ts';
+import { runConcurrently, type Summary } from './support/measure.ts';
 import { memoryByPart, total, type ByPart } from './support/parts.ts';
 import { ratio, row, type MetricTable, type Ratio } from './support/results.ts';
 import { runBench, type Measurements } from './support/run-bench.ts';
 import {
   publishBurst,
+  publishSteadily,
   createEventClient,
   startBenchReceiver,
-  deliveryTimes,
   type BenchReceiver,
   type Burst,
   type EventClient,
-  type Published,
+  type Latency,
 } from './support/webhook-load.ts';
 
 /*
@@ -28,31 +27,9 @@ import {
  * run.
  */
 const PUBLISHERS = 50;
-const SLOW_INTERVAL_MS = 50;
 const WEBHOOK_COUNT = 10;
 
 type Setup = { client: EventClient; receiver: BenchReceiver };
-type Latency = { arrival: Summary; answer: Summary };
-
-/** Publishes events one by one at 20 a second, however long the responses take. */
-async function measureAtRest(
-  { client, receiver }: Setup,
-  { count, path, event }: { count: number; path: string; event: 'issue.created' | 'user.joined' },
-): Promise<Latency> {
-  const content = JSON.stringify(sampleData(event));
-  const under: Promise<Published>[] = [];
-  const begun = performance.now();
-  for (let number = 0; number < count; number += 1) {
-    under.push(client.publish(event, content));
-    await wait(Math.max(0, begun + (number + 1) * SLOW_INTERVAL_MS - performance.now()));
-  }
-  const published = await Promise.all(under);
-  const arrivals = await receiver.waitForRequests(count, path);
-  return {
-    arrival: deliveryTimes(published, arrivals),
-    answer: summarize(published.map(({ responseMs }) => responseMs)),
-  };
-}
 
 async function measureWarmedUp(setup: Setup, count: number): Promise<Latency> {
   const first = await setup.client.createWebhook('/rest');
@@ -60,7 +37,11 @@ async function measureWarmedUp(setup: Setup, count: number): Promise<Latency> {
   for (let number = 0; number < practice; number += 1) await setup.client.publish();
   await setup.receiver.waitForRequests(practice, '/rest');
   await setup.receiver.clear();
-  const rest = await measureAtRest(setup, { count, path: '/rest', event: 'issue.created' });
+  const rest = await publishSteadily(setup.client, setup.receiver, {
+    count,
+    path: '/rest',
+    event: 'issue.created',
+  });
   await setup.client.deleteWebhook(first);
   return rest;
 }
@@ -84,12 +65,12 @@ async function measureNeighbours(setup: Setup, { count, hanging }: { count: numb
   const { client, receiver } = setup;
   await receiver.clear();
   const good = await client.createWebhook('/good', 'user.joined');
-  const alone = await measureAtRest(setup, { count, path: '/good', event: 'user.joined' });
+  const alone = await publishSteadily(client, receiver, { count, path: '/good', event: 'user.joined' });
   await receiver.clear();
   const hangs = await client.createWebhook('/hang', 'sprint.started');
   const data = JSON.stringify(sampleData('sprint.started'));
   await runConcurrently(hanging, PUBLISHERS, async () => void (await client.publish('sprint.started', data)));
-  const beside = await measureAtRest(setup, { count, path: '/good', event: 'user.joined' });
+  const beside = await publishSteadily(client, receiver, { count, path: '/good', event: 'user.joined' });
   await Promise.all([client.deleteWebhook(good), client.deleteWebhook(hangs)]);
   return { alone, beside };
 }

@@ -52,6 +52,8 @@ export type EventClient = {
   /** Creates a webhook for one kind of event at a path of the receiver. Returns its id. */
   createWebhook(path: string, event?: string): Promise<string>;
   deleteWebhook(id: string): Promise<string>;
+  /** Makes a request and returns the body of its response. @throws unless the status is below 300 */
+  call(method: 'POST' | 'DELETE', path: string, body?: string): Promise<string>;
   /** Publishes one event. Returns its id, when it was sent, and the time until the response. */
   publish(event?: string, content?: string): Promise<Published>;
 };
@@ -74,6 +76,7 @@ export function createEventClient(
       const body = { name: path, url: `${receiver}${path}`, secret: 'bench', events: [{ event }] };
       return (JSON.parse(await call('POST', '/api/v1/webhooks', JSON.stringify(body))) as { id: string }).id;
     },
+    call,
     deleteWebhook: (id) => call('DELETE', `/api/v1/webhooks/${id}`),
     async publish(event = 'issue.created', content = data) {
       const id = `evt_${randomUUID()}`;
@@ -88,6 +91,33 @@ export function createEventClient(
 export function deliveryTimes(published: readonly Published[], arrivals: readonly ReceivedEvent[]): Summary {
   const at = new Map(arrivals.map(([id, , time]) => [id, time]));
   return summarize(published.flatMap((one) => (at.has(one.id) ? [(at.get(one.id) ?? 0) - one.at] : [])));
+}
+
+/** Times of events that are published at a steady rate: until their arrival, and until the response. */
+export type Latency = { arrival: Summary; answer: Summary };
+
+/** The interval of {@link publishSteadily}, in milliseconds: 20 events a second. */
+const INTERVAL_MS = 50;
+
+/** Publishes events one by one at 20 a second, however long the responses take. */
+export async function publishSteadily(
+  client: EventClient,
+  receiver: BenchReceiver,
+  { count, path, event }: { count: number; path: string; event: 'issue.created' | 'user.joined' },
+): Promise<Latency> {
+  const content = JSON.stringify(sampleData(event));
+  const under: Promise<Published>[] = [];
+  const begun = performance.now();
+  for (let number = 0; number < count; number += 1) {
+    under.push(client.publish(event, content));
+    await wait(Math.max(0, begun + (number + 1) * INTERVAL_MS - performance.now()));
+  }
+  const published = await Promise.all(under);
+  const arrivals = await receiver.waitForRequests(count, path);
+  return {
+    arrival: deliveryTimes(published, arrivals),
+    answer: summarize(published.map(({ responseMs }) => responseMs)),
+  };
 }
 
 export type Burst = { deliveryTime: Summary; acceptedPerSecond: number; arrivedPerSecond: number };

@@ -3,12 +3,14 @@ import type { AddressInfo } from 'node:net';
 
 /*
  * A receiver in a separate process, started with `fork()`. It sends `{ port }`, accepts POSTs, and responds to every
- * message with the requests since the last one. It never responds to paths that begin with /hang.
+ * message with the requests since the last one. It never responds to paths that begin with /hang, after 25 s to /slow,
+ * and with 500 to /fail.
  */
 
 /** `[event id, path, milliseconds since 1970]` of each request. */
 export type ReceivedEvent = [id: string, path: string, at: number];
 
+const SLOW_MS = 25_000;
 let arrivals: ReceivedEvent[] = [];
 /** A payload begins with its id. */
 const ID_AT = '{"id":"'.length;
@@ -21,7 +23,9 @@ const server = createServer((request, response) => {
     const id = body.toString('latin1', ID_AT, body.indexOf('"', ID_AT));
     const path = request.url ?? '/';
     arrivals.push([id, path, performance.timeOrigin + performance.now()]);
-    if (!path.startsWith('/hang')) response.writeHead(204).end();
+    const respond = () => response.writeHead(path.startsWith('/fail') ? 500 : 204).end();
+    if (path.startsWith('/slow')) setTimeout(respond, SLOW_MS);
+    else if (!path.startsWith('/hang')) respond();
   });
 });
 server.keepAliveTimeout = 60_000;
