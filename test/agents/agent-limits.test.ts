@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
+import { saidIn, turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';
 
@@ -148,5 +148,59 @@ describe('an agent at work', function () {
     open();
     await world.runs.ends(`${id}:${steps[0]?.id}:1`);
     assert.equal(world.asked(id).length, 2);
+  });
+});
+
+describe('an agent whose work continues in further executions', function () {
+  const CALLS = 8;
+  const world = useModels({
+    agents: catalogue('fail').replace('model_calls: 3', `model_calls: ${CALLS}`),
+    environment: { AGENT_HISTORY_EVENTS: '50' },
+  });
+
+  it('has one limit of model calls over all of them', async () => {
+    const id = await world.play(report, { taskType: 'feature' });
+    const { errors, steps } = await world.runs.reaches(id, 'failed');
+    assert.match(errors[0]?.message ?? '', /reached its limit of 8 model calls/);
+    assert.equal(world.asked(id).length, CALLS);
+    const agent = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
+    const { raw } = await agent.describe();
+    const { firstRunId, execution } = raw.workflowExecutionInfo ?? {};
+    assert.notEqual(firstRunId, execution?.runId, 'it continued as a new execution');
+  });
+});
+
+describe('agents at work side by side', function () {
+  const world = useModels();
+
+  it('are stopped when one of them hands the run to a person', async () => {
+    const reason = 'This needs a decision.';
+    const othersAsked = Promise.withResolvers<void>();
+    let hanging = 0;
+    const id = await world.play(
+      async (asked) => {
+        if (/\bmiddle\b/.test(saidIn(asked))) {
+          await othersAsked.promise;
+          return { text: '', calls: [{ name: 'escalate_to_human', arguments: { reason } }] };
+        }
+        hanging += 1;
+        if (hanging === 2) othersAsked.resolve();
+        return { trouble: 'hang' };
+      },
+      { taskType: 'spec' },
+    );
+    const { steps, escalation } = await world.runs.reaches(id, 'escalated');
+    assert.equal(escalation?.reason, reason);
+    assert.deepEqual(
+      steps.map(({ name, status }) => [name, status]),
+      [
+        ['left', 'cancelled'],
+        ['middle', 'failed'],
+        ['right', 'cancelled'],
+      ],
+    );
+    await eventually('their calls are broken off', () =>
+      world.asked(id).every((asked) => asked.abandoned || /\bmiddle\b/.test(saidIn(asked))),
+    );
   });
 });

@@ -8,7 +8,11 @@ import { sql } from 'kysely';
 import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
 import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
 import { createCallbackActivities } from '../../src/activities/send-callback.ts';
-import { listCallbackAttempts, findPendingCallback } from '../../src/database/tasks/callbacks.ts';
+import {
+  beginAttempt,
+  listCallbackAttempts,
+  findPendingCallback,
+} from '../../src/database/tasks/callbacks.ts';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
@@ -207,6 +211,21 @@ describe('the two that send a callback', function () {
     assert.ok(pending);
     await assert.rejects(attempt(watched)(pending, new AbortController().signal));
     assert.deepEqual([limits, await log()], [[10_000], [[1, 200, 'timeout']]]);
+  });
+
+  it('do not send a fourth attempt after a third one whose result is missing', async () => {
+    const begun = { execution_id: id, url: receiver.url, request_headers: {}, request_body: '{}' };
+    for (const earlier of [0, 1, 2]) {
+      const attempted_at = new Date();
+      assert.equal(
+        await beginAttempt(database, { ...begun, id: randomUUIDv7(), attempted_at }, earlier),
+        earlier + 1,
+      );
+    }
+    const pending = await findPendingCallback(database, id);
+    assert.equal(pending?.attempts, 3);
+    await assert.rejects(attempt()(pending, new AbortController().signal), { nonRetryable: true });
+    assert.deepEqual([(await log()).length, receiver.requests.length], [3, 0]);
   });
 
   it('send an attempt whose beginning was stored although the connection broke, and count it once', async () => {

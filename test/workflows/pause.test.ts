@@ -72,6 +72,19 @@ describe('pausing a run', function () {
     ]);
   });
 
+  it('keeps a run from its end after its last step', async () => {
+    const { id, open } = await world.hold();
+    await eventually('the only step is in progress', () => world.asked(id).length === 1);
+    await world.runs.control.pause(id, me);
+    await world.runs.reaches(id, 'paused');
+    open();
+    await world.runs.becomes('the step ends', id, ({ steps }) => steps[0]?.status === 'completed');
+    const view = await world.runs.view(id);
+    assert.deepEqual([view.state, view.paused_by, view.completed_at], ['paused', me.by, null]);
+    await world.runs.control.continue(id, me);
+    await world.runs.reaches(id, 'completed');
+  });
+
   it('twice in a row is the same as once, and so is continuing', async () => {
     const { id, open } = await heldRun();
     await world.runs.control.pause(id, me);
