@@ -27,9 +27,13 @@ type Request = {
 /**
  * Batches requests into groups, as a database groups commits. An idle batcher dispatches a request immediately. While
  * groups are in flight, the next group grows; `batching-window.ts` decides when it is dispatched. A request is never
- * split.
+ * split. `clock` is monotonic, in milliseconds.
  */
-export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparent, work) => work()) {
+export function createBatcher(
+  store: GroupStore,
+  inTrace: InTrace = (_traceparent, work) => work(),
+  clock: () => number = () => performance.now(),
+) {
   const waiting: Request[] = [];
   let waitingBytes = 0;
   const batchingWindow = createBatchingWindow();
@@ -40,7 +44,7 @@ export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparen
     if (timer !== null) clearTimeout(timer);
     timer = null;
     for (;;) {
-      const now = performance.now();
+      const now = clock();
       const oldestAt = waiting[0]?.arrivedAt ?? now;
       const at = batchingWindow.nextDispatchAt(
         { requests: waiting.length, isFull: isFull(waiting), oldestAt },
@@ -60,7 +64,7 @@ export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparen
     // request.
     const run = inTrace(group[0]?.events[0]?.traceparent ?? null, () => send(group)).finally(() => {
       runs.delete(run);
-      batchingWindow.finished(group.length, waiting.length, performance.now());
+      batchingWindow.finished(group.length, waiting.length, clock());
       pump();
     });
     runs.add(run);
@@ -112,7 +116,7 @@ export function createBatcher(store: GroupStore, inTrace: InTrace = (_traceparen
       const bytes = events.reduce((sum, { body }) => sum + body.length, 0);
       if (waitingBytes + bytes > MAX_WAITING_BYTES) throw tooMany();
       const promise = Promise.withResolvers<ReadonlySet<string>>();
-      waiting.push({ events, bytes, arrivedAt: performance.now(), promise });
+      waiting.push({ events, bytes, arrivedAt: clock(), promise });
       waitingBytes += bytes;
       pump();
       return promise.promise;
