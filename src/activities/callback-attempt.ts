@@ -147,12 +147,11 @@ async function begin(
     attempted_at: clock(),
   };
   // If the connection breaks, the row may be stored or not. An attempt that nobody sends must not count.
-  const number = await retryOnOutage(
-    async (isAgain) =>
-      (isAgain ? await findBegunAttempt(database, id) : null) ??
-      (await beginAttempt(database, begun, earlier)),
-    signal,
-  );
+  const number = await retryOnOutage(async (isAgain) => {
+    const find = async () => (isAgain ? await findBegunAttempt(database, id) : null);
+    // The first try may also commit while the second one waits for it.
+    return (await find()) ?? (await beginAttempt(database, begun, earlier)) ?? (await find());
+  }, signal);
   if (number === null) throw callbackFailed('another process sends it', RECHECK_MS);
   if (performance.now() - startedAt > MAX_START_MS) {
     await writeWithRetries(() => withdrawAttempt(database, { id, executionId }), signal);

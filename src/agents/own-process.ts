@@ -122,11 +122,17 @@ function createLineCutter(longest: number): Transform {
   return new Transform({
     decodeStrings: false,
     transform(chunk: string, _encoding, done) {
-      const [first = '', ...others] = chunk.split('\n');
-      const passed = [first.slice(0, room), ...others.map((line) => line.slice(0, longest))];
-      room =
-        others.length === 0 ? room - Math.min(room, first.length) : longest - (passed.at(-1)?.length ?? 0);
-      done(null, passed.join('\n'));
+      // Every second part is the end of a line. A carriage return ends one, too: programs draw progress with it.
+      const parts = chunk.split(/([\r\n])/).map((part, index) => {
+        if (index % 2 === 1) {
+          room = longest;
+          return part;
+        }
+        const passed = part.slice(0, room);
+        room -= passed.length;
+        return passed;
+      });
+      done(null, parts.join(''));
     },
   });
 }

@@ -108,9 +108,14 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       clearInterval(signsOfLife);
       if (lock === client) lock = null;
     });
-    await client.query(`set idle_session_timeout = ${LOCK_EXPIRY_MS}`);
-    const answer = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK}) as taken`);
-    if (answer.rows[0]?.taken) return client;
+    try {
+      await client.query(`set idle_session_timeout = ${LOCK_EXPIRY_MS}`);
+      const answer = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK}) as taken`);
+      if (answer.rows[0]?.taken) return client;
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
     await client.end();
     return null;
   }

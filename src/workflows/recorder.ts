@@ -60,11 +60,21 @@ export class Recorder {
   flush(): Promise<void> {
     if (this.#writing === null) return this.#oneAtATime(() => this.#recordChange());
     // One flush after the write in progress is enough for everybody: hundreds of signals may come at once.
-    this.#nextFlush ??= this.#oneAtATime(async () => {
-      this.#nextFlush = null;
-      await this.#recordChange();
-    });
+    this.#nextFlush ??= this.#flushNext();
     return this.#nextFlush;
+  }
+
+  async #flushNext(): Promise<void> {
+    try {
+      await this.#oneAtATime(async () => {
+        // What changes from here on needs a further flush.
+        this.#nextFlush = null;
+        await this.#recordChange();
+      });
+    } catch (error) {
+      this.#nextFlush = null;
+      throw error;
+    }
   }
 
   async #recordChange(): Promise<void> {

@@ -7,7 +7,7 @@ describe('the standard error of a program', () => {
     const script = `
       process.stderr.write('short\\n');
       for (let n = 0; n < 200; n += 1) process.stderr.write('x'.repeat(100_000));
-      process.stderr.write('\\nafter\\n' + 'é'.repeat(3_000) + '\\nlast');
+      process.stderr.write('\\rprogress\\nafter\\n' + 'é'.repeat(3_000) + '\\nlast');
     `;
     const program = startProgram(
       { command: process.execPath, args: ['-e', script] },
@@ -20,6 +20,7 @@ describe('the standard error of a program', () => {
       [
         ['short', 5],
         ['xxxxx', 2_000],
+        ['progr', 8],
         ['after', 5],
         ['ééééé', 2_000],
         ['last', 4],

@@ -7,10 +7,15 @@ import { MAX_EVENT_STREAMS } from '../../src/domain/common/limits.ts';
 describe('the open event streams of a credential', () => {
   it('are limited, and each that closes makes room for another one', async () => {
     const { counted } = createStreamLimit();
-    const open = (actor = 'key:a') => counted(actor, () => new Readable({ read: () => {} }));
+    const open = (actor = 'key:a', expiresAt?: Date) =>
+      counted(
+        { actor, ...(expiresAt ? { claims: { expiresAt } } : {}) },
+        () => new Readable({ read: () => {} }),
+      );
     const streams = Array.from({ length: MAX_EVENT_STREAMS }, () => open());
     assert.throws(() => open(), { code: 'rate_limited' });
     open('key:b').destroy();
+    open('key:a', new Date()).destroy();
     const closed = once(streams[0] as Readable, 'close');
     streams[0]?.destroy();
     await closed;

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { answerRefusedRequests } from '../../src/api/http/refused-requests.ts';
 import { useWorld } from '../support/world.ts';
 
 /** Requests that reach no route, because they are not HTTP or too large. */
@@ -38,4 +41,43 @@ describe('a request that the HTTP parser refuses', () => {
       assert.ok(head.includes(`X-Request-Id: ${problem.request_id}`));
     });
   }
+});
+
+describe('a request that does not end', () => {
+  /** A server with short limits, whose handler responds as a test says; and a client that sends half of a body. */
+  async function exchange(onRequest: (response: ServerResponse) => void): Promise<string> {
+    const limits = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 20 };
+    const server = createServer(limits, (_request, response) => onRequest(response));
+    answerRefusedRequests(server, {});
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    const [served] = (await once(server, 'connection')) as [Socket];
+    const closed = once(served, 'close');
+    socket.on('error', () => {});
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf');
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    // The client neither goes on nor closes its side.
+    await closed;
+    socket.destroy();
+    server.close();
+    return Buffer.concat(chunks).toString();
+  }
+
+  it('gets a problem, and its connection is closed although the client keeps its side open', async () => {
+    const answer = await exchange(() => {});
+    assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/);
+    assert.match(answer, /"code":"request_timeout"/);
+  });
+
+  it('gets no second response within the one that has begun', async () => {
+    const answer = await exchange((response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.write(': connected\n\n');
+    });
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.ok(!answer.includes('408'), answer);
+  });
 });

@@ -42,11 +42,12 @@ export function createModelActivities(deps: Dependencies) {
      * that the provider asks for
      */
     async invokeModel({ modelId, options }: ModelCallInput): Promise<Answer> {
-      const { cancellationSignal } = Context.current();
+      const { info, cancellationSignal } = Context.current();
       const callContext = callContextOf(options);
       const stopHeartbeat = startHeartbeat();
       try {
-        const known = await findAnswer(deps.database, modelId, options, callContext);
+        const isRepeat = info.attempt > 1;
+        const known = await findAnswer(deps.database, modelId, options, callContext, isRepeat);
         if (known !== null) return known;
         await waitUntilAllowed(deps.database, callContext.place.executionId, cancellationSignal);
         return await ask(deps, modelId, withoutCallContext(options), callContext, cancellationSignal);
@@ -63,12 +64,14 @@ async function findAnswer(
   modelId: string,
   { prompt }: LanguageModelV4CallOptions,
   { place }: ModelCallContext,
+  isRepeat: boolean,
 ): Promise<Answer | null> {
   const recorded = await findCall(database, place);
   if (recorded === null || recorded.failure !== null || recorded.truncated) return null;
-  return isSameCall(recorded, { name: modelId, input: recordedInputOf(prompt) })
-    ? (recorded.output as Answer)
-    : null;
+  const { value: input, truncated } = recordedInputOf(prompt);
+  // After a reset this may be another call, and only the beginning of a long input is recorded.
+  if (truncated && !isRepeat) return null;
+  return isSameCall(recorded, { name: modelId, input }) ? (recorded.output as Answer) : null;
 }
 
 /** Calls the model and records the result. A response is recorded with retries, since it is paid for. */
@@ -82,7 +85,7 @@ async function ask(
   const late = AbortSignal.timeout(callContext.callTimeMs);
   const startedAt = deps.clock();
   const began = performance.now();
-  const input = recordedInputOf(options.prompt);
+  const input = recordedInputOf(options.prompt).value;
   const reportEnd = (usage: Usage | null) =>
     deps.onCall?.({ model: modelId, usage, duration_ms: performance.now() - began });
   const record = (ended: Pick<NewCall, 'output' | 'truncated' | 'usage' | 'failure'>) => {
@@ -192,7 +195,10 @@ function usageOf({ usage }: Answer, price: Price | undefined): Usage {
  * Returns the messages since the model's last response, cut. The record does not need the whole conversation for each
  * call.
  */
-function recordedInputOf(prompt: LanguageModelV4CallOptions['prompt']): unknown {
+function recordedInputOf(prompt: LanguageModelV4CallOptions['prompt']): {
+  value: unknown;
+  truncated: boolean;
+} {
   const latest = prompt.slice(prompt.findLastIndex(({ role }) => role === 'assistant') + 1);
-  return cutValue(latest, CALL_RECORD_BYTES).value;
+  return cutValue(latest, CALL_RECORD_BYTES);
 }

@@ -53,7 +53,10 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       try {
         const { info, cancellationSignal } = Context.current();
         const earlier = await findCall(deps.database, call.place);
-        const recorded = earlier && isSameCall(earlier, recordedCallOf(call)) ? earlier : null;
+        const asRecorded = recordedCallOf(call);
+        // A first attempt may be another call after a reset, and only the beginning of a long input is recorded.
+        const isKnown = !asRecorded.truncated || info.attempt > 1;
+        const recorded = earlier && isKnown && isSameCall(earlier, asRecorded) ? earlier : null;
         if (recorded?.failure === null) return recorded.output as ToolAnswer;
         await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
         const isRepeat = info.attempt > 1 || recorded !== null;

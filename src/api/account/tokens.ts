@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordAudit } from '../../database/people/audit.ts';
 import { findProject } from '../../database/people/projects.ts';
+import { createRateLimiter } from '../../domain/common/rate-limiter.ts';
 import type { TokenSubject } from '../../domain/people/access.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -23,6 +24,16 @@ const issued = z
  * WebSocket URL.
  */
 export function tokenRoutes(deps: Dependencies): Route[] {
+  const { database, clock, log } = deps;
+  const firstInHour = createRateLimiter({ name: 'audit', perSecond: 1 / 3_600, burst: 1 }, clock);
+  /** Viewers get new tokens every few minutes: the audit log has one entry an hour for each credential and project. */
+  async function recordCreation({ workspaceId, actor }: Caller, projectId: string): Promise<void> {
+    if (!firstInHour.take(`${actor} ${projectId}`).granted) return;
+    const entry = { workspaceId, actor, action: 'token.created' as const, subject: `project:${projectId}` };
+    await recordAudit(database.em.fork(), { ...entry, at: clock() }).catch((error: unknown) =>
+      log.warn({ err: error }, 'recording a token failed'),
+    );
+  }
   return [
     route({
       method: 'post',
@@ -43,13 +54,7 @@ export function tokenRoutes(deps: Dependencies): Route[] {
         const sessionId = caller.kind === 'person' ? caller.sessionId : null;
         const claims = { subject, workspaceId, projectId, scopes, sessionId };
         const { token, expiresAt } = await deps.tokens.issue(claims);
-        await recordAudit(deps.database.em.fork(), {
-          workspaceId,
-          actor: caller.actor,
-          action: 'token.created',
-          subject: `project:${projectId}`,
-          at: deps.clock(),
-        });
+        await recordCreation(caller, projectId);
         return { status: 201, body: { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() } };
       },
     }),

@@ -4,14 +4,18 @@ import type { Context, Middleware } from 'koa';
 import getRawBody from 'raw-body';
 import { hasRole } from '../../domain/people/access.ts';
 import { MAX_CODEC_BODY_BYTES } from '../../domain/common/limits.ts';
-import { findActiveSession } from '../../database/people/sessions.ts';
+import { findActiveSession, recordSessionUse } from '../../database/people/sessions.ts';
 import { hashOfSecret } from '../../security/keys.ts';
 import { isFromOwnPage, sessionCookieName } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { createUsageRecorder } from '../http/usage-recorder.ts';
 import { Problem } from '../http/problem.ts';
 import { isPayloadList, toJson, toPayload, type JsonPayload } from './payloads.ts';
 
-type CodecDependencies = Pick<Dependencies, 'database' | 'baseUrl' | 'temporalUi' | 'codec'>;
+type CodecDependencies = Pick<
+  Dependencies,
+  'database' | 'baseUrl' | 'temporalUi' | 'codec' | 'clock' | 'log'
+>;
 
 const PATH = /^\/codec\/(decode|encode)$/;
 
@@ -21,6 +25,12 @@ const PATH = /^\/codec\/(decode|encode)$/;
  * encrypted.
  */
 export function createCodecServer({ codec, ...deps }: CodecDependencies): Middleware {
+  const { database, clock, log } = deps;
+  const onSessionUsed = createUsageRecorder(
+    (id, at) => recordSessionUse(database, id, at),
+    clock,
+    (error) => log.warn({ err: error }, 'recording session use failed'),
+  );
   return async function serveCodec(context, next) {
     const [, work] = PATH.exec(context.path) ?? [];
     if (codec === null || work === undefined) return await next();
@@ -34,7 +44,8 @@ export function createCodecServer({ codec, ...deps }: CodecDependencies): Middle
         headers: { Allow: 'OPTIONS, POST' },
       });
     }
-    await checkCaller(context, deps, codec.token);
+    const sessionId = await checkCaller(context, deps, codec.token);
+    if (sessionId !== null) onSessionUsed(sessionId);
     const payloads = await readPayloads(context);
     const done =
       work === 'encode' ? await codec.payloads.encode(payloads) : await opened(codec.payloads, payloads);
@@ -57,14 +68,17 @@ function allowWebUi(context: Context, uiUrl: string | null): void {
   });
 }
 
-/** @throws Problem `unauthenticated`, or `forbidden` for users who are not admins and for pages of other origins */
+/**
+ * Returns the id of the caller's session; null with the token.
+ * @throws Problem `unauthenticated`, or `forbidden` for users who are not admins and for pages of other origins
+ */
 async function checkCaller(
   context: Context,
   { database, baseUrl, temporalUi }: Omit<CodecDependencies, 'codec'>,
   token: string | null,
-): Promise<void> {
+): Promise<string | null> {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(context.get('Authorization').trim()) ?? [];
-  if (bearer !== undefined && token !== null && isSame(bearer, token)) return;
+  if (bearer !== undefined && token !== null && isSame(bearer, token)) return null;
   const cookie = context.cookies.get(sessionCookieName(baseUrl));
   const session = cookie ? await findActiveSession(database, hashOfSecret(cookie)) : null;
   if (!session) {
@@ -78,6 +92,7 @@ async function checkCaller(
     throw new Problem('forbidden', 'This page cannot use the session. Set TEMPORAL_UI_URL to its address.');
   }
   if (!hasRole(session.role, 'admin')) throw new Problem('forbidden', 'Requires the role admin or higher.');
+  return session.id;
 }
 
 /** Decrypts payloads. A payload whose key is missing is returned encrypted, so that the others can still be read. */

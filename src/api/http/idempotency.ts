@@ -59,8 +59,9 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
       throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
     }
     const place = await scopeOf(wanted.caller, wanted.given);
-    const hashes = { requestHash: requestHash(wanted), earlierHash: hashWithoutCaller(wanted) };
-    const claimed = await claimKey(database, { ...place, ...hashes, now: clock() });
+    const { actor } = wanted.caller;
+    const request = { ...place, actor, requestHash: requestHash(wanted), now: clock() };
+    const claimed = await claimKey(database, request);
     switch (claimed.outcome) {
       case 'mine':
         return await runFirst({ ...place, claimedAt: claimed.claimedAt }, run);
@@ -94,23 +95,15 @@ function replayed(kept: string): RouteResponse {
   return { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': 'true' } };
 }
 
-type Hashed = Pick<IdempotentRequest, 'method' | 'path' | 'body'> & { caller: Pick<Caller, 'actor'> };
-
-/**
- * Returns a hash of the request and its credential. Equal values in the same order have equal hashes; white space is
- * ignored.
- */
-export function requestHash({ method, path, body, caller }: Hashed): string {
-  return hashOf([method, path, body ?? null, caller.actor]);
-}
-
-/** Returns the hash under which versions before 0.2 stored a request. */
-function hashWithoutCaller({ method, path, body }: Hashed): string {
-  return hashOf([method, path, body ?? null]);
-}
-
-function hashOf(values: unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(values)).digest('hex');
+/** Returns a hash of the request. Equal values in the same order have equal hashes; white space is ignored. */
+export function requestHash({
+  method,
+  path,
+  body,
+}: Pick<IdempotentRequest, 'method' | 'path' | 'body'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([method, path, body ?? null]))
+    .digest('hex');
 }
 
 /** Returns the execution id that belongs to a claimed idempotency key. A repeat after a crash gets the same run. */

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
 import { Problem, problemBody } from './problem.ts';
@@ -16,15 +16,20 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Responds to requests that the HTTP parser refuses, with a problem and a request id like all others. No middleware sees
- * them. `headers` are those of every response.
+ * Responds to requests that the HTTP parser refuses, with a problem and a request id like all others, and closes their
+ * connections. No middleware sees them. `headers` are those of every response.
  */
 export function answerRefusedRequests(server: Server, headers: Readonly<Record<string, string>>): void {
+  const responses = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', (request, response) => responses.set(request.socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // The client has disconnected, or a response is being sent already.
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    const response = responses.get(socket);
+    const hasBegun = response?.headersSent === true && !response.writableFinished;
+    // The client has disconnected, or a second response would become part of the one that is being sent.
+    if (error.code === 'ECONNRESET' || !socket.writable || hasBegun) return void socket.destroy();
     const [code, detail] = CODES[error.code ?? ''] ?? ['bad_request', 'The request is not valid HTTP/1.1.'];
-    socket.end(refusal(new Problem(code, detail), headers));
+    // A client that goes on sending must not keep the connection.
+    socket.end(refusal(new Problem(code, detail), headers), () => socket.destroy());
   });
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
-import { answersOpenQuestion } from '../../domain/tasks/run-state.ts';
+import { FIRST_QUESTION, openQuestionOf } from '../../domain/tasks/run-state.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { findPlan } from '../../database/tasks/reruns.ts';
 import { findRun, viewOfRow, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
@@ -20,7 +20,7 @@ const SHOWN_TIMEOUT_MS = 2_000;
 const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 200;
 
-/** A request for an action. `question`: see {@link ContinueRequest}. */
+/** A request for an action. `question` is the id of the question that continuing answers; null if it is not named. */
 export type ActionRequest = {
   id: string;
   reason: string | undefined;
@@ -77,18 +77,24 @@ async function signal(
   const control = { by: caller.label, ...(reason === undefined ? {} : { reason }) };
   const unstarted = await unstartedOf(deps, row);
   if (request.action !== 'continue') return await deps.control[request.action](row.id, control, unstarted);
-  checkQuestion(before, request.question);
-  return await deps.control.continue(row.id, { ...control, question: request.question }, unstarted);
+  const question = questionAnswered(before, request.question);
+  return await deps.control.continue(row.id, { ...control, question }, unstarted);
 }
 
-/** @throws Problem `invalid_state` if the request would answer another question than the one its sender has read */
-function checkQuestion({ question: open }: RunView, named: string | null): void {
-  if (answersOpenQuestion(open, named)) return;
-  const detail = !open
-    ? `The question ${named} is not open.`
-    : named === null
-      ? `The run has asked more than one question. Name the open one, \`question\` ${open.id}.`
-      : `The question ${named} is not open. The open one is ${open.id}.`;
+/**
+ * Returns the id of the question that a request answers, null if none is open. A request need not name the first question
+ * of a run.
+ * @throws Problem `invalid_state` if another question is open than the one that its sender has read
+ */
+function questionAnswered(view: RunView, named: string | null): string | null {
+  const open = openQuestionOf(view);
+  if (named === open || (named === null && open === FIRST_QUESTION)) return open;
+  const detail =
+    open === null
+      ? `The question ${named} is not open.`
+      : named === null
+        ? `The run has asked more than one question. Name the open one, \`question\` ${open}.`
+        : `The question ${named} is not open. The open one is ${open}.`;
   throw new Problem('invalid_state', detail);
 }
 

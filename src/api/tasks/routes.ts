@@ -230,7 +230,7 @@ function events(deps: Dependencies): Route {
       if (lastSeen !== undefined && isFeedOver(row) && after >= row.last_seq) return { status: 204 };
       const { caller, signal } = call;
       const stream = { caller, executionId: row.id, after: Math.min(after, 2_147_483_647), signal };
-      return { status: 200, stream: streams.counted(caller.actor, () => eventStream(deps, stream)) };
+      return { status: 200, stream: streams.counted(caller, () => eventStream(deps, stream)) };
     },
   });
 }

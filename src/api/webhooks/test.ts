@@ -43,8 +43,8 @@ export async function testWebhook(
   checkDraft(draft, deps.clock());
   await deps.control.ready();
   const body = await insertTest(deps, plan, draft);
-  await recordTest(deps, plan, webhook, 'webhook.test_sent');
   try {
+    await recordTest(deps, plan, webhook, 'webhook.test_sent');
     const input = { deliveryId: draft, trigger: 'test', token: randomUUIDv7(), attempts: 0 } as const;
     await deps.deliveryControl.attemptAndWait(input);
   } catch (error) {

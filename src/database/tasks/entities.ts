@@ -102,6 +102,7 @@ export const IdempotencyKey = defineEntity({
     project_id: p.uuid().primary(),
     key: p.text().primary(),
     /** SHA-256 over method, path and body, hex. */
+    actor: p.text().nullable(),
     request_hash: p.text(),
     /** The first response, sealed; null while the first request is in progress. */
     answer: p.text().nullable(),

@@ -14,34 +14,29 @@ export type ClaimOutcome =
   | { outcome: 'at_work' }
   | { outcome: 'reused' };
 
-/** `earlierHash` is the hash of the same request by the previous version. */
-export type ClaimRequest = {
-  scope: string;
-  key: string;
-  requestHash: string;
-  earlierHash?: string;
-  now: Date;
-};
+/** `actor` is the credential. */
+export type ClaimRequest = { scope: string; key: string; actor: string; requestHash: string; now: Date };
 
 /** A request without a response after this time has no process any more, in milliseconds. */
 const ABANDONED_MS = 30_000;
 
 /** Claims a key for a request. One statement for a fresh key; `scope` is the id of a project. */
 export async function claimKey(database: Database, request: ClaimRequest): Promise<ClaimOutcome> {
-  const { scope, key, requestHash, earlierHash, now } = request;
+  const { scope, key, actor, requestHash, now } = request;
   const outdated = new Date(now.getTime() - IDEMPOTENCY_RETENTION_MS).toISOString();
   const fresh = await sql<{ created_at: string }>`
-    insert into idempotency_keys (project_id, key, request_hash, created_at)
-    values (${scope}::uuid, ${key}, ${requestHash}, ${now.toISOString()}::timestamptz)
+    insert into idempotency_keys (project_id, key, actor, request_hash, created_at)
+    values (${scope}::uuid, ${key}, ${actor}, ${requestHash}, ${now.toISOString()}::timestamptz)
     on conflict (project_id, key) do update
-      set request_hash = excluded.request_hash, answer = null, created_at = excluded.created_at
+      set actor = excluded.actor, request_hash = excluded.request_hash, answer = null, created_at = excluded.created_at
       where idempotency_keys.created_at < ${outdated}::timestamptz
     returning created_at
   `.execute(queryBuilderOf(database));
   if (fresh.rows.length > 0) return { outcome: 'mine', claimedAt: now };
   const row = await database.em.fork().findOne(IdempotencyKey, { project_id: scope, key });
   if (!row) return { outcome: 'at_work' };
-  if (row.request_hash !== requestHash && row.request_hash !== earlierHash) return { outcome: 'reused' };
+  const isOthers = row.actor !== null && row.actor !== actor;
+  if (isOthers || row.request_hash !== requestHash) return { outcome: 'reused' };
   if (row.answer) return { outcome: 'answered', answer: row.answer };
   if (now.getTime() - row.created_at.getTime() < ABANDONED_MS) return { outcome: 'at_work' };
   return { outcome: 'mine', claimedAt: row.created_at };

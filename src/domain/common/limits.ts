@@ -177,8 +177,9 @@ export const SESSION_MS = 14 * 24 * 3_600_000;
 /** Time after which a session that is not used ends, in milliseconds. */
 export const SESSION_IDLE_MS = 3 * 24 * 3_600_000;
 
-/** Open event streams of one credential, in each process. */
+/** Open event streams of one credential, and of all tokens of a key or person, in each process. */
 export const MAX_EVENT_STREAMS = 100;
+export const MAX_EVENT_STREAMS_OF_OWNER = 2_000;
 
 /** Recent events that previews and suggestions of filters are based on, and their bytes in total. */
 export const RECENT_EVENTS = { most: 100, bytes: 4_194_304 } as const;

@@ -17,8 +17,8 @@ import {
 export type ControlRequest = { by: string; reason?: string | undefined };
 
 /**
- * A request to continue a run. `question` is the id of the question that it answers. Null: it names none, so it answers
- * only the first question of the run. Absent in requests from Temporal's own tools, which answer any question.
+ * A request to continue a run. `question` is the id of the question that it answers, null if its sender has seen no
+ * open question. Absent in requests from Temporal's own tools, which answer any question.
  */
 export type ContinueRequest = ControlRequest & { question?: string | null };
 
@@ -141,7 +141,7 @@ export class RunState {
     { question, ...request }: ContinueRequest,
     now: number,
   ): { number: number; answer: Answer } | null {
-    if (question !== undefined && !answersOpenQuestion(this.#view.question, question)) return null;
+    if (question !== undefined && question !== openQuestionOf(this.#view)) return null;
     if (!this.#transition('continued', now, request)) return null;
     this.#closePause(now);
     const answered = this.#view.question ? this.#questions.shift() : undefined;
@@ -335,13 +335,12 @@ export class RunState {
   }
 }
 
-/** The id of the first question of a run. A request to continue need not name it. */
-const FIRST_QUESTION = '1';
+/** The id of the first question of a run. */
+export const FIRST_QUESTION = '1';
 
-/** Returns whether a request to continue that names `named` (null: none) may continue a run with this open question. */
-export function answersOpenQuestion(open: RunView['question'], named: string | null): boolean {
-  const id = open && (open.id ?? FIRST_QUESTION);
-  return named === null ? id === null || id === FIRST_QUESTION : id === named;
+/** Returns the id of the open question of a run, or null. Questions of earlier versions have none. */
+export function openQuestionOf({ question }: Pick<RunView, 'question'>): string | null {
+  return question && (question.id ?? FIRST_QUESTION);
 }
 
 /** Removes pauses by request together with their ends, the oldest first, while there are more than `most` events. */
