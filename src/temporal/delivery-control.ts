@@ -21,6 +21,7 @@ import {
   type DeliveryInput,
   type DispatchInput,
   type NotifyInput,
+  PRIORITIES,
 } from './delivery-messages.ts';
 import { withinDeadline } from './deadlines.ts';
 import { taskQueues } from './task-messages.ts';
@@ -43,7 +44,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     type: string,
     workflowId: string,
     input: object,
-    options: Pick<WorkflowStartOptions, 'startDelay'> = {},
+    options: Pick<WorkflowStartOptions, 'startDelay' | 'priority'> = {},
   ): Promise<'started' | 'known'> {
     try {
       await within(START_LIMIT_MS, () =>
@@ -71,7 +72,9 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     async dispatch(groupIds: readonly [string, ...string[]]): Promise<void> {
       for (const [index, groupId] of groupIds.entries()) {
         const input: DispatchInput = { groupId, groupIds: groupIds.slice(index) };
-        if ((await start(DISPATCH_EVENTS_WORKFLOW, dispatchWorkflowId(groupId), input)) === 'started') return;
+        const priority = { priorityKey: PRIORITIES.dispatch };
+        const workflowId = dispatchWorkflowId(groupId);
+        if ((await start(DISPATCH_EVENTS_WORKFLOW, workflowId, input, { priority })) === 'started') return;
       }
     },
 
@@ -89,6 +92,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
             args: [input],
             signal: BACKLOG_SIGNAL,
             signalArgs: [],
+            priority: { priorityKey: PRIORITIES.backlog },
           }),
         );
       } catch (error) {
@@ -103,6 +107,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     async startRetries(delivery: DeliveryInput, delayMs: number): Promise<void> {
       await start(WEBHOOK_DELIVERY_WORKFLOW, deliveryWorkflowId(delivery), delivery, {
         startDelay: Math.max(0, Math.round(delayMs)),
+        priority: { priorityKey: PRIORITIES.retries },
       });
     },
 
@@ -111,7 +116,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
      * @throws EngineUnavailable | EngineUncertain
      */
     async attempt(input: AttemptInput, delayMs = 0): Promise<void> {
-      const options = delayMs > 0 ? { startDelay: Math.round(delayMs) } : {};
+      const priority = { priorityKey: PRIORITIES.attempt };
+      const options = { priority, ...(delayMs > 0 ? { startDelay: Math.round(delayMs) } : {}) };
       await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
     },
 
@@ -120,7 +126,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
      * @throws EngineUnavailable | EngineUncertain
      */
     async attemptAndWait(input: AttemptInput): Promise<void> {
-      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input);
+      const priority = { priorityKey: PRIORITIES.test };
+      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, { priority });
       try {
         const handle = client.workflow.getHandle(attemptWorkflowId(input.token));
         await within(ATTEMPT_LIMIT_MS, () => handle.result());

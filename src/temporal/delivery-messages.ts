@@ -45,3 +45,10 @@ export const notifyWorkflowId = (input: NotifyInput): string =>
  * Returns the id of the Schedule that starts the maintenance. Temporal names its workflows by the id and their time.
  */
 export const retentionScheduleId = (taskQueue: string): string => `${taskQueue}-retention`;
+
+/**
+ * Priorities of workflows and their activities in Temporal's task queue: 1 comes first, 3 is the default. A thousand manual
+ * retries of one workspace must not delay the events of another one, and somebody waits for the response to a test.
+ * Servers before 1.28 ignore them.
+ */
+export const PRIORITIES = { dispatch: 2, test: 2, retries: 3, attempt: 4, backlog: 4 } as const;

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { markGroupsStarted } from '../../src/database/webhooks/events.ts';
 import { createEngine } from '../../src/reconciler/engine.ts';
 import { dispatchForgotten, renewAbandoned } from '../../src/reconciler/forgotten-deliveries.ts';
 import { startReconciler } from '../../src/reconciler/run.ts';
+import {
+  attemptWorkflowId,
+  backlogWorkflowId,
+  deliveryWorkflowId,
+  dispatchWorkflowId,
+  PRIORITIES,
+} from '../../src/temporal/delivery-messages.ts';
 import { createTaskControl } from '../../src/temporal/task-control.ts';
 import { TASK_RUN_WORKFLOW, taskQueues } from '../../src/temporal/task-messages.ts';
 import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
@@ -13,6 +20,35 @@ import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
+
+describe('the work of deliveries in Temporal', () => {
+  const world = useDeliveries({ workers: 0 });
+
+  it('has priorities, so that new events do not wait behind many manual retries', async () => {
+    const ids = Array.from({ length: 3 }, () => randomUUIDv7()) as [string, string, string];
+    const [groupId, deliveryId, token] = ids;
+    await world.control.dispatch([groupId]);
+    await world.control.attempt({ deliveryId, trigger: 'manual', token, attempts: 1 });
+    await world.control.startRetries({ deliveryId, generation: 0 }, 0);
+    await world.control.drainBacklog(token);
+    const workflows = [
+      dispatchWorkflowId(groupId),
+      deliveryWorkflowId({ deliveryId, generation: 0 }),
+      attemptWorkflowId(token),
+      backlogWorkflowId(token),
+    ];
+    const priorities = [];
+    for (const id of workflows) {
+      const handle = world.client.workflow.getHandle(id);
+      const { raw } = await handle.describe();
+      priorities.push(raw.workflowExecutionInfo?.priority?.priorityKey);
+      await handle.terminate('a test');
+    }
+    const { dispatch, retries, attempt, backlog } = PRIORITIES;
+    assert.deepEqual(priorities, [dispatch, retries, attempt, backlog]);
+    assert.ok(dispatch < retries && retries < attempt);
+  });
+});
 
 describe('the reconciler', () => {
   const world = useDeliveries({ workers: 0 });
