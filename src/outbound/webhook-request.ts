@@ -52,7 +52,7 @@ export function loggedHeaders(headers: Readonly<Record<string, string>>): Record
   return SECRET_HEADER in headers ? { ...headers, [SECRET_HEADER]: MASKED } : { ...headers };
 }
 
-const SIGNATURES = ['x-service-signature', 'x-service-signature-previous', 'webhook-signature'];
+const NAMES_TO_MASK = ['x-service-signature', 'x-service-signature-previous', 'webhook-signature'];
 
 /**
  * Returns headers for readers who may not send: a valid signature of a request would let them send the same request to
@@ -60,7 +60,7 @@ const SIGNATURES = ['x-service-signature', 'x-service-signature-previous', 'webh
  */
 export function withoutSignatures(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, SIGNATURES.includes(name) ? MASKED : value]),
+    Object.entries(headers).map(([name, value]) => [name, NAMES_TO_MASK.includes(name) ? MASKED : value]),
   );
 }
 

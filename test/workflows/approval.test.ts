@@ -18,7 +18,7 @@ describe('an agent that asks a person', function () {
     assert.equal(row.paused_by, 'agent:developer');
     assert.equal(row.paused_from, 'executing');
     const { at, ...question } = row.question ?? { at: '' };
-    assert.deepEqual(question, { step: 'fix', agent: 'developer', text: QUESTION });
+    assert.deepEqual(question, { id: '1', step: 'fix', agent: 'developer', text: QUESTION });
     assert.equal(at, row.paused_at?.toISOString());
     assert.deepEqual(
       row.steps.map(({ status }) => status),
