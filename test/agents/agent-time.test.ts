@@ -11,8 +11,8 @@ import { useSkippedTime } from '../workflows/skipped-time.ts';
 const MINUTE = 60_000;
 
 /**
- * The workflow of an agent alone, on a server whose clock jumps. It stops jumping for good if a workflow ends while one of
- * its activities runs; that an agent is late at last is in agent-limits.test.ts.
+ * The workflow of an agent alone, on a server whose clock jumps. It stops jumping permanently if a workflow ends while one
+ * of its activities runs; that an agent is late at last is in agent-limits.test.ts.
  */
 describe('the time of an agent', function () {
   const environment = useSkippedTime();

@@ -187,7 +187,7 @@ describe('pausing a run', function () {
       await world.runs.reaches(id, 'completed');
     });
 
-    it('does not stop a run for good that has not yet acted on a pause through the API', async () => {
+    it('does not pause a run permanently that has not yet acted on a pause through the API', async () => {
       const { id, open } = await heldRun();
       await world.runs.restartWorker(async () => {
         await world.runs.control.pause(id, me);

@@ -63,7 +63,7 @@ export function createTasks(http: Http, channel: ChannelDependencies) {
     },
     /** Pauses a run. No new work starts. Work in progress finishes, and its results are kept. */
     pause: (id: string, options: ControlOptions = {}) => control('pause', id, options),
-    /** Continues a paused run, and answers the question of an agent if one is open. */
+    /** Continues a paused run. If an agent waits for an answer, `reason` is the answer. */
     continue: (id: string, options: ContinueOptions = {}) => control('continue', id, options),
     /** Cancels a run. */
     cancel: (id: string, options: ControlOptions = {}) => control('cancel', id, options),

@@ -101,8 +101,9 @@ export const IdempotencyKey = defineEntity({
   properties: {
     project_id: p.uuid().primary(),
     key: p.text().primary(),
-    /** SHA-256 over method, path and body, hex. */
+    /** The credential that used the key first; null: any credential of the project. */
     actor: p.text().nullable(),
+    /** SHA-256 over method, path and body, hex. */
     request_hash: p.text(),
     /** The first response, sealed; null while the first request is in progress. */
     answer: p.text().nullable(),
