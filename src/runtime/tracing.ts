@@ -1,5 +1,5 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptors, ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { Context } from '@temporalio/activity';
 import { CALL_CONTEXT_OPTION } from '../domain/agents/agent-work.ts';
@@ -12,22 +12,32 @@ import { TRACE_HEADER, type TraceSinks } from '../workflows/trace-interceptors.t
  * none of this is installed.
  */
 
-/** Returns interceptors that trace starts of workflows within an active trace. */
+/** Returns interceptors that trace starts of workflows, also by a signal, within an active trace. */
 export function clientInterceptors(tracing: Tracing | null): WorkflowClientInterceptor[] {
   if (tracing === null) return [];
-  return [
-    {
-      async startWithDetails(input, next) {
-        if (tracing.current() === null) return await next(input);
-        const attributes = { 'temporal.workflow_id': input.options.workflowId };
-        const plan = { name: `start ${input.workflowType}`, kind: 'producer', attributes } as const;
-        return await tracing.span(plan, async ({ traceparent }) => {
-          const header = defaultPayloadConverter.toPayload(traceparent);
-          return await next({ ...input, headers: { ...input.headers, [TRACE_HEADER]: header } });
-        });
-      },
-    },
-  ];
+  const traced = tracedStart(tracing);
+  return [{ startWithDetails: traced, signalWithStart: traced }];
+}
+
+type Start = {
+  readonly workflowType: string;
+  readonly headers: Headers;
+  readonly options: { readonly workflowId: string };
+};
+
+function tracedStart(tracing: Tracing) {
+  return async <Input extends Start, Result>(
+    input: Input,
+    next: (input: Input) => Promise<Result>,
+  ): Promise<Result> => {
+    if (tracing.current() === null) return await next(input);
+    const attributes = { 'temporal.workflow_id': input.options.workflowId };
+    const plan = { name: `start ${input.workflowType}`, kind: 'producer', attributes } as const;
+    return await tracing.span(plan, async ({ traceparent }) => {
+      const header = defaultPayloadConverter.toPayload(traceparent);
+      return await next({ ...input, headers: { ...input.headers, [TRACE_HEADER]: header } });
+    });
+  };
 }
 
 /** Returns parts of a worker's options that record spans of activities, and of workflows when they end. */
