@@ -6,7 +6,7 @@ import type { AgentWork, StepOutcome } from '../../src/domain/tasks/step-work.ts
 import { AGENT_STEP_WORKFLOW } from '../../src/temporal/agent-messages.ts';
 import { continueSignal, pauseSignal } from '../../src/temporal/task-messages.ts';
 import { agentsBundle } from '../../src/runtime/bundle.ts';
-import { useSkippedTime } from '../workflows/skipped-time.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
 
 const MINUTE = 60_000;
 
@@ -15,7 +15,7 @@ const MINUTE = 60_000;
  * of its activities runs; that an agent is late at last is in agent-limits.test.ts.
  */
 describe('the time of an agent', function () {
-  const environment = useSkippedTime();
+  const environment = useTimeSkipping();
 
   /**
    * Runs an agent whose first model call lasts until `open` is called. `timeHeld` returns how long Temporal has held the

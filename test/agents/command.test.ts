@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOwnRuns } from '../support/runs.ts';
+import { isRunning } from './running.ts';
 
 const PROGRAM = join(import.meta.dirname, '../support/command-agent.ts');
 const EXAMPLE = join(import.meta.dirname, '../../examples/agents/command/word-count.mjs');
@@ -155,11 +155,3 @@ describe('agents that are programs', function () {
     assert.equal(row.steps[0]?.attempt, 2);
   });
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(execFileSync('cat', [`/proc/${pid}/status`], { stdio: 'pipe' }).toString());
-  } catch {
-    return false;
-  }
-}

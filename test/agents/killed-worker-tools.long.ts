@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import {
 } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, withTemporal, type Service } from '../support/service.ts';
+import { isRunning } from './running.ts';
 
 const SUPPORT = join(import.meta.dirname, '../support');
 
@@ -143,11 +143,3 @@ describe('a kill -9 of the worker', function () {
     return Buffer.from(details?.data ?? []).toString();
   }
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(execFileSync('cat', [`/proc/${pid}/status`], { stdio: 'pipe' }).toString());
-  } catch {
-    return false;
-  }
-}

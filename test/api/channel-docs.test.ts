@@ -5,6 +5,7 @@ import { FEED_EVENT_TYPES } from '../../src/domain/tasks/feed-events.ts';
 import { channelDocument } from '../../src/api/docs/asyncapi.ts';
 import { REPLIES, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from '../../src/api/docs/channel-vocabulary.ts';
 import { useWorld } from '../support/world.ts';
+import { referencesIn } from './references.ts';
 
 describe('the description of the live channel', () => {
   const world = useWorld();
@@ -83,11 +84,3 @@ describe('the description of the live channel', () => {
     }
   });
 });
-
-function referencesIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (value === null || typeof value !== 'object') return [];
-  return Object.entries(value).flatMap(([name, inner]) =>
-    name === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner),
-  );
-}

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
-import { connectDatabase } from '../../src/database/connect.ts';
 import {
   buildDeliveriesQuery,
   listDeliveries,
   findMatchingEvents,
   type DeliveryFilter,
 } from '../../src/database/webhooks/deliveries.ts';
-import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+import { useInstallation } from '../support/installation.ts';
 
 const DELIVERIES = 200_000;
 const EVENTS = 50_000;
@@ -25,18 +24,14 @@ type PlanNode = {
 };
 
 describe('a log of 200,000 deliveries', () => {
-  let fresh: FreshDatabase;
+  const fresh = useInstallation();
   let database: Database;
-  const workspaceId = randomUUID();
+  let workspaceId: string;
   const webhookId = randomUUID();
   before(async () => {
-    fresh = await freshDatabase();
-    database = await connectDatabase(fresh.url);
+    ({ database } = fresh);
+    workspaceId = fresh.installation.workspace_id;
     await fill();
-  });
-  after(async () => {
-    await database.close();
-    await fresh.drop();
   });
 
   /** Half of the deliveries are the webhook's; nearly all have succeeded. Indexes are built last, which is quicker. */
@@ -50,7 +45,6 @@ describe('a log of 200,000 deliveries', () => {
         where indrelid in ('events'::regclass, 'deliveries'::regclass) and not indisunique
       `.execute(transaction);
       for (const { name } of indexes) await run(sql`drop index ${sql.raw(name)}`);
-      await run(sql`insert into workspaces (id, name, created_at) values (${workspaceId}::uuid, 'W', now())`);
       await run(sql`
         insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
         values (${webhookId}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())`);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
+import { referencesIn } from './references.ts';
 
 describe('every answer', () => {
   const world = useWorld();
@@ -136,11 +137,3 @@ describe('what people and monitors read', () => {
     for (const file of files) assert.equal((await world.send('GET', file, { key: null })).status, 200, file);
   });
 });
-
-function referencesIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (value === null || typeof value !== 'object') return [];
-  return Object.entries(value).flatMap(([name, inner]) =>
-    name === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner),
-  );
-}

@@ -2,37 +2,30 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
-import { connectDatabase } from '../../src/database/connect.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../support/results.ts';
-import { freshDatabase, type FreshDatabase } from '../support/services.ts';
+import { useInstallation } from '../support/installation.ts';
 import { eventually } from '../support/eventually.ts';
 
 const GROWN = 70_000;
 
 describe('a statement that was prepared while its table was empty', function () {
   this.timeout(120_000);
-  let fresh: FreshDatabase;
+  // One connection, so that all plans are its plans.
+  const fresh = useInstallation({ poolSize: 1 });
   let database: Database;
-  const workspaceId = randomUUID();
+  let workspaceId: string;
   const webhookId = randomUUID();
   before(async () => {
-    fresh = await freshDatabase();
-    // One connection, so that all plans are its plans; and nothing but ourselves that would make them anew.
-    database = await connectDatabase(fresh.url, 1);
+    ({ database } = fresh);
+    workspaceId = fresh.installation.workspace_id;
     const db = queryBuilderOf(database);
+    // Only the test itself may cause new plans.
     await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
-    await sql`insert into workspaces (id, name, created_at) values (${workspaceId}::uuid, 'W', now())`.execute(
-      db,
-    );
     await sql`
       insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
       values (${webhookId}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
     `.execute(db);
-  });
-  after(async () => {
-    await database.close();
-    await fresh.drop();
   });
 
   async function newDeliveries(count: number): Promise<string[]> {

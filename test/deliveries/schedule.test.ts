@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { pino } from 'pino';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { useRuntime } from '../support/runs.ts';
 import { services } from '../support/services.ts';
+import { skippingEngine, startTimeSkipping } from '../support/time-skipping.ts';
 
 const WAITS_S = [60, 300, 1_800, 7_200, 43_200];
 
@@ -16,19 +15,8 @@ describe('the schedule of a delivery', function () {
   let world: Deliveries;
   const receiver = useReceiver('each test', () => ({ tls: services().tls }));
   before(async () => {
-    useRuntime(pino({ level: 'silent' }));
-    const path = await services().testServerPath();
-    environment = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
-    world = await startDeliveries({
-      engine: {
-        connection: environment.nativeConnection,
-        client: environment.client,
-        namespace: environment.namespace ?? 'default',
-        time: () => environment.currentTimeMs(),
-      },
-    });
+    environment = await startTimeSkipping();
+    world = await startDeliveries({ engine: skippingEngine(environment) });
   });
   after(async () => {
     await world?.close();

@@ -22,6 +22,15 @@ const START_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 30_000;
 const LEFT_OUT = /^(node_modules|\.local|\.git)(\/|$)/;
 
+/** Registers hooks that give a `describe` a fresh checkout, and end what a test has started in it. */
+export function useCheckout(): { folder: string } {
+  const used = { folder: '', remove: () => {} };
+  before(() => void Object.assign(used, freshCheckout()));
+  afterEach(endLaunched);
+  after(() => used.remove());
+  return used;
+}
+
 /** A checkout of its own with the same files and dependencies, and nothing that a start makes. */
 export function freshCheckout(): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'baton-checkout-'));

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { endLaunched, freshCheckout, npmStart, pressCtrlC, processesOf } from './launched.ts';
+import { npmStart, pressCtrlC, processesOf, useCheckout } from './launched.ts';
 
 describe('npm start', function () {
   this.timeout(300_000);
-  let checkout: ReturnType<typeof freshCheckout>;
-  before(() => {
-    checkout = freshCheckout();
-  });
-  afterEach(endLaunched);
-  after(() => checkout.remove());
+  const checkout = useCheckout();
 
   it('ends its first start with a tour, and keeps all for the next start, which makes nothing anew', async () => {
     const first = npmStart(checkout.folder, { PORT: '0' });

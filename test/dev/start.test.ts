@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { endLaunched, freshCheckout, npmStart, pressCtrlC, processesOf } from './launched.ts';
+import { npmStart, pressCtrlC, processesOf, useCheckout } from './launched.ts';
 
 describe('npm start in a fresh checkout', function () {
   this.timeout(180_000);
-  let checkout: ReturnType<typeof freshCheckout>;
-  before(() => {
-    checkout = freshCheckout();
-  });
-  afterEach(endLaunched);
-  after(() => checkout.remove());
+  const checkout = useCheckout();
 
   it('brings up everything, keeps the credentials to their owner, and leaves nothing running after Ctrl-C', async () => {
     const launched = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { MockActivityEnvironment, TestWorkflowEnvironment } from '@temporalio/testing';
+import { MockActivityEnvironment, type TestWorkflowEnvironment } from '@temporalio/testing';
 import { Runtime, Worker } from '@temporalio/worker';
-import { pino } from 'pino';
 import { createNotifyActivities } from '../../src/activities/notify-admins.ts';
 import type { Database } from '../../src/database/database.ts';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
@@ -15,8 +14,7 @@ import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { useRuntime } from '../support/runs.ts';
-import { services } from '../support/services.ts';
+import { startTimeSkipping } from '../support/time-skipping.ts';
 
 const BASE_URL = 'https://baton.example.com';
 const OWNER = 'owner@example.com';
@@ -33,11 +31,7 @@ describe('admins of a disabled webhook', function () {
   const people = new Map<string, string>();
 
   before(async () => {
-    useRuntime(pino({ level: 'silent' }));
-    const path = await services().testServerPath();
-    environment = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
+    environment = await startTimeSkipping();
     fresh = await freshInstallation({ workspaceName: 'Acme', adminEmail: OWNER });
     ({ database, installation } = fresh);
     for (const email of ADMINS) await join(email);

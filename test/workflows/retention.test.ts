@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -30,6 +29,7 @@ import {
   type World,
   assertGoesInBatches,
 } from './old-rows.ts';
+import { skippingEngine, startTimeSkipping } from '../support/time-skipping.ts';
 
 describe('the Schedule of the retention', function () {
   let world: World;
@@ -146,19 +146,8 @@ describe('the Schedule of the retention', function () {
 
 describe('a delivery worker', function () {
   it('whose Temporal has no Schedules says so and works on', async () => {
-    useRuntime(pino({ level: 'silent' }));
-    const path = await services().testServerPath();
-    const environment = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
-    const world = await startDeliveries({
-      engine: {
-        connection: environment.nativeConnection,
-        client: environment.client,
-        namespace: environment.namespace ?? 'default',
-        time: () => environment.currentTimeMs(),
-      },
-    });
+    const environment = await startTimeSkipping();
+    const world = await startDeliveries({ engine: skippingEngine(environment) });
     const receiver = await startReceiver();
     try {
       await world.webhook({ url: receiver.url });

@@ -1,8 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Runtime, Worker } from '@temporalio/worker';
-import { pino } from 'pino';
 import { startHeartbeat } from '../../src/activities/heartbeat.ts';
 import type { RunRecords } from '../../src/activities/run-records.ts';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
@@ -13,9 +12,6 @@ import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
 import { taskQueues, type TaskRunInput } from '../../src/temporal/task-messages.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { eventually } from '../support/eventually.ts';
-import { useRuntime } from '../support/runs.ts';
-import { services } from '../support/services.ts';
-import { sharedInLane } from '../support/shared.ts';
 
 /** A run on a server whose clock jumps. What it records is kept in memory: the database has a clock of its own. */
 export type SkippedRun = {
@@ -33,29 +29,6 @@ export type SkippedPlay = Pick<TaskRunInput, 'taskType' | 'rehearsal'> & {
   /** What happens to the run before it is left alone until its end. */
   meanwhile?: (run: SkippedRun) => Promise<void>;
 };
-
-/** One server for all tests of a lane that only need a clock that jumps. */
-const sharedEnvironment = sharedInLane(
-  async () => {
-    useRuntime(pino({ level: 'silent' }));
-    const path = await services().testServerPath();
-    return await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
-  },
-  (environment) => environment.teardown(),
-);
-
-/** Registers a hook that gives tests a server whose clock jumps to the next timer whenever nobody works. */
-export function useSkippedTime(): TestWorkflowEnvironment {
-  let environment: TestWorkflowEnvironment | undefined;
-  before(async () => {
-    environment = await sharedEnvironment();
-  });
-  return new Proxy({} as TestWorkflowEnvironment, {
-    get: (_, name) => Reflect.get(environment ?? {}, name, environment),
-  });
-}
 
 const failing = async (): Promise<StepOutcome> => ({ kind: 'failed', message: 'not today' });
 

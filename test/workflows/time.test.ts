@@ -3,7 +3,8 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { StepOutcome, StepWork } from '../../src/domain/tasks/step-work.ts';
 import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
 import { cancelSignal, continueSignal, pauseSignal } from '../../src/temporal/task-messages.ts';
-import { entriesOf, playSkipping, useSkippedTime, type SkippedPlay } from './skipped-time.ts';
+import { entriesOf, playSkipping, type SkippedPlay } from './skipped-time.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
 
 const HOUR = 3_600_000;
 const AGENTS = `
@@ -24,7 +25,7 @@ const done = async ({ step }: StepWork): Promise<StepOutcome> => ({
 
 /** Long times, on a server whose clock jumps to the next timer. */
 describe('the clock of a run', function () {
-  const environment = useSkippedTime();
+  const environment = useTimeSkipping();
   const play = (one: SkippedPlay) => playSkipping(environment, AGENTS, one);
 
   it('sets the timers between the attempts of a step as its policy says', async () => {
