@@ -20,7 +20,10 @@ export type WebhookMessage = {
   body: Buffer;
 };
 
+type Headers = Readonly<Record<string, string>>;
+
 const SECRET_HEADER = 'x-webhook-secret';
+const SIGNATURE_HEADERS = ['x-service-signature', 'x-service-signature-previous', 'webhook-signature'];
 
 /**
  * Returns the headers of a webhook delivery (docs/receiving.md). `now` is the time of the attempt, which only the
@@ -48,20 +51,21 @@ export function webhookHeaders(message: WebhookMessage, signing: Signing, now: D
 }
 
 /** Returns the headers for the log, with the secret masked. */
-export function loggedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return SECRET_HEADER in headers ? { ...headers, [SECRET_HEADER]: MASKED } : { ...headers };
+export function loggedHeaders(headers: Headers): Headers {
+  return maskHeaders(headers, [SECRET_HEADER]);
 }
-
-const NAMES_TO_MASK = ['x-service-signature', 'x-service-signature-previous', 'webhook-signature'];
 
 /**
  * Returns headers for readers who may not send: a valid signature of a request would let them send the same request to
  * the receiver.
  */
-export function withoutSignatures(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, NAMES_TO_MASK.includes(name) ? MASKED : value]),
-  );
+export function withoutSignatures(headers: Headers): Headers {
+  return maskHeaders(headers, SIGNATURE_HEADERS);
+}
+
+function maskHeaders(headers: Headers, names: readonly string[]): Headers {
+  const masked = Object.entries(headers).map(([name, value]) => [name, names.includes(name) ? MASKED : value]);
+  return Object.fromEntries(masked) as Headers;
 }
 
 /**
