@@ -48,7 +48,7 @@ describe('the compose file', () => {
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is as the compose specification says', async function () {
+  it('matches the Compose specification', async function () {
     this.timeout(320_000);
     const python = await pythonTool('python');
     const validate = (input: string) => spawnSync(python, ['-c', VALIDATE], { input, encoding: 'utf8' });
@@ -60,7 +60,7 @@ describe('the compose file', () => {
     assert.match(broken.stderr, /unknown variant `healthy`/);
   });
 
-  it('gets its keys and passwords from one command, which makes other ones each time and overwrites none', () => {
+  it('gets new random keys and passwords from make-env.sh, which overwrites no existing file', () => {
     const path = join(folder, '.env');
     assert.equal(statSync(path).mode & 0o777, 0o600);
     const before = readFileSync(path, 'utf8');
@@ -78,7 +78,7 @@ describe('the compose file', () => {
     assert.equal(spawnSync(inDeploy('make-env.sh'), [], { encoding: 'utf8' }).status, 2);
   });
 
-  it('has no password of its own: it stops where one is missing', () => {
+  it('contains no passwords, and is rejected if one is missing', () => {
     const { all, needed } = variablesIn(text);
     assert.deepEqual([...needed].toSorted(), Object.keys(values).toSorted());
     for (const name of needed)
@@ -91,7 +91,7 @@ describe('the compose file', () => {
     assert.deepEqual(new Set(Object.values(known)), new Set(['']));
   });
 
-  it('starts the processes of one image by their words, with a configuration that each of them takes', () => {
+  it('starts each process of the image by its name, with a valid configuration', () => {
     for (const name of OURS) {
       const { command, environment, image, read_only: readOnly } = file.services[name] ?? {};
       assert.deepEqual(command, [name]);
@@ -108,7 +108,7 @@ describe('the compose file', () => {
     assert.equal(file.services['gateway']?.deploy?.replicas, 2);
   });
 
-  it('lets nobody in but through the proxy and, on this machine, the Web UI', () => {
+  it("publishes only the ports of the proxy, and the Web UI's on localhost", () => {
     const open = Object.entries(file.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     );
@@ -116,14 +116,14 @@ describe('the compose file', () => {
     assert.deepEqual(open, expected);
   });
 
-  it('mounts only files that are there', () => {
+  it('mounts only files that exist', () => {
     const mounted = Object.values(file.services).flatMap(({ volumes = [] }) => volumes);
     const files = mounted.filter((one) => one.startsWith('./')).map((one) => one.split(':')[0] ?? '');
     assert.ok(files.length >= 5);
     for (const one of files) assert.ok(existsSync(inDeploy(one)), one);
   });
 
-  it('runs the Temporal that the tests run, with the same settings', async () => {
+  it('runs the same version of Temporal as the tests, with the same settings', async () => {
     const plan = readTemporalPlan();
     const cli = await findTemporalProgram(temporalCli(plan.version));
     const { stdout } = await promisify(execFile)(cli, ['--version']);
@@ -138,7 +138,7 @@ describe('the compose file', () => {
     assert.deepEqual(settings, Object.fromEntries(wanted));
   });
 
-  it('makes a namespace in which runs can be found, and leaves alone what is there', async function () {
+  it('creates the namespace with the search attributes, and can do so repeatedly', async function () {
     const plan = readTemporalPlan();
     const cli = await findTemporalProgram(temporalCli(plan.version));
     const namespace = 'compose-test';
@@ -162,7 +162,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('makes databases whose users can do what the service needs, each in its own', async function () {
+  it('creates databases, and users that can access only their own', async function () {
     const script = readFileSync(inDeploy('compose', 'create-databases.sh'), 'utf8');
     const [, statements = ''] = /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(script) ?? [];
     // psql puts the values in; this driver has no such words. The server of the tests has a user `baton` already.

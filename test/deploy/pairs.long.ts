@@ -12,7 +12,7 @@ import { startPairs, type Pairs } from './pairs.ts';
 const EVERY_MS = 200;
 const plainClient = NODE_CLIENTS.find(({ name }) => name === 'ws');
 
-describe('two of every process over one database and one Temporal', function () {
+describe('a service with two instances of each process', function () {
   this.timeout(300_000);
   let pairs: Pairs;
   const receiver = useCallbackReceiver();
@@ -63,7 +63,7 @@ describe('two of every process over one database and one Temporal', function () 
     }
   }
 
-  it('shows at one API what was submitted at the other, and follows it at either gateway', async () => {
+  it('shows a task at both APIs, and streams it from both gateways', async () => {
     const [first, second] = pairs.of('api');
     const body = task({ metadata: { rehearsal: { step_ms: 300 } } });
     const { status, json } = await pairs.send('POST', '/api/v1/tasks', { body, url: first.url });
@@ -86,7 +86,7 @@ describe('two of every process over one database and one Temporal', function () 
     }
   });
 
-  it('knows at one API which requests the other has answered', async () => {
+  it('shares idempotency keys between the APIs', async () => {
     const [first, second] = pairs.of('api');
     const headers = { 'Idempotency-Key': 'the-same' };
     const sent = await pairs.send('POST', '/api/v1/tasks', { body: task(), headers, url: first.url });
@@ -95,7 +95,7 @@ describe('two of every process over one database and one Temporal', function () 
     assert.deepEqual(again.json, sent.json);
   });
 
-  it('divides tasks and deliveries among the workers of each kind', async () => {
+  it('distributes tasks and deliveries over all workers', async () => {
     const [first] = pairs.of('api');
     await webhook(first.url);
     // A first attempt is made where the run has ended; those that follow are the task workers' alone.
@@ -128,7 +128,7 @@ describe('two of every process over one database and one Temporal', function () 
     for (const balancer of [pairs.api]) assert.ok([...balancer.given.values()].every((count) => count > 0));
   });
 
-  it('loses nothing while each process is restarted after the other', async () => {
+  it('loses nothing while all processes are restarted in turn', async () => {
     const [, second] = pairs.of('api');
     const { json: before } = await pairs.send('GET', '/api/v1/webhooks');
     for (const { id } of before.data) await pairs.send('DELETE', `/api/v1/webhooks/${id}`);
@@ -193,7 +193,7 @@ describe('two of every process over one database and one Temporal', function () 
     );
   });
 
-  it('takes no more connections to PostgreSQL than operators are told', async () => {
+  it('opens at most the number of PostgreSQL connections in docs/deploying.md', async () => {
     const page = readFileSync(inCheckout('docs', 'deploying.md'), 'utf8');
     const told = (title: string) => Number(new RegExp(`^\\| ${title} \\| (\\d+) \\|`, 'm').exec(page)?.[1]);
     const most = ['API', 'gateway', 'task worker', 'delivery worker'].map(told);

@@ -41,8 +41,8 @@ function given(): [string, string][] {
   ];
 }
 
-describe('the variables that deploy/ gives', () => {
-  it('are all known to the page of the configuration and to the code', () => {
+describe('the environment variables in deploy/', () => {
+  it('are all documented and read by the code', () => {
     const known = documented();
     const source = textOf('src', 'runtime', 'configuration.ts');
     const ours = given().filter(([name]) => !OF_OTHERS.has(name));
@@ -57,7 +57,7 @@ describe('the variables that deploy/ gives', () => {
     }
   });
 
-  it('are enough for everything that the compose file asks a person for', () => {
+  it('are documented, except those of PostgreSQL, Temporal and the image', () => {
     const asked = variablesIn(textOf('deploy', 'compose.yaml')).all;
     const known = documented();
     const others = [...asked].filter((name) => !known.has(name));

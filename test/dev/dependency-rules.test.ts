@@ -7,7 +7,7 @@ describe('the licence of a package', () => {
   const faultsOf = (licence: string, ships = true) =>
     judgeLicences([{ name: 'one', version: '1.0.0', licence, ships }]).faults;
 
-  it('is fine where one of those it may be used by is allowed', () => {
+  it('is accepted if one of its alternatives is allowed', () => {
     for (const licence of [
       'MIT',
       'Apache-2.0 AND MIT',
@@ -18,7 +18,7 @@ describe('the licence of a package', () => {
     }
   });
 
-  it('is a fault where it asks for more, is not known, or is none', () => {
+  it('is rejected if it is not allowed, unknown or missing', () => {
     const wrong = [
       '',
       'GPL-3.0',
@@ -31,7 +31,7 @@ describe('the licence of a package', () => {
     assert.match(faultsOf('')[0] ?? '', /^one@1\.0\.0 has no licence/);
   });
 
-  it('may ask for its own sources from tools, not from what ships', () => {
+  it('can be MPL-2.0 for development tools only', () => {
     assert.deepEqual(faultsOf('MPL-2.0', false), []);
     assert.equal(faultsOf('MPL-2.0').length, 1);
   });
@@ -47,7 +47,7 @@ describe('the audit of packages', () => {
       },
     });
 
-  it('fails for what is serious, and says what and where', () => {
+  it('fails for high and critical vulnerabilities, and names package and advisory', () => {
     for (const severity of ['high', 'critical']) {
       const { outcome, sentences } = judgeAudit(report(severity), TODAY, []);
       assert.equal(outcome, 'failed');
@@ -57,13 +57,13 @@ describe('the audit of packages', () => {
     assert.equal(judgeAudit(report('moderate'), TODAY, []).outcome, 'passed');
   });
 
-  it('lets an exception count until its day is over', () => {
+  it('applies an exception until the end of its last day', () => {
     const exception = (until: string) => [{ advisory: 'GHSA-1', until, reason: 'not reached' }];
     assert.equal(judgeAudit(report('high'), TODAY, exception('2026-06-01')).outcome, 'passed');
     assert.equal(judgeAudit(report('high'), TODAY, exception('2026-05-31')).outcome, 'failed');
   });
 
-  it('is not audited if the registry gives no answer', () => {
+  it('reports "not audited" if the registry does not respond', () => {
     for (const [written, why] of [
       ['{"message":"405 Method Not Allowed"}', '405 Method Not Allowed'],
       ['{"error":{"code":"ENOTFOUND","summary":"no such host\\nat all"}}', 'no such host'],
@@ -75,8 +75,8 @@ describe('the audit of packages', () => {
   });
 });
 
-describe('the wording of the documents', () => {
-  it('is read in prose, and not in code, comments or addresses', () => {
+describe('the wording check', () => {
+  it('reads the prose of a page, but no code, comments or link targets', () => {
     const page = [
       'The worker can not',
       '`can not` <!-- can not -->',
@@ -95,7 +95,7 @@ describe('the wording of the documents', () => {
     );
   });
 
-  it('is read everywhere in a source file, names included', () => {
+  it('reads the whole of a source file, including names', () => {
     const source = [
       '/** Answers the rows. */',
       "const wish = 'a request';",

@@ -19,7 +19,7 @@ const FILES = {
   sharing: `import { sharedInLane } from '${SHARED}';
   let started = 0;
   const shared = sharedInLane(async () => ++started, async (number) => console.log('closed', number));
-  it('starts it once', async () => { if ((await shared()) !== 1 || (await shared()) !== 1) throw new Error('twice'); });
+  it('starts the shared resource once', async () => { if ((await shared()) !== 1 || (await shared()) !== 1) throw new Error('twice'); });
   it('fails', () => { throw new Error('on purpose'); });`,
 };
 
@@ -40,7 +40,7 @@ describe('a lane of tests', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('counts what passed, was skipped and failed, with the whole title', async () => {
+  it('counts passed and skipped tests, and returns the full titles of failed ones', async () => {
     const one = await lane();
     const result = await one.run(file('mixed'));
     assert.ok('outcome' in result);
@@ -50,7 +50,7 @@ describe('a lane of tests', () => {
     assert.deepEqual(await one.close(), { how: 'code 0', output: '' });
   });
 
-  it('runs only the tests that a pattern chooses', async () => {
+  it('runs only the tests that match a pattern', async () => {
     const one = await lane({ grep: 'add' });
     const result = await one.run(file('mixed'));
     assert.ok('outcome' in result);
@@ -58,7 +58,7 @@ describe('a lane of tests', () => {
     await one.close();
   });
 
-  it('fails a file that cannot be loaded, and goes on', async () => {
+  it('reports a file that cannot be loaded as failed, and continues', async () => {
     const one = await lane();
     const result = await one.run(file('broken'));
     assert.ok('outcome' in result);
@@ -68,14 +68,14 @@ describe('a lane of tests', () => {
     await one.close();
   });
 
-  it('says how a process ended during a file', async () => {
+  it('reports the exit code if its process ends during a file', async () => {
     const one = await lane();
     const result = await one.run(file('crashing'));
     assert.ok('broken' in result);
     assert.equal(result.broken, 'code 3');
   });
 
-  it('fails when something is left open, and names the file', async () => {
+  it('fails if a resource is left open, and names the file', async () => {
     const one = await lane();
     await one.run(file('mixed'));
     await one.run(file('leaking'));
@@ -84,7 +84,7 @@ describe('a lane of tests', () => {
     assert.match(output, /left something open: TCPServerWrap\n {2}\S+leaking\.ts: TCPServerWrap$/);
   });
 
-  it('closes what is shared after a file with a failed test', async () => {
+  it('closes shared resources after a file with a failed test', async () => {
     const one = await lane();
     const { output } = await one.run(file('sharing'));
     assert.match(output, /closed 1/);

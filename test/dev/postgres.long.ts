@@ -31,7 +31,7 @@ describe('the embedded PostgreSQL', function () {
     password: 'not/a:plain@password',
   });
 
-  it('keeps its data and port through a sudden end', async () => {
+  it('keeps its data and port after it is killed', async () => {
     const first = await start(plan());
     await withClient(first.url(), (client) => client.query('create table kept (id int)'));
     await first.kill();
@@ -42,7 +42,7 @@ describe('the embedded PostgreSQL', function () {
     await second.stop();
   });
 
-  it('ends a server that an earlier launcher left on the same data, and goes on', async () => {
+  it('stops a server that was left over on the same data, then starts', async () => {
     const left = await start(plan());
     const said: string[] = [];
     const next = await start({ ...plan(), say: (sentence) => said.push(sentence) });
@@ -51,7 +51,7 @@ describe('the embedded PostgreSQL', function () {
     await next.stop();
   });
 
-  it('leaves a process alone that has the number of an earlier server', async () => {
+  it('does not stop another process that has the pid of an earlier server', async () => {
     await (await start(plan())).stop();
     const { home } = placeFor(plan().dataDir);
     const stale = join(home, 'data', 'postmaster.pid');
@@ -61,7 +61,7 @@ describe('the embedded PostgreSQL', function () {
     await next.stop();
   });
 
-  it('keeps its data elsewhere when its user can not get into the checkout', async function () {
+  it('stores its data elsewhere if its user cannot access the checkout', async function () {
     if (process.getuid?.() !== 0) this.skip(); // only root needs another user
     chmodSync(folder, 0o700);
     const said: string[] = [];
@@ -76,7 +76,7 @@ describe('the embedded PostgreSQL', function () {
     }
   });
 
-  it('says what to do when nothing is within reach', function () {
+  it('explains what to do if no folder is accessible', function () {
     if (process.getuid?.() !== 0) this.skip();
     chmodSync(folder, 0o700);
     assert.throws(() => placeFor(plan().dataDir, folder), /Move the checkout, .* or set DATABASE_URL/);

@@ -7,8 +7,8 @@ const FILES = {
   long: ['test/cli/clients.long.ts', 'test/faults/kills.long.ts'],
 };
 
-describe('choosing tests by name', () => {
-  it('takes a path, a folder below test/, or a part of a path', () => {
+describe('test selection by name', () => {
+  it('accepts a path, a folder below test/, or a part of a path', () => {
     assert.deepEqual(selectTests('fast', ['./test/cli/task.test.ts'], FILES), ['test/cli/task.test.ts']);
     assert.deepEqual(selectTests('fast', ['test/api/'], FILES), ['test/api/submit.test.ts']);
     assert.deepEqual(selectTests('fast', ['submit', 'start'], FILES), [
@@ -17,7 +17,7 @@ describe('choosing tests by name', () => {
     ]);
   });
 
-  it('takes every test of a suite without a word, and each file once', () => {
+  it('selects all tests of the suite without arguments, and each file once', () => {
     assert.deepEqual(selectTests('fast', [], FILES), FILES.fast);
     assert.deepEqual(selectTests('long', [], FILES), FILES.long);
     assert.deepEqual(selectTests('fast', ['submit', 'api'], FILES), ['test/api/submit.test.ts']);
@@ -31,7 +31,7 @@ describe('choosing tests by name', () => {
     assert.deepEqual(selectTests('long', ['cli'], FILES), ['test/cli/clients.long.ts']);
   });
 
-  it('lists the tests when a word matches none', () => {
+  it('lists all test files if an argument matches none', () => {
     assert.throws(
       () => selectTests('fast', ['no-such-thing'], FILES),
       /No test file matches "no-such-thing"\. There are:\n {2}test\/api\/submit/,
@@ -39,7 +39,7 @@ describe('choosing tests by name', () => {
   });
 });
 
-describe('choosing tests by what changed', () => {
+describe('test selection by changed files', () => {
   const files = new Map([
     ['src/domain/common/limits.ts', 'export const LIMIT = 1;'],
     ['src/api/server.ts', "import { LIMIT } from '../domain/limits.ts';"],
@@ -58,7 +58,7 @@ describe('choosing tests by what changed', () => {
   ]);
   const all = [...files.keys()].filter((file) => /\.(test|long)\.ts$/.test(file));
 
-  it('follows imports and the paths of programs, the closest test first', () => {
+  it('follows imports and program paths, and returns the closest tests first', () => {
     assert.deepEqual(affectedTests(['src/domain/common/limits.ts'], files), [
       'test/domain/limits.test.ts',
       'test/faults/kills.long.ts',
@@ -67,18 +67,18 @@ describe('choosing tests by what changed', () => {
     assert.deepEqual(affectedTests(['test/cli/task.test.ts'], files), ['test/cli/task.test.ts']);
   });
 
-  it('takes the test folder of the same name, and test/docs for documents', () => {
+  it('selects the test folder of the same name, and test/docs for documents', () => {
     assert.deepEqual(affectedTests(['cli/main.ts'], files), ['test/cli/task.test.ts']);
     assert.deepEqual(affectedTests(['docs/limits.md'], files), ['test/docs/links.test.ts']);
     assert.deepEqual(affectedTests(['README.md'], files), ['test/docs/links.test.ts']);
   });
 
-  it('takes every test when the runner, its settings or the dependencies changed', () => {
+  it('selects every test if the runner, its settings or the dependencies have changed', () => {
     for (const file of ['package.json', 'dev/tests/selection.ts', 'test/support/lane.ts'])
       assert.deepEqual(affectedTests([file], files).toSorted(), all, file);
   });
 
-  it('takes nothing when nothing changed', () => {
+  it('selects nothing if nothing has changed', () => {
     assert.deepEqual(affectedTests([], files), []);
   });
 });

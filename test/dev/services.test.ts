@@ -4,8 +4,8 @@ import { readTemporalPlan } from '../../dev/services/temporal-plan.ts';
 import { withClient } from '../../dev/services/postgres.ts';
 import { freshDatabase, services } from '../support/services.ts';
 
-describe('the services that tests run on', () => {
-  it('include databases of their own, migrated, and gone when dropped', async () => {
+describe('the test services', () => {
+  it('provide separate, migrated databases that can be dropped', async () => {
     const [one, other] = await Promise.all([freshDatabase(), freshDatabase()]);
     await withClient(one.url, (client) => client.query('create table only_here (id int)'));
     const count = "select count(*)::int as n from pg_tables where schemaname = 'public'";
@@ -18,7 +18,7 @@ describe('the services that tests run on', () => {
     );
   });
 
-  it('include a Temporal service with the search attributes and the pause of temporal-dev.yml', async () => {
+  it('provide a Temporal with the search attributes and the workflow pause of temporal-dev.yml', async () => {
     const { temporalAddress, namespace } = services();
     const connection = await Connection.connect({ address: temporalAddress });
     try {

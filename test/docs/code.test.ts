@@ -34,17 +34,17 @@ describe('code in the documents', function () {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is JSON where it says so', () => {
+  it('is valid JSON in blocks marked as JSON', () => {
     const wrong = inLanguage('json').flatMap(({ where, text }) => failing(where, () => JSON.parse(text)));
     assert.deepEqual(wrong, []);
   });
 
-  it('is YAML where it says so', () => {
+  it('is valid YAML in blocks marked as YAML', () => {
     const wrong = inLanguage('yaml', 'yml').flatMap(({ where, text }) => failing(where, () => parse(text)));
     assert.deepEqual(wrong, []);
   });
 
-  it('is JavaScript that Node can read', async () => {
+  it('is valid JavaScript for Node.js', async () => {
     for (const [index, { where, text }] of inLanguage('js', 'javascript', 'mjs').entries()) {
       const file = join(folder, `code-${index}.mjs`);
       writeFileSync(file, text);
@@ -54,7 +54,7 @@ describe('code in the documents', function () {
     }
   });
 
-  it('is TypeScript of the right types', async () => {
+  it('is TypeScript that compiles', async () => {
     const files = inLanguage('ts', 'typescript')
       .filter(({ where }) => !OF_PACKAGES.test(where))
       .map(({ where, text }, index) => {
@@ -69,7 +69,7 @@ describe('code in the documents', function () {
     assert.equal(stdout, '');
   });
 
-  it('is Python that its compiler takes', async function () {
+  it('is valid Python', async function () {
     if (!isThere('python3')) this.skip();
     const takes = 'import ast, sys; compile(sys.argv[1], "page", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)';
     for (const { where, text } of inLanguage('py', 'python')) {
@@ -80,7 +80,7 @@ describe('code in the documents', function () {
   });
 });
 
-describe('the ways to verify a signature', function () {
+describe('the signature examples', function () {
   this.timeout(180_000);
   const SECRET = 'c0ffee-grün-€';
   const BODY = '{"text":"Größe 1.0e2"}';
@@ -99,7 +99,7 @@ describe('the ways to verify a signature', function () {
   before(() => (folder = mkdtempSync(join(tmpdir(), 'baton-verify-'))));
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('know a genuine one in TypeScript', async () => {
+  it('accept only a valid signature in TypeScript', async () => {
     const file = join(folder, 'verify.ts');
     writeFileSync(file, shown('ts'));
     const { isGenuine } = (await import(file)) as { isGenuine(...given: unknown[]): boolean };
@@ -107,7 +107,7 @@ describe('the ways to verify a signature', function () {
     assert.equal(JSON.stringify(found), verdicts);
   });
 
-  it('know a genuine one in Python', async function () {
+  it('accept only a valid signature in Python', async function () {
     if (!isThere('python3')) this.skip();
     const asking = `
 import json, sys
@@ -118,7 +118,7 @@ print(json.dumps([is_genuine(secret, body, case) for case in cases], separators=
     assert.equal(stdout.trim(), verdicts);
   });
 
-  it('know a genuine one in Go', async function () {
+  it('accept only a valid signature in Go', async function () {
     if (!isThere('go', 'version')) this.skip();
     const asking = `package main
 

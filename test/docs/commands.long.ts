@@ -22,7 +22,7 @@ const runnable = pages.filter(
     stepsOf(page).some(({ kind }) => kind === 'run' || kind === 'other'),
 );
 
-describe('what readers are told to type', function () {
+describe('the commands in the documents', function () {
   this.timeout(LIMIT_MS);
   let checkout: ReturnType<typeof freshCheckout>;
   const reports = new Map(runnable.map((page) => [page, Promise.withResolvers<PageReport>()]));
@@ -49,7 +49,7 @@ describe('what readers are told to type', function () {
   });
 
   for (const page of runnable) {
-    it(`works in ${page.path}`, async () => {
+    it(`work in ${page.path}`, async () => {
       const report = await reports.get(page)?.promise;
       assert.equal(report?.failure ?? null, null, report?.failure ?? '');
       assert.ok(Number(report?.ran) > 0);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { REASONS, stepsOf } from '../../dev/docs/steps.ts';
 import { pages } from './steps.ts';
 
-describe('what readers are told to type and no test runs', () => {
-  it('has a reason that is one of the known ones', () => {
+describe('commands that no test runs', () => {
+  it('state one of the known reasons', () => {
     const reasons: readonly string[] = REASONS;
     const unfounded = pages.flatMap((page) =>
       stepsOf(page).flatMap((step) =>

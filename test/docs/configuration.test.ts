@@ -19,12 +19,12 @@ const sources = globSync('{src,workers,cli,dev}/**/*.{ts,mjs}', { cwd: inCheckou
 const names = new Set(documented.map(({ name }) => name));
 
 describe('docs/configuration.md', () => {
-  it('has every variable that the processes read', () => {
+  it('lists every variable that the processes read', () => {
     const missing = Object.keys(environmentSchema.shape).filter((name) => !names.has(name));
     assert.deepEqual(missing, []);
   });
 
-  it('has every variable that other programs of ours read', () => {
+  it('lists every variable that our other programs read', () => {
     const read = sources.flatMap(({ file, text }) =>
       [...text.matchAll(READ_IN_CODE)].map(([, name = '']) => `${name} (${file})`),
     );
@@ -35,7 +35,7 @@ describe('docs/configuration.md', () => {
     assert.deepEqual([...new Set(missing)], []);
   });
 
-  it('has no variable that the processes do not read', () => {
+  it('lists no variable that no process reads', () => {
     const unread = documented
       .filter(({ section, name }) => section === OF_THE_PROCESSES && !(name in environmentSchema.shape))
       .filter(({ name }) => !sources.some(({ text }) => text.includes(name)))
@@ -43,7 +43,7 @@ describe('docs/configuration.md', () => {
     assert.deepEqual(unread, []);
   });
 
-  it('has the defaults that the processes have', () => {
+  it('states the actual defaults', () => {
     const wrong = documented.flatMap(({ section, name, value }) => {
       if (section !== OF_THE_PROCESSES || !(name in environmentSchema.shape)) return [];
       const wanted = defaultOf(name);

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { GENERATED } from '../../dev/docs/generated.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 
-describe('files that are generated from the code', () => {
+describe('a generated file', () => {
   for (const { path, make } of GENERATED) {
-    it(`${path} is as the code is`, async () => {
+    it(`is up to date: ${path}`, async () => {
       const written = existsSync(inCheckout(path)) ? readFileSync(inCheckout(path), 'utf8') : '';
       assert.ok(written === (await make()), `${path} is out of date: run \`node dev/docs/main.ts\``);
     });

@@ -7,7 +7,7 @@ import { checkout } from '../../dev/common/paths.ts';
 const pages = new Map(allPages().map((page) => [page.path, page]));
 
 describe('links in the documents', () => {
-  it('lead to files and headings that are there', () => {
+  it('lead to existing files and headings', () => {
     const broken = [...pages.values()].flatMap((page) =>
       page.parts.flatMap((part) => {
         if (part.kind !== 'link') return [];
@@ -18,7 +18,7 @@ describe('links in the documents', () => {
     assert.deepEqual(broken, []);
   });
 
-  it('lead from the index to every page for readers', () => {
+  it('lead from the index to every page', () => {
     const index = pages.get('docs/README.md');
     assert.ok(index, 'docs/README.md is missing');
     const linked = new Set(

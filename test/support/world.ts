@@ -115,7 +115,7 @@ export function useOwnWorld(
 
 function heldBetweenHooks(open: () => Promise<World>): World {
   const held = {} as World;
-  before('open a world', async function () {
+  before('create the test workspace', async function () {
     Object.assign(held, await open());
     // Added here, it runs after the hooks of the tests, which may still need the world.
     this.test?.parent?.afterAll('close the world', () => held.close());

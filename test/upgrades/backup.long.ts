@@ -47,7 +47,7 @@ describe('a backup', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('of PostgreSQL, restored on another server, has everything up to the last archived moment', async () => {
+  it('restores PostgreSQL on another server up to the last archived transaction', async () => {
     const ended = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
     await fleet.reaches(api, ended, 'completed');
     const paused = await submitPaused();
@@ -68,7 +68,7 @@ describe('a backup', function () {
     assert.match(stdout, /Runs only in Temporal, not ended: 0/);
   });
 
-  it('of PostgreSQL from before what Temporal knows is brought together with it', async () => {
+  it("that is older than Temporal's data is reconciled with it", async () => {
     await publishToRetry();
     const [ends, goesOn] = [await submitPaused(), await submitPaused()];
     const base = await takeBaseBackup(archived);
@@ -104,7 +104,7 @@ describe('a backup', function () {
     await eventually('the retry is made', async () => (await statusOfDelivery()) === 'succeeded', 120_000);
   });
 
-  it('of PostgreSQL alone, when Temporal is lost, starts deliveries again and ends runs as cancelled', async () => {
+  it("restarts deliveries and cancels runs if Temporal's data is lost", async () => {
     await publishToRetry();
     const paused = await submitPaused();
     await temporal.kill();

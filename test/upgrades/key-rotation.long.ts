@@ -13,7 +13,7 @@ import { useFleets, type Fleet, type Process } from './fleet.ts';
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const PAUSED = { steps: 2, step_ms: 300 };
 
-describe('the rotation', function () {
+describe('a rotation', function () {
   this.timeout(240_000);
   const startFleet = useFleets();
   const receiver = useCallbackReceiver('each test');
@@ -40,7 +40,7 @@ describe('the rotation', function () {
     return { id: json.execution_id, secret: json.callback_secret };
   }
 
-  it('of sealing keys leaves nothing behind that needs the old one', async () => {
+  it('of sealing keys leaves no value that needs the old key', async () => {
     const [old, fresh] = [keyOf('old'), keyOf('fresh')];
     fleet = await startFleet({ BATON_SEALING_KEYS: old });
     const all = await fleet.startAll();
@@ -95,7 +95,7 @@ describe('the rotation', function () {
     assert.equal(delivery?.headers['x-service-signature-previous'], by(firstSecret, delivery?.body));
   });
 
-  it('of sealing keys may be broken off, begun again, and done by two at once', async () => {
+  it('of sealing keys can be interrupted, repeated, and run by two processes at once', async () => {
     const [old, fresh] = [keyOf('old'), keyOf('fresh')];
     fleet = await startFleet();
     const { project_id: scope } = fleet.installation;
@@ -128,7 +128,7 @@ describe('the rotation', function () {
       assert.equal(opening.open(answer, storedResponseContext({ scope, key })), `answer of ${key}`);
   });
 
-  it('of token keys lets tokens of both live side by side, in all processes', async () => {
+  it('of token keys keeps the tokens of both keys valid in all processes', async () => {
     const [old, fresh] = [keyOf('old'), keyOf('fresh')];
     fleet = await startFleet({ BATON_TOKEN_KEYS: old });
     const [api, other] = await Promise.all([
@@ -158,7 +158,7 @@ describe('the rotation', function () {
     }
   });
 
-  it('of token keys may take the old one away after 15 minutes, when none of its tokens lives', async () => {
+  it('of token keys can remove the old key after 15 minutes, when its tokens have expired', async () => {
     fleet = await startFleet();
     const [old, fresh] = [keyOf('old'), keyOf('fresh')];
     let now = new Date('2026-01-01T00:00:00Z');
@@ -181,7 +181,7 @@ describe('the rotation', function () {
     );
   });
 
-  it('of payload keys lets a run go on that began under the old one, as long as that is given', async () => {
+  it('of payload keys lets a run that started with the old key continue while that key is configured', async () => {
     const [old, fresh] = [keyOf('old'), keyOf('fresh')];
     fleet = await startFleet({ BATON_PAYLOAD_KEYS: old });
     const api = await fleet.start({ kind: 'api', build: null });

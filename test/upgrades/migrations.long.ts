@@ -10,7 +10,7 @@ import { emptyDatabase, addMigration } from './test-migrations.ts';
 /** How often every table is added to. */
 const ROUNDS = 5;
 
-describe('migrations and the processes of the service', function () {
+describe('migrations with several processes', function () {
   this.timeout(120_000);
   const startFleet = useFleets();
   let database: FreshDatabase;
@@ -21,7 +21,7 @@ describe('migrations and the processes of the service', function () {
   });
   afterEach(() => database.drop());
 
-  it('are made once where several processes begin together', async () => {
+  it('run once if several processes start them at the same time', async () => {
     const cli = cliWith({ DATABASE_URL: url });
     const done = await Promise.all(Array.from({ length: 3 }, () => cli.spawn(['admin', 'migrate']).ended));
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('migrations and the processes of the service', function () {
     await cli.cleanUp();
   });
 
-  it('of which one is missing keep every kind of process from starting', async () => {
+  it('that are incomplete prevent every process from starting', async () => {
     await migrate(url, MIGRATIONS.slice(0, -1));
     const nobody = { workspace_id: '', project_id: '', api_key: '', admin_email: '', admin_password: '' };
     const fleet = await startFleet(
@@ -54,7 +54,7 @@ describe('migrations and the processes of the service', function () {
     );
   });
 
-  it('that only add go by unnoticed under a service at work', async () => {
+  it('do not disturb a running service', async () => {
     const fleet = await startFleet();
     const [api] = await fleet.startAll();
     // By now each connection has its statements prepared.

@@ -51,7 +51,7 @@ describe('migrations', () => {
     return harmsOf(before, await catalog());
   }
 
-  it('only add to what the version before works with, apart from what is listed with its reason', async () => {
+  it("only add to the previous version's schema, with listed exceptions", async () => {
     const url = await onEmptyDatabase();
     const found: Record<string, string[]> = {};
     let before = await withClient(url, readCatalog);
@@ -97,7 +97,7 @@ describe('migrations', () => {
       /^lock: webhooks is written anew$/,
     ],
   ] as const) {
-    it(`are found to do harm by: ${statement.slice(0, 70)}`, async () => {
+    it(`are reported as incompatible: ${statement.slice(0, 70)}`, async () => {
       const harms = await harmsOfOneMore(statement);
       assert.ok(
         harms.some((one) => harm.test(one)),
@@ -115,7 +115,7 @@ describe('migrations', () => {
     assert.deepEqual(harms, []);
   });
 
-  it('that a process needs and does not find are named, and what to do', async () => {
+  it('are named, with what to do, if they are missing', async () => {
     const url = await onEmptyDatabase();
     const database = await connectDatabase(url, 1);
     try {
@@ -143,7 +143,7 @@ describe('migrations', () => {
     }
   });
 
-  it('that do not get hold of a table let others pass, and try again', async () => {
+  it('that cannot lock a table let other statements proceed, and try again', async () => {
     const fresh = await freshDatabase();
     ({ drop } = fresh);
     const { url } = fresh;

@@ -30,7 +30,7 @@ describe('an upgrade', function () {
     return { api: all[0], all };
   }
 
-  it('lets runs end on the version that began them, while new ones use the next', async () => {
+  it('finishes runs on the version that started them, and starts new runs on the next version', async () => {
     fleet = await startFleet();
     const first = await startAll('1');
     await fleet.use('1');
@@ -91,7 +91,7 @@ describe('an upgrade', function () {
     ]);
   });
 
-  it('whose old workers are stopped too early lets their runs wait, and go on when they are back', async () => {
+  it('leaves runs waiting if old workers are stopped too early, until those are back', async () => {
     fleet = await startFleet();
     const first = await startAll('1');
     await fleet.use('1');
@@ -121,7 +121,7 @@ describe('an upgrade', function () {
     );
   });
 
-  it('takes mails and retries of deliveries along, so that nobody keeps old workers for them', async () => {
+  it('moves mails and delivery retries to the new version', async () => {
     const port = await freePort();
     fleet = await startFleet({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'baton@example.com' });
     const first = await startAll('1');
@@ -155,7 +155,7 @@ describe('an upgrade', function () {
     }
   });
 
-  it('from workers without a version gives their runs to the first one', async () => {
+  it('from workers without a version moves their runs to the first version', async () => {
     fleet = await startFleet();
     const plain = await fleet.start({ kind: 'worker', build: null });
     const api = await fleet.start({ kind: 'api', build: null });
@@ -170,7 +170,7 @@ describe('an upgrade', function () {
     assert.equal(await fleet.endedOn(paused), '1');
   });
 
-  it('to a version whose workers never came is refused with a sentence', async () => {
+  it('to a version without workers is rejected with an error message', async () => {
     fleet = await startFleet();
     const refused = await fleet.cli.run(['admin', 'use-version', 'nowhere', '--wait', '1']);
     assert.equal(refused.code, 5);

@@ -12,7 +12,7 @@ import { makeNextVersion, type NextVersion } from './next-version.ts';
 const INTERVAL_MS = 400;
 const KINDS = ['api', 'gateway', 'worker', 'deliveryWorker'] as const;
 
-describe('a rolling restart into the next version, under load', function () {
+describe('a rolling restart to the next version under load', function () {
   this.timeout(500_000);
   let next: NextVersion;
   let fleet: Fleet;
@@ -31,7 +31,7 @@ describe('a rolling restart into the next version, under load', function () {
   const callbacks = useCallbackReceiver();
   const deliveries = useCallbackReceiver();
 
-  it('loses no run, no callback, no event, and no view of one', async () => {
+  it('loses no run, callback, event or live update', async () => {
     const old = await startTwoOfEach({ build: '1' });
     await fleet.use('1');
     await fleet.createWebhook(old.api[0], deliveries.url);
