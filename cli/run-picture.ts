@@ -1,4 +1,5 @@
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
+import type { CallbackTrigger } from '../src/domain/tasks/callback.ts';
 import type { TaskState } from '../src/domain/tasks/task-states.ts';
 
 /** A step as `watch` shows it. `percent` is what it last reported of itself. */
@@ -95,6 +96,7 @@ type EventData = {
   retry_in_ms?: number | null;
   error?: { message?: string };
   attempt?: number;
+  trigger?: CallbackTrigger;
   outcome?: string;
   response_status?: number | null;
   message?: string | null;
@@ -138,11 +140,12 @@ function retryNote(waitMs: number | null | undefined): string {
   return typeof waitMs === 'number' ? `; retry in ${waitMs} ms` : '';
 }
 
-function callbackNote({ attempt, outcome, response_status, message, next_attempt_at }: EventData): string {
+function callbackNote(data: EventData): string {
+  const { attempt, trigger, outcome, response_status, message, next_attempt_at } = data;
   const delivered = outcome === 'succeeded';
   const what = delivered ? `delivered (${response_status})` : `failed: ${message ?? response_status ?? ''}`;
   const next = delivered ? '' : next_attempt_at ? '; another attempt follows' : '; no more attempts';
-  return `callback attempt ${attempt} ${what}${next}`;
+  return `${trigger === 'manual' ? 'manual ' : ''}callback attempt ${attempt} ${what}${next}`;
 }
 
 function withStep(picture: RunPicture, event: FeedEvent, change: Partial<StepPicture>): RunPicture {

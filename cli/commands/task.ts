@@ -187,6 +187,7 @@ function describeCallbacks(attempts: readonly CallbackAttempt[]): string {
   if (attempts.length === 0) return 'No attempts';
   const rows = attempts.map((attempt) => [
     attempt.attempt,
+    attempt.trigger,
     attempt.attempted_at,
     attempt.response_status,
     attempt.failure,
@@ -195,7 +196,10 @@ function describeCallbacks(attempts: readonly CallbackAttempt[]): string {
     attempt.next_attempt_at,
     attempt.message,
   ]);
-  return table(['#', 'ATTEMPTED', 'STATUS', 'FAILURE', 'TOOK', 'ADDRESS', 'NEXT', 'MESSAGE'], rows);
+  return table(
+    ['#', 'TRIGGER', 'ATTEMPTED', 'STATUS', 'FAILURE', 'TOOK', 'ADDRESS', 'NEXT', 'MESSAGE'],
+    rows,
+  );
 }
 
 function listQuery(options: ListOptions): Record<string, string | string[] | undefined> {
@@ -237,6 +241,15 @@ function addActions(task: Command): void {
     if (action === 'continue')
       one.option('--question <id>', 'question that this answers, needed if the run has asked more than one');
   }
+  task
+    .command('retry-callback <execution-id>')
+    .description('Retry a failed callback once')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = contextOf(command);
+      const run = await api().call<Detail>('POST', `${taskPath(id)}/callback/retry`);
+      output.document(run);
+      output.line(`The callback of ${run.execution_id} will be retried now`);
+    });
   task
     .command('delete <execution-id>')
     .description('Erase the data of an ended run')

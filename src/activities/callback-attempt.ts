@@ -8,6 +8,7 @@ import {
 } from '../database/tasks/callbacks.ts';
 import { retryOnDeadlock } from '../database/common/outage.ts';
 import type { Database } from '../database/database.ts';
+import { triggerOf } from '../domain/tasks/callback.ts';
 import type { FeedEntry } from '../domain/tasks/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/common/limits.ts';
 import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/common/retry-schedules.ts';
@@ -33,7 +34,7 @@ export type CallbackDependencies = {
 
 /**
  * Makes the next attempt of a callback (docs/callbacks.md). Its row is in the audit log before anything is sent, and
- * the audit log counts the attempts. A call does not count if the database is down, if its process dies before sending,
+ * the audit log counts the attempts. A manual retry is a single attempt. A call does not count if the database is down, if its process dies before sending,
  * or if another process was faster.
  * @throws ApplicationFailure of type `CallbackFailed` if the receiver did not respond with 2xx in time: with the wait
  * before the next attempt, or non-retryable after the last one
@@ -52,8 +53,8 @@ const MAX_START_MS = 1_500;
 
 /** The request of a callback, the same in all attempts of a run. */
 type Callback = { url: string; body: string; headers: Record<string, string> };
-/** One attempt. `earlier`: number of attempts that started before. */
-type NextAttempt = Callback & { earlier: number };
+/** One attempt. `earlier`: number of attempts that started before. `retryId`: the manual retry that it is made for. */
+type NextAttempt = Callback & { earlier: number; retryId: string | null };
 
 export function createCallbackAttempt(deps: CallbackDependencies): CallbackAttempt {
   return async (pending, signal) => {
@@ -68,12 +69,18 @@ export function createCallbackAttempt(deps: CallbackDependencies): CallbackAttem
     };
     try {
       const headers = { ...callback.headers, ...traced.headers };
-      const { attempts: earlier } = pending;
-      return await attempt({ ...deps, onAttempt }, id, { ...callback, headers, earlier }, signal);
+      const { attempts: earlier, retryId } = pending;
+      if (hasBegunLast(pending)) throw callbackFailed('the last attempt was interrupted', null);
+      return await attempt({ ...deps, onAttempt }, id, { ...callback, headers, earlier, retryId }, signal);
     } finally {
       traced.end(made);
     }
   };
+}
+
+/** Returns true if no attempt may follow the last one. While the callback is pending, that one has no recorded end. */
+function hasBegunLast({ retryId, attempts, last }: PendingCallback): boolean {
+  return retryId === null ? attempts >= CALLBACK_ATTEMPTS : last?.endedAt === null;
 }
 
 function callbackOf(pending: PendingCallback, { openSecret }: CallbackDependencies): Callback {
@@ -99,7 +106,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<{ status: number }> {
   const { database, sender } = deps;
-  if (callback.earlier >= CALLBACK_ATTEMPTS) throw callbackFailed('the last attempt was interrupted', null);
+  const { retryId } = callback;
   signal.throwIfAborted();
   const begun = await begin(deps, executionId, callback, signal);
   const record = await sender.attempt({
@@ -112,12 +119,12 @@ async function attempt(
   });
   deps.onAttempt?.(record, executionId);
   const isSuccess = record.outcome === 'succeeded';
-  const waitMs = isSuccess ? null : callbackWaitMs(begun.number);
+  const waitMs = isSuccess || retryId !== null ? null : callbackWaitMs(begun.number);
   const completedAt = deps.clock();
   const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
   const finalStatus = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
   const ended = endedAttempt(record, completedAt, nextAttemptAt);
-  const entry = attemptEntry(begun.number, record, completedAt, nextAttemptAt);
+  const entry = attemptEntry({ number: begun.number, retryId }, record, completedAt, nextAttemptAt);
   await writeWithRetries(
     () => endAttempt(database, { ...begun, executionId, ended, entry }, finalStatus),
     signal,
@@ -133,7 +140,7 @@ async function attempt(
 async function begin(
   { database, newId, clock }: CallbackDependencies,
   executionId: string,
-  { url, headers, body, earlier }: NextAttempt,
+  { url, headers, body, earlier, retryId }: NextAttempt,
   signal: AbortSignal,
 ): Promise<{ id: string; number: number }> {
   const startedAt = performance.now();
@@ -145,6 +152,7 @@ async function begin(
     request_headers: headers,
     request_body: body,
     attempted_at: clock(),
+    retryId,
   };
   // If the connection breaks, the row may be stored or not. An attempt that nobody sends must not count.
   const number = await retryOnOutage(async (isAgain) => {
@@ -176,7 +184,7 @@ export function callbackFailed(message: string, waitMs: number | null): Applicat
 }
 
 function attemptEntry(
-  number: number,
+  { number, retryId }: { number: number; retryId: string | null },
   record: AttemptRecord,
   completedAt: Date,
   nextAttemptAt: Date | null,
@@ -187,6 +195,7 @@ function attemptEntry(
     at: completedAt.toISOString(),
     data: {
       attempt: number,
+      trigger: triggerOf(retryId),
       outcome: record.outcome,
       response_status: record.response?.status ?? null,
       failure: record.failure,

@@ -63,9 +63,9 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
       return { recorded, calledBack: isOurs && (await callBack(change.executionId)) };
     },
 
-    /** Records that a callback could not be sent. Does nothing if its outcome is final already. */
-    async giveUpCallback(executionId: string): Promise<void> {
-      await giveUpCallback(database, executionId, new Date());
+    /** Records that a callback, or its manual retry, could not be sent. Does nothing if it has ended already. */
+    async giveUpCallback(executionId: string, retryId: string | null = null): Promise<void> {
+      await giveUpCallback(database, executionId, new Date(), retryId);
     },
   };
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { findPendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
+import type { CallbackRetry } from '../temporal/task-messages.ts';
 import {
   callbackFailed,
   RECHECK_MS,
@@ -21,23 +22,31 @@ const BRIEF_MS = 100;
  * Creates the activity of the callbacks' own task queue, for callbacks that {@link ImmediateCallbacks} did not deliver.
  */
 export function createCallbackActivities({ database, attempt }: Dependencies) {
+  async function attemptNext(executionId: string, retryId: string | null): Promise<{ status: number }> {
+    const stopHeartbeat = startHeartbeat();
+    try {
+      const pending = await findPendingCallback(database, executionId, retryId);
+      if (pending === null) return { status: 0 };
+      await waitUntilDue(pending);
+      return await attempt(pending, Context.current().cancellationSignal);
+    } finally {
+      stopHeartbeat();
+    }
+  }
+
   return {
     /**
      * Makes the next attempt of an ended run's callback, unless one is in flight elsewhere or the next is not due yet.
      * @throws ApplicationFailure of type `CallbackFailed`, see {@link CallbackAttempt}; also with the time until an
      * attempt can be made
      */
-    async sendCallback({ executionId }: { executionId: string }): Promise<{ status: number }> {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        const pending = await findPendingCallback(database, executionId);
-        if (pending === null) return { status: 0 };
-        await waitUntilDue(pending);
-        return await attempt(pending, Context.current().cancellationSignal);
-      } finally {
-        stopHeartbeat();
-      }
-    },
+    sendCallback: ({ executionId }: { executionId: string }) => attemptNext(executionId, null),
+
+    /**
+     * Makes the attempt of a manual retry, unless it is in flight elsewhere.
+     * @throws ApplicationFailure as `sendCallback`
+     */
+    retryCallback: ({ executionId, retryId }: CallbackRetry) => attemptNext(executionId, retryId),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
+import { listCallbackRetries } from '../database/tasks/callbacks.ts';
 import { recordChangeOfView } from '../database/tasks/feed.ts';
 import {
   findOpenRuns,
@@ -138,6 +139,15 @@ export async function sendForgotten(dependencies: Dependencies): Promise<void> {
     if (kind !== 'closed' && kind !== 'absent') return;
     await engine.startCallback(id);
     dependencies.onAction?.('callback_started');
+  });
+}
+
+/** Starts manual retries of callbacks that were requested but not started. */
+export async function startForgottenRetries(dependencies: Dependencies): Promise<void> {
+  const { database, control, onAction } = dependencies;
+  const executionIdOf = ({ executionId }: { executionId: string }) => executionId;
+  await forEachRow(await listCallbackRetries(database, BATCH), executionIdOf, async (retry) => {
+    if ((await control.retryCallback(retry)) === 'started') onAction?.('callback_started');
   });
 }
 

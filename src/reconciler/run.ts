@@ -18,6 +18,7 @@ import {
   sendForgotten,
   signalPauses,
   startForgotten,
+  startForgottenRetries,
   sweep,
   type Dependencies,
 } from './reconcile.ts';
@@ -58,6 +59,7 @@ const PARTS: readonly Part[] = [
 const SWEEP_PARTS: readonly Part[] = [
   sweep,
   sendForgotten,
+  startForgottenRetries,
   renewAbandoned,
   setForgottenAside,
   drainForgotten,

@@ -8,6 +8,8 @@ import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
 import { GRPC, grpcCodeOf, withinDeadline } from './deadlines.ts';
 import {
+  CALLBACK_RETRY_WORKFLOW,
+  callbackRetryWorkflowId,
   callbackWorkflowId,
   cancelSignal,
   continueSignal,
@@ -15,6 +17,7 @@ import {
   pauseSignal,
   TASK_RUN_WORKFLOW,
   taskQueues,
+  type CallbackRetry,
   type TaskRunInput,
 } from './task-messages.ts';
 
@@ -226,15 +229,37 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
 
     /**
+     * Starts the manual retry of a callback. Does nothing if its workflow is running, and then returns `known`.
+     * @throws EngineUnavailable | EngineUncertain
+     */
+    async retryCallback(retry: CallbackRetry): Promise<'started' | 'known'> {
+      const options = {
+        workflowId: callbackRetryWorkflowId(retry),
+        taskQueue: taskQueues(taskQueue).runs,
+        args: [retry],
+        // The row decides whether an attempt is made. If it still waits for one, the workflow was terminated, or the
+        // database was restored.
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+      };
+      try {
+        await within(CALL_LIMIT_MS, () => client.workflow.start(CALLBACK_RETRY_WORKFLOW, options));
+        return 'started';
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
+        throw startFailure(error);
+      }
+    },
+
+    /**
      * Deletes the workflows of an ended run from Temporal. Ignores workflows that are deleted already.
      * @throws EngineUnavailable
      */
     async deleteRun(id: string): Promise<void> {
-      const children = await agentsOf(id);
+      const dependents = await dependentsOf(id);
       await Promise.all([
         deleteWorkflow({ workflowId: id }),
         deleteWorkflow({ workflowId: callbackWorkflowId(id) }),
-        ...children.map(deleteWorkflow),
+        ...dependents.map(deleteWorkflow),
       ]);
     },
 
@@ -251,8 +276,8 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
   };
 
-  /** Returns all executions of the workflows of the run's agents. */
-  async function agentsOf(id: string): Promise<{ workflowId: string; runId: string }[]> {
+  /** Returns all executions of the workflows of the run's agents and of the manual retries of its callback. */
+  async function dependentsOf(id: string): Promise<{ workflowId: string; runId: string }[]> {
     try {
       return await within(CALL_LIMIT_MS, async () => {
         const found = [];

@@ -9,6 +9,7 @@ import type { TaskState } from '../domain/tasks/task-states.ts';
 /** Names of the workflows of runs, for clients, workers and the Temporal Web UI. */
 export const TASK_RUN_WORKFLOW = 'taskRun';
 export const TASK_CALLBACK_WORKFLOW = 'taskCallback';
+export const CALLBACK_RETRY_WORKFLOW = 'callbackRetry';
 
 /** Input of a run: ids and what determines its course. Texts and secrets stay in the database. */
 export type TaskRunInput = {
@@ -68,6 +69,13 @@ export const SEARCH_ATTRIBUTES = [
 /** Returns the workflow id of a callback that the run's own workflow cannot send. */
 export function callbackWorkflowId(executionId: string): string {
   return `${executionId}:callback`;
+}
+
+/** A manual retry of a failed callback: one more attempt. */
+export type CallbackRetry = { executionId: string; retryId: string };
+
+export function callbackRetryWorkflowId({ executionId, retryId }: CallbackRetry): string {
+  return `${callbackWorkflowId(executionId)}:${retryId}`;
 }
 
 /**

@@ -3,6 +3,6 @@ export { dispatchEvents } from './dispatch-events.ts';
 export { endpointBacklog } from './endpoint-backlog.ts';
 export { maintenance } from './maintenance.ts';
 export { notifyAdmins } from './notify-admins.ts';
-export { taskCallback } from './task-callback.ts';
+export { callbackRetry, taskCallback } from './task-callback.ts';
 export { taskRun } from './task-run.ts';
 export { webhookAttempt, webhookDelivery } from './webhook-delivery.ts';

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { CallbackActivities } from '../activities/send-callback.ts';
 import type { RunRecords } from '../activities/run-records.ts';
-import { siblingQueues } from '../temporal/task-messages.ts';
+import { siblingQueues, type CallbackRetry } from '../temporal/task-messages.ts';
 import { autoUpgrade } from './auto-upgrade.ts';
 
 const { giveUpCallback } = proxyLocalActivities<RunRecords>({
@@ -15,12 +15,9 @@ const { giveUpCallback } = proxyLocalActivities<RunRecords>({
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
 
-/**
- * Sends the callback of an ended run: 3 attempts in all, 1 s and 4 s apart (docs/callbacks.md). The audit log and the
- * run's row contain the outcome. Never throws because of a receiver that does not respond.
- */
-export async function sendCallbackOf(executionId: string): Promise<void> {
-  const { sendCallback } = proxyActivities<CallbackActivities>({
+/** Returns the activities that make the attempts of callbacks. */
+function callbackActivities() {
+  return proxyActivities<CallbackActivities>({
     taskQueue: siblingQueues(workflowInfo().taskQueue).callbacks,
     // The HTTP client limits an attempt. These timeouts detect a worker that died.
     startToCloseTimeout: '30 s',
@@ -30,8 +27,15 @@ export async function sendCallbackOf(executionId: string): Promise<void> {
     retry: { initialInterval: '1 s', maximumInterval: '5 s' },
     scheduleToCloseTimeout: '24 h',
   });
+}
+
+/**
+ * Sends the callback of an ended run: 3 attempts in all, 1 s and 4 s apart (docs/callbacks.md). The audit log and the
+ * run's row contain the outcome. Never throws because of a receiver that does not respond.
+ */
+export async function sendCallbackOf(executionId: string): Promise<void> {
   try {
-    await sendCallback({ executionId });
+    await callbackActivities().sendCallback({ executionId });
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     await giveUpCallback(executionId);
@@ -43,4 +47,15 @@ export async function taskCallback(input: { executionId: string }): Promise<void
   await sendCallbackOf(input.executionId);
 }
 
+/** Makes one more attempt of a failed callback, which somebody requested. A failure changes nothing else. */
+export async function callbackRetry({ executionId, retryId }: CallbackRetry): Promise<void> {
+  try {
+    await callbackActivities().retryCallback({ executionId, retryId });
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    await giveUpCallback(executionId, retryId);
+  }
+}
+
 setWorkflowOptions(autoUpgrade, taskCallback);
+setWorkflowOptions(autoUpgrade, callbackRetry);

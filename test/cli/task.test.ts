@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.ts';
+import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import { failCallback } from '../support/ended-run.ts';
 import { useWorld } from '../support/world.ts';
 import { services } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
@@ -245,9 +247,31 @@ describe('baton task', () => {
     assert.match(stdout, /callback attempt 1 delivered \(204\)\n$/);
     const [id] = UUID.exec(stdout) ?? [];
     await receiver.says(new RegExp(`${id} completed {2}signature verified`));
-    assert.match((await cli.run(['task', 'callbacks', id ?? ''])).stdout, /1 +\S+ +204/);
+    assert.match((await cli.run(['task', 'callbacks', id ?? ''])).stdout, /1 +automatic +\S+ +204/);
     receiver.child.kill('SIGINT');
     assert.equal((await receiver.ended).code, 130);
+  });
+
+  it('has its failed callback sent again', async () => {
+    const receiver = await startCallbackReceiver();
+    try {
+      receiver.answering(500);
+      const { stdout } = await submit({ steps: 1 }, '--json', '--callback-url', receiver.url);
+      const id = JSON.parse(stdout).execution_id;
+      await failCallback(world.database, id);
+      receiver.answering(204);
+      const retried = await cli.run(['task', 'retry-callback', id]);
+      assert.deepEqual([retried.code, retried.stderr], [0, '']);
+      assert.equal(retried.stdout, `The callback of ${id} will be retried now\n`);
+      const watched = await cli.run(['task', 'watch', id]);
+      assert.match(watched.stdout, /manual callback attempt 2 delivered \(204\)\n$/);
+      assert.match((await cli.run(['task', 'callbacks', id])).stdout, /2 +manual +\S+ +204/);
+      const again = await cli.run(['task', 'retry-callback', id]);
+      assert.equal(again.code, 5);
+      assert.match(again.stderr, /The callback is delivered/);
+    } finally {
+      await receiver.close();
+    }
   });
 
   describe('says what is wrong', () => {

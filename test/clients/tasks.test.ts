@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import { failCallback } from '../support/ended-run.ts';
 import { useWorld } from '../support/world.ts';
 import { plansOf, problemOf, useClient } from './installed-client.ts';
 
@@ -27,6 +28,30 @@ describe('tasks by the client package', function () {
         attempts.map(({ response_status: status }) => status),
         [204],
       );
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  it('have a failed callback sent again', async () => {
+    const receiver = await startCallbackReceiver();
+    try {
+      receiver.answering(500);
+      const { execution_id: id } = await baton.tasks.submit(plan({ callback_url: receiver.url }));
+      await failCallback(world.database, id);
+      receiver.answering(204);
+      assert.equal((await baton.tasks.retryCallback(id)).callback.status, 'pending');
+      const task = await baton.tasks.waitFor(id, { until: 'settled' });
+      assert.equal(task.callback.status, 'delivered');
+      const attempts = await baton.tasks.callbacks(id);
+      assert.deepEqual(
+        attempts.map(({ attempt, trigger, response_status: status }) => [attempt, trigger, status]),
+        [
+          [1, 'automatic', 500],
+          [2, 'manual', 204],
+        ],
+      );
+      await assert.rejects(baton.tasks.retryCallback(id), problem('invalid_state', 409));
     } finally {
       await receiver.close();
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import {
   beginAttempt,
+  requestCallbackRetry,
   listCallbackAttempts,
   endAttempt,
   giveUpCallback,
@@ -9,6 +10,7 @@ import {
   withdrawAttempt,
 } from '../../src/database/tasks/callbacks.ts';
 import type { Database } from '../../src/database/database.ts';
+import { listEventsAfter } from '../../src/database/tasks/feed.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { useInstallation } from '../support/installation.ts';
@@ -25,11 +27,11 @@ describe('the log of a callback', () => {
     id = await storeEndedRun(fresh, URL);
   });
 
-  const begin = async (earlier: number) => {
+  const begin = async (earlier: number, retryId: string | null = null) => {
     const attempt = { id: randomUUIDv7(), execution_id: id, url: URL, attempted_at: new Date() };
     const number = await beginAttempt(
       database,
-      { ...attempt, request_headers: {}, request_body: '{}' },
+      { ...attempt, retryId, request_headers: {}, request_body: '{}' },
       earlier,
     );
     return { id: attempt.id, number };
@@ -124,5 +126,73 @@ describe('the log of a callback', () => {
     );
     assert.equal((await findRun(database, id))?.callback_status, 'failed');
     assert.equal((await begin(3)).number, null);
+  });
+
+  describe('with a manual retry', () => {
+    const request = async () => {
+      const { workspace_id: workspaceId } = fresh.installation;
+      const retryId = randomUUIDv7();
+      const retry = { executionId: id, retryId, workspaceId, actor: 'key:test', now: new Date() };
+      return (await requestCallbackRetry(database, retry)) ? retryId : null;
+    };
+    const triggers = async () =>
+      (await listCallbackAttempts(database, id)).map(({ attempt, trigger }) => [attempt, trigger]);
+    const row = async () => {
+      const { callback_status, callback_retry_id } = (await findRun(database, id)) ?? assert.fail();
+      return [callback_status, callback_retry_id];
+    };
+
+    it('has one attempt more, whether it fails or not, and is then as it was or delivered', async () => {
+      const { id: first } = await begin(0);
+      await end(first, 500);
+      await giveUpCallback(database, id, new Date());
+      const failing = await request();
+      assert.deepEqual(await row(), ['failed', failing], 'the version before sees a failed callback');
+      assert.equal((await begin(1)).number, null, 'no attempt of the schedule follows');
+      const second = await begin(1, failing);
+      await end(second.id, 500);
+      assert.deepEqual(await row(), ['failed', null]);
+      assert.equal((await begin(2, failing)).number, null);
+      const { id: third } = await begin(2, await request());
+      await end(third, 204);
+      assert.deepEqual(await row(), ['delivered', null]);
+      assert.deepEqual(await triggers(), [
+        [1, 'automatic'],
+        [2, 'manual'],
+        [3, 'manual'],
+      ]);
+    });
+
+    it('has none while the callback is pending or once it is delivered', async () => {
+      assert.equal(await request(), null);
+      const { id: first } = await begin(0);
+      await end(first, 204);
+      assert.equal(await request(), null);
+    });
+
+    it('has one of those that are requested at the same moment', async () => {
+      await giveUpCallback(database, id, new Date());
+      const requested = await Promise.all(Array.from({ length: 5 }, request));
+      assert.equal(requested.filter((retryId) => retryId !== null).length, 1);
+    });
+
+    it('has a next one after one that was given up, and an event of each', async () => {
+      await giveUpCallback(database, id, new Date());
+      for (const number of [1, 2]) {
+        const retryId = await request();
+        assert.equal((await begin(number - 1, retryId)).number, number);
+        await giveUpCallback(database, id, new Date(), retryId);
+        assert.deepEqual(await row(), ['failed', null]);
+      }
+      const events = await listEventsAfter(database, id, 0, 10);
+      assert.deepEqual(
+        events.map(({ data }) => [data['trigger'], data['attempt'], data['failure']]),
+        [
+          ['automatic', 1, 'interrupted'],
+          ['manual', 1, 'interrupted'],
+          ['manual', 2, 'interrupted'],
+        ],
+      );
+    });
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { AUDIT_ACTIONS, type AuditAction } from '../../src/domain/people/audit-actions.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
+import { failCallback } from '../support/ended-run.ts';
 import { PASSWORD, type Sent, type World, useWorld } from '../support/world.ts';
 import { type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,6 +14,7 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
   continueTask: 'the run’s events say who',
   cancelTask: 'the run’s events say who',
   rerunTask: 'the new task says who, and of which one it is',
+  retryTaskCallback: ['task.callback_retried'],
   eraseTask: ['task.erased'],
   createToken: ['token.created'],
   signIn: ['session.started'],
@@ -175,8 +177,14 @@ async function changes(world: World, owner: Sent, receiver: Receiver, does: Does
   await does('createToken', /^project:/, 'POST', '/tokens', by({ project_id }));
   await changesOfPeople(world, by, owner, does);
   await changesOfWebhooks(world, by, owner, receiver, does);
-  const { json } = await world.submit();
+  const { json } = await world.submit({ callback_url: 'https://127.0.0.1:1/' });
   await world.reaches(json.execution_id, 'completed');
+  await failCallback(world.database, json.execution_id);
+  await does('retryTaskCallback', /^task:/, 'POST', `/tasks/${json.execution_id}/callback/retry`, {});
+  await eventually('the retry has ended', async () => {
+    const { json: run } = await world.send('GET', `/api/v1/tasks/${json.execution_id}`);
+    return run.callback.status === 'failed';
+  });
   await does('eraseTask', /^task:/, 'DELETE', `/tasks/${json.execution_id}`, {});
 }
 

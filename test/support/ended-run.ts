@@ -1,5 +1,8 @@
+import { giveUpCallback, listCallbackAttempts } from '../../src/database/tasks/callbacks.ts';
+import type { Database } from '../../src/database/database.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { newRunRow } from './run-row.ts';
+import { eventually } from './eventually.ts';
 import type { FreshInstallation } from './installation.ts';
 
 /** Stores a completed run whose callback to `callbackUrl` is still to be sent; answers its id. */
@@ -16,4 +19,13 @@ export async function storeEndedRun(
       [run.id],
     );
   return run.id;
+}
+
+/** Waits for the first attempt of a callback and gives the callback up, which saves the time of the other two. */
+export async function failCallback(database: Database, executionId: string): Promise<void> {
+  await eventually('the first attempt has ended', async () => {
+    const [first] = await listCallbackAttempts(database, executionId);
+    return first?.completed_at ?? null;
+  });
+  await giveUpCallback(database, executionId, new Date());
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { recordCall } from '../../src/database/agents/agent-calls.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
+import { failCallback } from '../support/ended-run.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
 import { assertAccessible, openScreens, picture, useScreens } from './screens.ts';
 
@@ -178,6 +179,45 @@ describe('a task with a callback, submitted at the screens', () => {
     await run.getByText('Response: 503').first().waitFor();
     await assertAccessible(page, 'the attempts of a callback');
     await picture(page, 'run-callback');
+    assert.deepEqual(at.errors(), []);
+    await at.close();
+  });
+});
+
+describe('a failed callback', () => {
+  const receiver = useCallbackReceiver();
+  const world = useWorld();
+
+  it('is retried at the screens, which show live what happens', async () => {
+    const at = await openScreens(world);
+    const { page } = at;
+    receiver.answering(503);
+    const { json } = await world.submit({
+      callback_url: receiver.url,
+      metadata: { rehearsal: { steps: 1 } },
+    });
+    await failCallback(world.database, json.execution_id);
+    await at.go(`/orchestration/${json.execution_id}`);
+    await page.getByRole('tab', { name: 'Callback' }).click();
+    const retry = page.getByRole('button', { name: 'Retry now' });
+    await retry.click();
+    await page.getByText('The attempt failed.').waitFor();
+    await page.getByText('Manual attempt 2').waitFor();
+    const { promise: held, resolve: respond } = Promise.withResolvers<void>();
+    receiver.answering((_request, response) => {
+      void held.then(() => response.writeHead(204).end());
+      return undefined;
+    });
+    await retry.click();
+    await page.getByText('Attempt started.').waitFor();
+    await page.getByText('Manual attempt 3').waitFor();
+    await page.getByText('in progress').waitFor();
+    await assertAccessible(page, 'a callback that is retried');
+    respond();
+    await page.getByText('Callback delivered.').waitFor();
+    assert.equal(await retry.count(), 0);
+    await page.getByRole('tab', { name: /^Events/ }).click();
+    await page.getByText('manual attempt 3 succeeded: status 204').waitFor();
     assert.deepEqual(at.errors(), []);
     await at.close();
   });

@@ -5,13 +5,15 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { sql } from 'kysely';
-import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
+import { CALLBACK_ATTEMPT_EXPIRY_MS, createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
 import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
 import { createCallbackActivities } from '../../src/activities/send-callback.ts';
 import {
   beginAttempt,
+  giveUpCallback,
   listCallbackAttempts,
   findPendingCallback,
+  requestCallbackRetry,
 } from '../../src/database/tasks/callbacks.ts';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
@@ -214,7 +216,13 @@ describe('the two that send a callback', function () {
   });
 
   it('do not send a fourth attempt after a third one whose result is missing', async () => {
-    const begun = { execution_id: id, url: receiver.url, request_headers: {}, request_body: '{}' };
+    const begun = {
+      execution_id: id,
+      url: receiver.url,
+      request_headers: {},
+      request_body: '{}',
+      retryId: null,
+    };
     for (const earlier of [0, 1, 2]) {
       const attempted_at = new Date();
       assert.equal(
@@ -226,6 +234,24 @@ describe('the two that send a callback', function () {
     assert.equal(pending?.attempts, 3);
     await assert.rejects(attempt()(pending, new AbortController().signal), { nonRetryable: true });
     assert.deepEqual([(await log()).length, receiver.requests.length], [3, 0]);
+  });
+
+  it('do not send a manual attempt again after one whose result is missing', async () => {
+    await giveUpCallback(database, id, new Date());
+    const retryId = randomUUIDv7();
+    const { workspace_id: workspaceId } = fresh.installation;
+    const now = new Date();
+    const retry = { executionId: id, retryId, workspaceId, actor: 'key:test', now };
+    assert.ok(await requestCallbackRetry(database, retry));
+    const attempted_at = new Date(now.getTime() - CALLBACK_ATTEMPT_EXPIRY_MS - 1);
+    const begun = { id: randomUUIDv7(), execution_id: id, url: receiver.url, retryId };
+    await beginAttempt(database, { ...begun, request_headers: {}, request_body: '{}', attempted_at }, 0);
+    const { retryCallback } = createCallbackActivities({ database, attempt: attempt() });
+    const environment = new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') });
+    await assert.rejects(environment.run(retryCallback, { executionId: id, retryId }), {
+      nonRetryable: true,
+    });
+    assert.deepEqual([await log(), receiver.requests.length], [[[1, null, null]], 0]);
   });
 
   it('send an attempt whose beginning was stored although the connection broke, and count it once', async () => {

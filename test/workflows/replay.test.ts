@@ -7,11 +7,14 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { stepIdsOf } from '../../src/database/common/ids.ts';
+import { requestCallbackRetry } from '../../src/database/tasks/callbacks.ts';
 import { findPlan } from '../../src/database/tasks/reruns.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { createRerunPlan } from '../../src/domain/tasks/rerun.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
+import { callbackRetryWorkflowId } from '../../src/temporal/task-messages.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import { failCallback } from '../support/ended-run.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
 import { playModels } from './model-plays.ts';
@@ -125,6 +128,15 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
     } finally {
       await receiver.close();
     }
+  },
+  async 'callback-retried'(runs) {
+    const executionId = await runs.submit({ rehearsal: { steps: 1 }, callbackUrl: NOWHERE });
+    await failCallback(runs.database, executionId);
+    const retry = { executionId, retryId: randomUUIDv7() };
+    const { workspace_id: workspaceId } = runs.installation;
+    await requestCallbackRetry(runs.database, { ...retry, workspaceId, actor: me.by, now: new Date() });
+    await runs.control.retryCallback(retry);
+    return callbackRetryWorkflowId(retry);
   },
   'called-back-in-vain': (runs) => runs.submit({ rehearsal: { steps: 1 }, callbackUrl: NOWHERE }),
   recovered: (runs) => runs.submit({ rehearsal: { steps: 2, fail: { step: 1, times: 2 } } }),

@@ -6,7 +6,7 @@ import { follow, type FollowStatus } from './follow.ts';
 /** Events that arrive close together are shown together. */
 const GATHER_MS = 60;
 
-/** `isOver`: the run had sent its last event when it was loaded. */
+/** `isOver`: the run has sent its last event. */
 type Run = { executionId: string; projectId: string; isOver: boolean };
 
 /**
@@ -20,8 +20,11 @@ export function useFeed({ executionId, projectId, isOver }: Run, onNews: () => v
   useEffect(() => {
     notify.current = onNews;
   });
-  // A run that ends while it is shown is followed to its last event; one that had ended is read once.
-  const wasOver = useRef(isOver);
+  // A run that ends while it is shown is followed to its last event. One that had ended is read once, and followed again
+  // each time its callback is retried.
+  const [followed, setFollowed] = useState({ isOver, times: isOver ? 0 : 1 });
+  if (followed.isOver !== isOver) setFollowed({ isOver, times: followed.times + (isOver ? 0 : 1) });
+  const { times } = followed;
 
   useEffect(() => {
     const all: FeedEvent[] = [];
@@ -36,14 +39,12 @@ export function useFeed({ executionId, projectId, isOver }: Run, onNews: () => v
       timer ??= setTimeout(show, GATHER_MS);
     };
     const run = { executionId, projectId };
-    const stop = wasOver.current
-      ? readOnce(executionId, onEvent)
-      : follow(run, { onEvent, onStatus: setStatus });
+    const stop = times === 0 ? readOnce(executionId, onEvent) : follow(run, { onEvent, onStatus: setStatus });
     return () => {
       clearTimeout(timer);
       stop();
     };
-  }, [executionId, projectId]);
+  }, [executionId, projectId, times]);
 
   return { events, status };
 }

@@ -87,6 +87,9 @@ export function createTasks(http: Http, channel: ChannelDependencies) {
     /** Returns all attempts to send the callback. */
     callbacks: async (id: string, options: CallOptions = {}) =>
       (await get<{ data: CallbackAttempt[] }>(pathOf('tasks', id, 'callbacks'), options)).data,
+    /** Makes one more attempt to send a failed callback, which is `pending` until the attempt has ended. */
+    retryCallback: (id: string, { signal }: CallOptions = {}) =>
+      http.json<Task>({ method: 'POST', path: pathOf('tasks', id, 'callback', 'retry'), signal }),
     /** Lists the calls of models and tools. */
     calls: (id: string, filter: CallFilter = {}, { signal }: CallOptions = {}): Listing<AgentCall> =>
       createListing(http, { path: pathOf('tasks', id, 'calls'), query: filter, signal }),

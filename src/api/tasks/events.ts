@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
+import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { listEventsAfter } from '../../database/tasks/feed.ts';
 import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
@@ -31,7 +32,7 @@ export async function allEvents(
 
 /** Returns true if the feed is complete: the run has ended and its callback is not pending. */
 export function isFeedOver(row: TaskRunRow): boolean {
-  return isTerminal(row.state) && row.callback_status !== 'pending';
+  return isTerminal(row.state) && callbackStatusOf(row) !== 'pending';
 }
 
 /**

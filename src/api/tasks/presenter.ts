@@ -1,4 +1,5 @@
 import { withoutSignatures } from '../../outbound/webhook-request.ts';
+import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
@@ -43,7 +44,7 @@ export function presentDetail(
     escalation: view.escalation,
     callback: {
       url: row.callback_url ?? null,
-      status: row.callback_status,
+      status: callbackStatusOf(row),
       attempts: attempts.map(presentAttemptBriefly),
     },
     status_url: statusUrl(baseUrl, row.id),
@@ -70,7 +71,7 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
     metadata: row.metadata,
     progress: view.progress,
     ...presentTiming(row, view),
-    callback: { url: row.callback_url ?? null, status: row.callback_status },
+    callback: { url: row.callback_url ?? null, status: callbackStatusOf(row) },
     status_url: statusUrl(baseUrl, row.id),
     websocket_room: roomOf(row.id),
     last_seq: view.last_seq,
@@ -85,6 +86,7 @@ export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
     id: row.id,
     execution_id: row.execution_id,
     attempt: row.attempt,
+    trigger: row.trigger,
     url: row.url,
     request_headers: signed ? row.request_headers : withoutSignatures(row.request_headers),
     request_body: row.request_body,
@@ -105,6 +107,7 @@ export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
 function presentAttemptBriefly(row: CallbackAttemptRow) {
   return {
     attempt: row.attempt,
+    trigger: row.trigger,
     attempted_at: row.attempted_at.toISOString(),
     response_status: row.response_status ?? null,
     failure: row.failure ?? null,

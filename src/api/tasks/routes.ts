@@ -8,7 +8,7 @@ import { listProjectIds } from '../../database/people/projects.ts';
 import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
-import { RUN_PAUSES } from '../../domain/common/limits.ts';
+import { CALLBACK_RETRIES, RUN_PAUSES } from '../../domain/common/limits.ts';
 import { createRateLimiter } from '../../domain/common/rate-limiter.ts';
 import { createStreamLimit } from '../http/open-streams.ts';
 import { Problem } from '../http/problem.ts';
@@ -17,6 +17,7 @@ import { allEvents, eventStream, isFeedOver } from './events.ts';
 import { presentAttempt, presentListed } from './presenter.ts';
 import { detailOf, openRun, readRun } from './read.ts';
 import { rerunTask } from './rerun.ts';
+import { retryCallback } from './retry-callback.ts';
 import * as schema from './schema.ts';
 import { applyAction, type RunAction } from './actions.ts';
 import { submitTask } from './submit.ts';
@@ -39,6 +40,7 @@ export function taskRoutes(deps: Dependencies): Route[] {
     rerun(deps),
     events(deps),
     callbacks(deps),
+    callbackRetry(deps),
     ...workRoutes(deps),
     erase(deps),
   ];
@@ -251,6 +253,24 @@ function callbacks(deps: Dependencies): Route {
       const attempts = await listCallbackAttempts(deps.database, row.id);
       return { status: 200, body: { data: attempts.map((attempt) => presentAttempt(attempt, signed)) } };
     },
+  });
+}
+
+function callbackRetry(deps: Dependencies): Route {
+  const limiter = createRateLimiter({ name: 'callback', ...CALLBACK_RETRIES }, () => deps.clock());
+  return route({
+    method: 'post',
+    path: `${ONE}/callback/retry`,
+    operationId: 'retryTaskCallback',
+    tag,
+    summary: 'Retry a failed callback',
+    description:
+      'Makes one more attempt, which the list of attempts marks as `manual`. A failed attempt is not repeated. The callback is `pending` until the attempt has ended.',
+    access: writes,
+    params: schema.taskParams,
+    responses: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
+    problems: ['invalid_state'],
+    handle: async ({ caller, params }) => await retryCallback(deps, caller, params.execution_id, limiter),
   });
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/common/limits.ts';
+import { CALLBACK_STATUSES, CALLBACK_TRIGGERS } from '../../domain/tasks/callback.ts';
 import { escalation, progress, question, runError, step, usage } from '../../domain/tasks/run-schemas.ts';
 import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
 import { TASK_STATES } from '../../domain/tasks/task-states.ts';
@@ -48,9 +49,13 @@ export const rerun = submitted
   .extend({ rerun_of: uuidOut.describe('The earlier run'), rerun_from: rerunFrom })
   .meta({ id: 'TaskRerun' });
 
-const callbackStatus = z.enum(['none', 'pending', 'delivered', 'failed']);
+const callbackStatus = z.enum(CALLBACK_STATUSES);
+const callbackTrigger = z
+  .enum(CALLBACK_TRIGGERS)
+  .describe('`manual` for a retry that somebody requested, otherwise `automatic`');
 const callbackAttemptBrief = z.strictObject({
   attempt: z.int(),
+  trigger: callbackTrigger,
   attempted_at: timestamp,
   response_status: z.int().nullable(),
   failure: z.string().nullable(),
@@ -194,6 +199,7 @@ const callbackAttempt = z
     id: uuidOut,
     execution_id: uuidOut,
     attempt: z.int(),
+    trigger: callbackTrigger,
     url: z.string(),
     request_headers: z.record(z.string(), z.string()),
     request_body: z.string(),

@@ -15,6 +15,7 @@ import { M0013RepeatedRequests } from './m0013-repeated-requests.ts';
 import { M0014EnabledCounts } from './m0014-enabled-counts.ts';
 import { M0015EndedCredentials } from './m0015-ended-credentials.ts';
 import { M0016IdempotencyActors } from './m0016-idempotency-actors.ts';
+import { M0017CallbackRetries } from './m0017-callback-retries.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0014EnabledCounts', class: M0014EnabledCounts },
   { name: 'M0015EndedCredentials', class: M0015EndedCredentials },
   { name: 'M0016IdempotencyActors', class: M0016IdempotencyActors },
+  { name: 'M0017CallbackRetries', class: M0017CallbackRetries },
 ];

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
+import { triggerOf } from '../../domain/tasks/callback.ts';
 import type { FeedEntry } from '../../domain/tasks/feed-events.ts';
-import { CALLBACK_ATTEMPTS } from '../../domain/common/retry-schedules.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
-import { CallbackAttempt } from './entities.ts';
+import { CallbackAttempt, TaskRun } from './entities.ts';
+import { recordAudit } from '../people/audit.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 import type { TaskRunRow } from './task-runs.ts';
@@ -16,7 +17,10 @@ const UNKNOWN_END = 'the result of this attempt could not be recorded';
 export type BegunAttempt = Pick<
   CallbackAttemptRow,
   'id' | 'execution_id' | 'url' | 'request_headers' | 'request_body' | 'attempted_at'
->;
+> & {
+  /** The manual retry that the attempt is made for; null for an attempt of the schedule. */
+  retryId: string | null;
+};
 
 /** The result of an attempt. */
 export type EndedAttempt = Pick<
@@ -45,7 +49,7 @@ export async function listCallbackAttempts(
 
 /**
  * Writes the row of the next attempt before it is sent, and returns its number, counted from 1. Returns null and writes
- * nothing if the callback has a final status or another attempt started after `earlier` ones were read. An earlier
+ * nothing if the callback or its retry has ended, or another attempt started after `earlier` ones were read. An earlier
  * attempt without a recorded end (its process died, or could not write) is closed as `interrupted`.
  */
 export async function beginAttempt(
@@ -56,7 +60,7 @@ export async function beginAttempt(
   const statement = sql<{ attempt: number }>`
     with run as (
       select id from task_runs
-      where id = ${begun.execution_id}::uuid and callback_status = 'pending'
+      where id = ${begun.execution_id}::uuid and ${isAwaited(begun.retryId)}
         and ${earlier} = (select count(*) from workflow_webhook_deliveries log where log.execution_id = task_runs.id)
       for update
     ), closed as (
@@ -65,16 +69,21 @@ export async function beginAttempt(
       where execution_id = (select id from run) and completed_at is null
     )
     insert into workflow_webhook_deliveries
-      (id, execution_id, attempt, url, request_headers, request_body, attempted_at)
+      (id, execution_id, attempt, url, request_headers, request_body, attempted_at, "trigger")
     select ${begun.id}::uuid, run.id, 1 + ${earlier}::integer, ${begun.url},
            ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
-           ${begun.attempted_at.toISOString()}::timestamptz
+           ${begun.attempted_at.toISOString()}::timestamptz, ${triggerOf(begun.retryId)}
     from run
     -- A statement that waited for the run's row still counts the attempts of its own snapshot.
     on conflict (execution_id, attempt) do nothing
     returning attempt
   `.compile(queryBuilderOf(database));
   return (await runPrepared(database, statement)).rows[0]?.attempt ?? null;
+}
+
+/** Returns the condition that a callback may be attempted: by the schedule, or for the manual retry with this id. */
+function isAwaited(retryId: string | null) {
+  return retryId === null ? sql`callback_status = 'pending'` : sql`callback_retry_id = ${retryId}::uuid`;
 }
 
 /** Returns the number of an attempt that has begun; null if it has not, or has ended. */
@@ -87,7 +96,7 @@ export async function findBegunAttempt(database: Database, id: string): Promise<
 
 /**
  * Completes an attempt in one statement: its row, its event in the run's feed, and the final status of the callback
- * once it is known.
+ * once it is known. A manual attempt also ends its retry.
  */
 export async function endAttempt(
   database: Database,
@@ -109,13 +118,15 @@ export async function endAttempt(
           next_attempt_at = ${ended.next_attempt_at?.toISOString() ?? null}::timestamptz,
           reconnected = ${ended.reconnected}
       where id = ${id}::uuid and execution_id = (select id from locked) and completed_at is null
-      returning execution_id
+      returning execution_id, "trigger"
     ), run as (
       update task_runs
       set last_seq = last_seq + 1, view_seq = last_seq + 1,
-          callback_status = case when callback_status = 'pending'
-            then coalesce(${finalStatus}, callback_status) else callback_status end
-      where id = (select execution_id from attempt)
+          callback_status = case when callback_status = 'pending' or attempt."trigger" = 'manual'
+            then coalesce(${finalStatus}, callback_status) else callback_status end,
+          callback_retry_id = case when attempt."trigger" = 'manual' then null else callback_retry_id end
+      from attempt
+      where id = attempt.execution_id
       returning last_seq
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
@@ -144,6 +155,8 @@ export async function withdrawAttempt(
 
 /** The data of a run that its callback needs. */
 export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret'> & {
+  /** The manual retry to make the attempt for; null for an attempt of the schedule. */
+  retryId: string | null;
   url: string;
   body: string;
   completedAt: Date;
@@ -157,10 +170,14 @@ export type PendingCallback = Pick<TaskRunRow, 'id' | 'state' | 'callback_secret
   } | null;
 };
 
-/** Returns a callback that is still to be sent, with its progress; null if there is none (any more). */
+/**
+ * Returns a callback that is still to be sent, by the schedule or for the manual retry `retryId`, with its progress. Null
+ * if there is none (any more).
+ */
 export async function findPendingCallback(
   database: Database,
   executionId: string,
+  retryId: string | null = null,
 ): Promise<PendingCallback | null> {
   const statement = sql<PendingRow>`
     select run.state, run.callback_secret, run.callback_url, run.callback_body, run.completed_at,
@@ -170,7 +187,7 @@ export async function findPendingCallback(
       select attempt, attempted_at, completed_at, next_attempt_at, message from workflow_webhook_deliveries
       where execution_id = run.id order by attempt desc limit 1
     ) as last on true
-    where run.id = ${executionId}::uuid and run.callback_status = 'pending' and run.completed_at is not null
+    where run.id = ${executionId}::uuid and ${isAwaited(retryId)} and run.completed_at is not null
       and run.callback_url is not null and run.callback_body is not null
   `.compile(queryBuilderOf(database));
   const [row] = (await runPrepared(database, statement)).rows;
@@ -188,6 +205,7 @@ export async function findPendingCallback(
         };
   return {
     id: executionId,
+    retryId,
     state,
     callback_secret,
     url,
@@ -215,12 +233,17 @@ function dateOf(time: string | null): Date | null {
 }
 
 /**
- * Marks a callback without a recorded end as `failed`, with an event, since the feed of a run with a callback ends with
- * one. Does nothing if the callback has a final status.
+ * Ends a callback, or its manual retry `retryId`, that has no recorded end: marks it as `failed`, with an event, since the
+ * feed of a run with a callback ends with one. Does nothing if it has ended.
  */
-export async function giveUpCallback(database: Database, executionId: string, at: Date): Promise<void> {
+export async function giveUpCallback(
+  database: Database,
+  executionId: string,
+  at: Date,
+  retryId: string | null = null,
+): Promise<void> {
   const data = {
-    attempt: CALLBACK_ATTEMPTS,
+    trigger: triggerOf(retryId),
     outcome: 'failed',
     response_status: null,
     failure: 'interrupted',
@@ -228,10 +251,12 @@ export async function giveUpCallback(database: Database, executionId: string, at
     duration_ms: null,
     next_attempt_at: null,
   };
+  const key = retryId === null ? 'callback.given-up' : `callback.given-up:${retryId}`;
   await sql`
     with run as (
-      update task_runs set last_seq = last_seq + 1, view_seq = last_seq + 1, callback_status = 'failed'
-      where id = ${executionId}::uuid and callback_status = 'pending'
+      update task_runs
+      set last_seq = last_seq + 1, view_seq = last_seq + 1, callback_status = 'failed', callback_retry_id = null
+      where id = ${executionId}::uuid and ${isAwaited(retryId)}
       returning id, last_seq
     ), closed as (
       update workflow_webhook_deliveries
@@ -239,10 +264,49 @@ export async function giveUpCallback(database: Database, executionId: string, at
       where execution_id = (select id from run) and completed_at is null
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
-      select ${executionId}::uuid, last_seq, 'callback.given-up', 'callback.attempted',
-             ${at.toISOString()}::timestamptz, ${JSON.stringify(data)}::json
-      from run
+      select run.id, last_seq, ${key}, 'callback.attempted', ${at.toISOString()}::timestamptz,
+             (jsonb_build_object('attempt', 1 + ended.count) || ${JSON.stringify(data)}::jsonb)::json
+      from run, lateral (
+        select count(*) from workflow_webhook_deliveries where execution_id = run.id and completed_at is not null
+      ) as ended
     )
     select pg_notify(${CHANNELS.feed}, ${executionId}) from run
   `.execute(queryBuilderOf(database));
+}
+
+/**
+ * Requests one more attempt of a failed callback, and writes an audit entry. Returns false and writes nothing if the
+ * callback has not failed, or an earlier retry has not ended.
+ */
+export async function requestCallbackRetry(
+  database: Database,
+  retry: { executionId: string; retryId: string; workspaceId: string; actor: string; now: Date },
+): Promise<boolean> {
+  const { executionId: id, retryId, workspaceId, actor, now } = retry;
+  return await database.em.fork().transactional(async (em) => {
+    const requested = await em.nativeUpdate(
+      TaskRun,
+      { id, callback_status: 'failed', callback_retry_id: null, callback_body: { $ne: null } },
+      { callback_retry_id: retryId },
+    );
+    if (requested === 0) return false;
+    const subject = `task:${id}`;
+    await recordAudit(em, { workspaceId, actor, action: 'task.callback_retried', subject, at: now });
+    return true;
+  });
+}
+
+/** Returns the manual retries that were requested and have not ended. */
+export async function listCallbackRetries(
+  database: Database,
+  limit: number,
+): Promise<{ executionId: string; retryId: string }[]> {
+  const rows = await database.em
+    .fork()
+    .find(
+      TaskRun,
+      { callback_retry_id: { $ne: null } },
+      { orderBy: { callback_retry_id: 'asc' }, limit, fields: ['id', 'callback_retry_id'] },
+    );
+  return rows.map(({ id, callback_retry_id: retryId }) => ({ executionId: id, retryId: retryId ?? '' }));
 }

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Question, Escalation, RunError, Step } from '../../domain/tasks/run-schemas.ts';
+import type { CallbackStatus, CallbackTrigger } from '../../domain/tasks/callback.ts';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
 import type { FeedEventType } from '../../domain/tasks/feed-events.ts';
 import type { ActiveState, TaskState } from '../../domain/tasks/task-states.ts';
@@ -44,9 +45,11 @@ export const TaskRun = defineEntity({
     engine_paused_at: p.datetime().nullable(),
     /** Whether the pause was signalled to the workflow. */
     engine_pause_signalled: p.boolean(),
-    callback_status: p.text().$type<'none' | 'pending' | 'delivered' | 'failed'>(),
+    callback_status: p.text().$type<CallbackStatus>(),
     /** The callback's body, created once when the run ended; null before that and without a callback. */
     callback_body: p.text().nullable(),
+    /** The manual retry that was requested and has not ended. `callback_status` stays `failed` until it succeeds. */
+    callback_retry_id: p.uuid().nullable(),
     /** The run that this one reruns, and from which step; null if that run was erased, or this is no rerun. */
     rerun_of: p.uuid().nullable(),
     rerun_from: p.text().nullable(),
@@ -92,6 +95,7 @@ export const CallbackAttempt = defineEntity({
     next_attempt_at: p.datetime().nullable(),
     /** Whether the request was sent again because the receiver had closed a reused connection. */
     reconnected: p.boolean(),
+    trigger: p.text().$type<CallbackTrigger>(),
   },
 });
 

@@ -171,6 +171,8 @@ export const MAX_WAITING_SECONDS = 24 * 3_600;
 
 /** Requests to pause or continue one run: a second on average, and at once. */
 export const RUN_PAUSES = { perSecond: 1, burst: 20 } as const;
+/** Requests to retry the callback of one run: a second on average, and at once. */
+export const CALLBACK_RETRIES = { perSecond: 1, burst: 20 } as const;
 
 /** How long a session lasts, in milliseconds. */
 export const SESSION_MS = 14 * 24 * 3_600_000;

@@ -27,6 +27,7 @@ export const AUDIT_ACTIONS = [
   'webhook.test_previewed',
   'webhook.test_sent',
   'delivery.retried',
+  'task.callback_retried',
   'task.erased',
   'token.created',
 ] as const;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FAILURE_KINDS } from '../common/failure-kinds.ts';
+import { CALLBACK_TRIGGERS } from './callback.ts';
 import type { FeedEventType } from './feed-events.ts';
 import { BACKENDS } from './plan.ts';
 import { escalation, question, runError, usage } from './run-schemas.ts';
@@ -118,9 +119,11 @@ const KINDS = {
   },
   'callback.attempted': {
     id: 'CallbackAttempted',
-    description: 'A callback attempt ended. The last attempt, successful or not, is the last event of a run',
+    description:
+      'A callback attempt ended. The last attempt, successful or not, is the last event of a run. A manual retry adds one more',
     data: z.strictObject({
       attempt: z.int().min(1),
+      trigger: z.enum(CALLBACK_TRIGGERS).optional().describe('Omitted in events of earlier versions'),
       outcome: z.enum(['succeeded', 'failed']),
       response_status: z.int().nullable(),
       failure: z.enum(FAILURE_KINDS).nullable(),
@@ -130,6 +133,7 @@ const KINDS = {
     }),
     example: {
       attempt: 1,
+      trigger: 'automatic',
       outcome: 'failed',
       response_status: 500,
       failure: 'status',

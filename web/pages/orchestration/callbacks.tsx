@@ -1,18 +1,21 @@
-import { Accordion, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Accordion, Button, Group, Stack, Text } from '@mantine/core';
+import { IconRefresh } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CALLBACK_ATTEMPTS } from '../../../src/domain/common/retry-schedules.ts';
-import type { Schemas } from '../../api/client.ts';
+import { api, unwrap, type Schemas } from '../../api/client.ts';
+import { useSession } from '../../api/session.ts';
 import { BodyView } from '../../components/json-view.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { useNow } from '../../components/now.ts';
-import { ErrorState } from '../../components/states.tsx';
+import { ErrorState, errorMessage } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { formatDuration } from '../../format/time.ts';
-import { callbacksQuery, isOver, type Run } from './queries.ts';
+import { callbacksQuery, isOver, runQuery, type Run } from './queries.ts';
 
 /** Shows every attempt of the callback with its request and response. */
 export function Callbacks({ run }: { run: Run }) {
+  const { hasScope } = useSession();
   const hasCallback = run.callback.url !== null;
   const query = useQuery({
     ...callbacksQuery(run.execution_id),
@@ -38,6 +41,7 @@ export function Callbacks({ run }: { run: Run }) {
         Callback URL: <code>{run.callback.url}</code> · <Status status={run.callback.status} />
         {query.data.data.length === 0 ? '. The callback is sent when the run ends.' : ''}
       </Text>
+      {hasScope('tasks:write') ? <RetryButton run={run} /> : null}
       <Accordion variant="separated" chevronPosition="left">
         {query.data.data.map((attempt) => (
           <Accordion.Item key={attempt.id} value={attempt.id}>
@@ -54,6 +58,43 @@ export function Callbacks({ run }: { run: Run }) {
   );
 }
 
+/** Makes one more attempt of a failed callback. */
+function RetryButton({ run }: { run: Run }) {
+  const queryClient = useQueryClient();
+  const { execution_id: id, callback } = run;
+  const retry = useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.POST('/api/v1/tasks/{execution_id}/callback/retry', { params: { path: { execution_id: id } } }),
+      ),
+    onSuccess: (changed) => queryClient.setQueryData(runQuery(id).queryKey, changed),
+    onError: () => queryClient.invalidateQueries({ queryKey: runQuery(id).queryKey }),
+  });
+  const isUnderWay = retry.isPending || (retry.isSuccess && callback.status === 'pending');
+  return (
+    <Group gap="sm">
+      {callback.status === 'failed' || isUnderWay ? (
+        <Button
+          size="xs"
+          leftSection={<IconRefresh size={14} aria-hidden />}
+          loading={isUnderWay}
+          onClick={() => retry.mutate()}
+        >
+          Retry now
+        </Button>
+      ) : null}
+      <Text size="sm" aria-live="polite" c={retry.isError ? 'var(--mantine-color-error)' : 'dimmed'}>
+        {retry.isError ? errorMessage(retry.error) : retry.isSuccess ? resultMessage(callback.status) : ''}
+      </Text>
+    </Group>
+  );
+}
+
+function resultMessage(status: Run['callback']['status']): string {
+  if (status === 'pending') return 'Attempt started.';
+  return status === 'delivered' ? 'Callback delivered.' : 'The attempt failed.';
+}
+
 type Attempt = Schemas['CallbackAttempt'];
 
 function AttemptLine({ attempt }: { attempt: Attempt }) {
@@ -62,7 +103,7 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
   const outcome = completed_at === null ? 'running' : failure === null ? 'succeeded' : 'failed';
   return (
     <Text size="sm">
-      <Status status={outcome}>{`Attempt ${attempt.attempt} of ${CALLBACK_ATTEMPTS}`}</Status>{' '}
+      <Status status={outcome}>{attemptName(attempt)}</Status>{' '}
       {status ?? attempt.message ?? (outcome === 'running' ? 'in progress' : failure)}
       {duration_ms === null ? '' : ` · ${formatDuration(duration_ms)}`}
       {attempt.reconnected ? ' · sent again on a new connection' : ''} ·{' '}
@@ -75,6 +116,10 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
       ) : null}
     </Text>
   );
+}
+
+function attemptName({ attempt, trigger }: Attempt): string {
+  return trigger === 'manual' ? `Manual attempt ${attempt}` : `Attempt ${attempt} of ${CALLBACK_ATTEMPTS}`;
 }
 
 function AttemptDetail({ attempt }: { attempt: Attempt }) {

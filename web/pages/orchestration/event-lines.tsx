@@ -1,5 +1,6 @@
 import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
+import type { CallbackTrigger } from '../../../src/domain/tasks/callback.ts';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { formatClockTime } from '../../format/clock-time.ts';
 import { formatExactTime, formatDuration } from '../../format/time.ts';
@@ -52,6 +53,7 @@ type Data = {
   error?: { message: string };
   retry_in_ms?: number | null;
   attempt?: number;
+  trigger?: CallbackTrigger;
   outcome?: string;
   response_status?: number | null;
   message?: string | null;
@@ -84,7 +86,7 @@ function describeEvent({ type, data: given }: FeedEvent): string {
       return `${step}: ${data.reason ?? ''}`;
     case 'callback.attempted': {
       const how = data.response_status ? `status ${data.response_status}` : (data.message ?? '');
-      return `attempt ${data.attempt} ${data.outcome}: ${how}`;
+      return `${data.trigger === 'manual' ? 'manual ' : ''}attempt ${data.attempt} ${data.outcome}: ${how}`;
     }
     case 'run.ended':
       return `${data.state}${took(data)}`;

@@ -29,6 +29,7 @@ export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'webhook.test_previewed': 'previewed a test event',
   'webhook.test_sent': 'sent a test event',
   'delivery.retried': 'retried a delivery',
+  'task.callback_retried': 'retried a callback',
   'task.erased': 'erased a task',
   'token.created': 'created a token',
 };
