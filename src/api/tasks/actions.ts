@@ -4,7 +4,7 @@ import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { FIRST_QUESTION, openQuestionOf } from '../../domain/tasks/run-state.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { findPlan } from '../../database/tasks/reruns.ts';
-import { findRun, viewOfRow, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { findRun, type RunWithView, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { runToStart, type RunToStart, type SignalOutcome } from '../../temporal/task-control.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
@@ -26,12 +26,12 @@ export type ActionRequest = {
   reason: string | undefined;
 } & ({ action: 'pause' | 'cancel' } | { action: 'continue'; question: string | null });
 
-/** Returns true if the run shows the result of the action, or has ended. `before`: its view before the action. */
-const IS_SHOWN: Readonly<Record<RunAction, (view: RunView, before: RunView) => boolean>> = {
+/** Returns true if the run shows the result of the action, or has ended. `question`: the open question before. */
+const IS_SHOWN: Readonly<Record<RunAction, (view: RunView, question: string | null) => boolean>> = {
   pause: (view) => view.state === 'paused' || isTerminal(view.state),
   // The next question pauses the run again.
-  continue: (view, before) =>
-    view.state !== 'paused' || (view.question !== null && view.question.id !== before.question?.id),
+  continue: (view, question) =>
+    view.state !== 'paused' || (view.question !== null && openQuestionOf(view) !== question),
   cancel: (view) => isTerminal(view.state),
 };
 
@@ -47,12 +47,12 @@ export async function applyAction(
   limiter: RateLimiter,
 ): Promise<RouteResponse> {
   const row = await openRun(deps, caller, request.id);
-  if (request.action !== 'cancel') limitPauses(limiter, row.id);
+  if (request.action !== 'cancel') refuseTooManyPauses(limiter, row.id);
   if (isTerminal(row.state)) return await respondEnded(deps, request.action, await readRun(deps, row));
-  const before = request.action === 'continue' ? (await readRun(deps, row)).view : viewOfRow(row);
-  const outcome = await signal(deps, caller, request, row, before);
+  const outcome = await signal(deps, caller, request, row);
+  const question = openQuestionOf(row);
   const action = outcome === 'ended' ? 'cancel' : request.action;
-  const reading = await waitUntilShown(deps, row, (view) => IS_SHOWN[action](view, before));
+  const reading = await waitUntilShown(deps, row, (view) => IS_SHOWN[action](view, question));
   // A run that ends right after it was continued counts as continued.
   const hasWorked = outcome === 'accepted' && request.action === 'continue';
   if (isTerminal(reading.view.state) && !hasWorked) return await respondEnded(deps, request.action, reading);
@@ -60,8 +60,8 @@ export async function applyAction(
   return { status: 202, body: await detailOf(deps, reading) };
 }
 
-/** Each pause and each continue makes the history of the workflow longer. */
-function limitPauses(limiter: RateLimiter, id: string): void {
+/** @throws Problem `rate_limited`, since each pause and each continue makes the history of the workflow longer */
+function refuseTooManyPauses(limiter: RateLimiter, id: string): void {
   const { granted, remaining } = limiter.take(id);
   if (!granted) throw tooMany('pauses of this run', remaining, limiter.rate.perSecond);
 }
@@ -71,23 +71,21 @@ async function signal(
   caller: Caller,
   request: ActionRequest,
   row: TaskRunRow,
-  before: RunView,
 ): Promise<SignalOutcome> {
   const { reason } = request;
   const control = { by: caller.label, ...(reason === undefined ? {} : { reason }) };
   const unstarted = await unstartedOf(deps, row);
   if (request.action !== 'continue') return await deps.control[request.action](row.id, control, unstarted);
-  const question = questionAnswered(before, request.question);
+  const question = questionAnswered(openQuestionOf(row), request.question);
   return await deps.control.continue(row.id, { ...control, question }, unstarted);
 }
 
 /**
- * Returns the id of the question that a request answers, null if none is open. A request need not name the first question
- * of a run.
+ * Returns the id of the question that a request answers, null if none is open. `open` is the open question, `named` the
+ * one in the request, which need not name the first question of a run.
  * @throws Problem `invalid_state` if another question is open than the one that its sender has read
  */
-function questionAnswered(view: RunView, named: string | null): string | null {
-  const open = openQuestionOf(view);
+function questionAnswered(open: string | null, named: string | null): string | null {
   if (named === open || (named === null && open === FIRST_QUESTION)) return open;
   const detail =
     open === null

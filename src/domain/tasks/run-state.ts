@@ -86,7 +86,7 @@ export class RunState {
    */
   takeChange(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[]; plan?: StoredPlan } | null {
     if (this.#entries.length === 0) return null;
-    const entries = withoutShortPauses(this.#entries, MAX_UNRECORDED_EVENTS);
+    const entries = withoutEmptyPauses(this.#entries, MAX_UNRECORDED_EVENTS);
     const plan = this.#unrecordedPlan;
     this.#entries = [];
     this.#unrecordedPlan = null;
@@ -339,17 +339,17 @@ export class RunState {
 export const FIRST_QUESTION = '1';
 
 /** Returns the id of the open question of a run, or null. Questions of earlier versions have none. */
-export function openQuestionOf({ question }: Pick<RunView, 'question'>): string | null {
-  return question && (question.id ?? FIRST_QUESTION);
+export function openQuestionOf({ question }: { question?: RunView['question'] | undefined }): string | null {
+  return question ? (question.id ?? FIRST_QUESTION) : null;
 }
 
-/** Removes pauses by request together with their ends, the oldest first, while there are more than `most` events. */
-function withoutShortPauses(entries: readonly FeedEntry[], most: number): FeedEntry[] {
+/** Removes empty pauses with their ends, the oldest first, while there are more than `most` events. */
+function withoutEmptyPauses(entries: readonly FeedEntry[], most: number): FeedEntry[] {
   let excess = entries.length - most;
   const kept: FeedEntry[] = [];
   for (const entry of entries) {
     const before = kept.at(-1);
-    if (excess > 0 && before && isShortPause(before, entry)) {
+    if (excess > 0 && before && isEmptyPause(before, entry)) {
       kept.pop();
       excess -= 2;
     } else {
@@ -359,7 +359,8 @@ function withoutShortPauses(entries: readonly FeedEntry[], most: number): FeedEn
   return kept;
 }
 
-function isShortPause(pause: FeedEntry, end: FeedEntry): boolean {
+/** Returns true if `end` ends the pause by request that began with `pause`, the event before it: nothing happened between. */
+function isEmptyPause(pause: FeedEntry, end: FeedEntry): boolean {
   if (pause.type !== 'state.changed' || end.type !== 'state.changed') return false;
   const { from, to, question } = pause.data;
   return (
