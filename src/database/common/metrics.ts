@@ -26,8 +26,10 @@ export async function readStoredCounts(database: Database) {
     select 'task' as what, state as of, count(*)::float8 as count
     from task_runs where completed_at is null group by state
     union all
-    select 'callback', null, count(*)::float8 from task_runs
-    where callback_status = 'pending' and completed_at is not null or callback_retry_id is not null
+    select 'callback', null, (
+      (select count(*) from task_runs where callback_status = 'pending' and completed_at is not null)
+      + (select count(*) from task_runs where callback_retry_id is not null)
+    )::float8
     union all
     select 'webhook', case when disabled_at is not null then 'disabled' when not active then 'inactive'
       when consecutive_failures > 0 then 'failing' else 'active' end, count(*)::float8

@@ -71,6 +71,7 @@ function RetryButton({ run }: { run: Run }) {
     onError: () => queryClient.invalidateQueries({ queryKey: runQuery(id).queryKey }),
   });
   const isUnderWay = retry.isPending || (retry.isSuccess && callback.status === 'pending');
+  if (callback.status !== 'failed' && retry.isIdle) return null;
   return (
     <Group gap="sm">
       {callback.status === 'failed' || isUnderWay ? (
