@@ -1,9 +1,8 @@
 import { checkAgents, type AgentCheck } from '../../src/agents/check.ts';
 import { loadCatalogue } from '../../src/agents/catalogue.ts';
-import { createModels } from '../../src/agents/models.ts';
 import { createToolServers } from '../../src/agents/tool-servers.ts';
 import { readAgentSettings } from '../../src/runtime/configuration.ts';
-import { guardedFetchOf } from '../../src/runtime/agent-tools.ts';
+import { guardedFetchOf, modelsOf } from '../../src/runtime/agent-tools.ts';
 
 /**
  * Tries the agents of the catalogue with the same dependencies and environment as a task worker.
@@ -14,7 +13,7 @@ export async function tryAgents(
 ): Promise<AgentCheck[]> {
   const settings = readAgentSettings(environment);
   const catalogue = loadCatalogue(settings.agentsFile, settings.models.defaultModel);
-  const models = createModels(settings.models);
+  const models = modelsOf(settings.models);
   const { fetch, close } = guardedFetchOf(settings);
   const servers = createToolServers({
     servers: catalogue.servers,

@@ -26,7 +26,7 @@ export function failureOf(error: unknown, model: string, now: number): ModelFail
     return { kind: 'failed', message: `calling ${model} failed: ${shortened(said)}`, retryInMs: null };
   }
   const { statusCode: status, responseHeaders: headers = {} } = error;
-  const said = shortened(error.message);
+  const said = shortened(reasonOf(error));
   if (status === undefined) {
     return { kind: 'failed', message: `${model} is unreachable: ${said}`, retryInMs: null };
   }
@@ -50,6 +50,13 @@ export function failureOf(error: unknown, model: string, now: number): ModelFail
     message: `${model} returned ${status}: ${said}`,
     retryInMs: retryAfterMs(headers, now),
   };
+}
+
+/** Returns the message of a failure. If the body could not be read, the library gives the reason only in the cause. */
+function reasonOf({ message, cause }: APICallError): string {
+  if (!/^Failed to process (successful|error) response$/.test(message)) return message;
+  for (let inner = cause; inner instanceof Error; inner = inner.cause) message = inner.message;
+  return message;
 }
 
 function refusal(model: string, status: number, said: string): string {

@@ -2,7 +2,6 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { Agent, fetch as fetchOverAgent } from 'undici';
 import { PROVIDERS, type ProviderName } from './agent-settings.ts';
 
 /** Base URLs and API keys of the providers, from the environment only. */
@@ -46,12 +45,11 @@ export function splitModelName(name: string): { provider: ProviderName; model: s
   return { provider, model: rest.join('/') };
 }
 
+/** The `fetch` of model calls: it limits responses. `close` ends its connections. */
+type ProviderFetch = { fetch: typeof globalThis.fetch; close(): Promise<void> };
+
 /** Creates the models of the configured providers. */
-export function createModels(access: ProviderSettings): Models {
-  // A response may take longer than the usual timeouts. Each call has its own limit.
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const fetch = ((input: string, init: Parameters<typeof fetchOverAgent>[1]) =>
-    fetchOverAgent(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch;
+export function createModels(access: ProviderSettings, { fetch, close }: ProviderFetch): Models {
   const known = new Map<string, LanguageModelV4>();
   const { openai, anthropic, openaiCompatible } = access;
   const keys = [openai, anthropic, openaiCompatible].flatMap(({ apiKey }) =>
@@ -64,7 +62,7 @@ export function createModels(access: ProviderSettings): Models {
       return model;
     },
     withoutKeys: (text) => keys.reduce((safe, key) => safe.replaceAll(key, '[key]'), text),
-    close: () => dispatcher.destroy(),
+    close,
   };
 }
 

@@ -8,7 +8,7 @@ import { readinessOfWorkers } from '../runtime/observation.ts';
 import { startRunWorker } from '../runtime/runs.ts';
 import { openWorkers } from '../runtime/workers.ts';
 import { runProcess, type Running } from '../runtime/process.ts';
-import { mailerOf } from '../runtime/outgoing.ts';
+import { externalProviderOf, mailerOf } from '../runtime/outgoing.ts';
 import { NO_TELEMETRY, type Telemetry } from '../runtime/telemetry.ts';
 import { installRuntime, knowsSearchAttributes } from '../runtime/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
@@ -101,7 +101,7 @@ export async function bootstrap(
     limits: configuration.mostWaiting,
     isBehind: (kind) => starters[kind].isBehind(),
   });
-  const tokens = createTokens(configuration.tokenKeys, configuration.identityProvider, clock);
+  const tokens = createTokens(configuration.tokenKeys, externalProviderOf(configuration), clock);
   const channel = configuration.channelInApi
     ? createChannel({
         database,

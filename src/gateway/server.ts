@@ -4,6 +4,7 @@ import { startNotifications } from '../database/common/notifications.ts';
 import { readConfiguration, type Configuration } from '../runtime/configuration.ts';
 import { dataConverterOf } from '../runtime/data-converter.ts';
 import { openFoundation } from '../runtime/foundation.ts';
+import { externalProviderOf } from '../runtime/outgoing.ts';
 import { listen, urlOf } from '../runtime/http-server.ts';
 import { runProcess, type Running } from '../runtime/process.ts';
 import { NO_TELEMETRY, type Telemetry } from '../runtime/telemetry.ts';
@@ -31,7 +32,7 @@ export async function startGateway(
   telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<GatewayProcess> {
   await using opening = new AsyncDisposableStack();
-  const { host, port, databaseUrl, tokenKeys, identityProvider, taskQueue } = configuration;
+  const { host, port, databaseUrl, tokenKeys, taskQueue } = configuration;
   const listening = await listen(host, port, responseHeaders(configuration.baseUrl));
   opening.defer(listening.close);
   const foundation = await openFoundation(opening, {
@@ -55,7 +56,7 @@ export async function startGateway(
   const channel = createChannel({
     database,
     notifications,
-    tokens: createTokens(tokenKeys, identityProvider, clock),
+    tokens: createTokens(tokenKeys, externalProviderOf(configuration), clock),
     askWorkflow: (id) => control.view(id),
     limits: configuration.channelConnections,
     clock,

@@ -1,17 +1,16 @@
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { Agent, type buildConnector, fetch as fetchWith, Response } from 'undici';
+import { Agent, type buildConnector, fetch as fetchWith } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
 import { openConnection, type Route } from './connect.ts';
 import { OutboundFailure } from './failure.ts';
 import { firstToOpen } from './first-to-open.ts';
+import { limitedResponse, MAX_RESPONSE_BYTES } from './limited-fetch.ts';
 import { createLookup } from './names.ts';
 import { allowedAddresses, type Lookup } from './resolve.ts';
 
 /** Time limit from the DNS lookup to the end of the TLS handshake, in milliseconds. */
 const CONNECT_MS = 15_000;
-/** Maximum size of a response, including streams, in bytes: as sent, and decompressed. */
-const MAX_RESPONSE_BYTES = 33_554_432;
 
 export type GuardedFetchOptions = {
   guard: AddressGuard;
@@ -62,31 +61,12 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const guarded = async (input: string | URL, init: RequestInit = {}) => {
     checkAddress(new URL(input), guard);
     try {
-      return limited(await fetchWith(input, { ...(init as object), redirect: 'error', dispatcher }));
+      return limitedResponse(await fetchWith(input, { ...(init as object), redirect: 'error', dispatcher }));
     } catch (error) {
       throw error instanceof Error && error.cause instanceof OutboundFailure ? error.cause : error;
     }
   };
   return { fetch: guarded as unknown as typeof globalThis.fetch, close: () => dispatcher.destroy() };
-}
-
-/** Returns a response whose body fails beyond the limit. undici counts a compressed body before it decompresses it. */
-function limited(response: Response): Response {
-  const { body, status, statusText, headers, url } = response;
-  if (body === null || !headers.has('content-encoding')) return response;
-  let bytes = 0;
-  const counter = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_RESPONSE_BYTES) {
-        controller.error(
-          new OutboundFailure('invalid_response', 'The response is too large when decompressed'),
-        );
-      } else controller.enqueue(chunk);
-    },
-  });
-  const counted = new Response(body.pipeThrough(counter), { status, statusText, headers });
-  return Object.defineProperty(counted, 'url', { value: url });
 }
 
 /** Passes the socket to the callback of undici. */

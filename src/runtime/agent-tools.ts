@@ -3,7 +3,10 @@ import { createStepActivities } from '../activities/agents/steps.ts';
 import { createToolActivities } from '../activities/agents/tools.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
 import { createToolServers } from '../agents/tool-servers.ts';
+import { createModels, type Models } from '../agents/models.ts';
+import type { ModelSettings } from './configuration.ts';
 import type { Foundation } from './foundation.ts';
+import { createLimitedFetch } from '../outbound/limited-fetch.ts';
 import { createGuardedFetch, type GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { outboundOptions, type OutboundSettings } from './outgoing.ts';
 
@@ -13,6 +16,12 @@ import { outboundOptions, type OutboundSettings } from './outgoing.ts';
  */
 export function guardedFetchOf(settings: OutboundSettings): GuardedFetch {
   return createGuardedFetch(outboundOptions(settings));
+}
+
+/** Returns the models of the configured providers. */
+export function modelsOf(settings: ModelSettings): Models {
+  // A response may take longer than the usual timeouts. Each call has its own limit.
+  return createModels(settings, createLimitedFetch({ headersTimeout: 0, bodyTimeout: 0 }));
 }
 
 /**

@@ -4,8 +4,7 @@ import { createPlanningActivities } from '../activities/agents/planning.ts';
 import { createStepActivities } from '../activities/agents/steps.ts';
 import { createRehearsalActivities } from '../activities/rehearse.ts';
 import { asksModels, hasRemoteAgents, type Catalogue } from '../agents/catalogue.ts';
-import { createModels } from '../agents/models.ts';
-import { createAgentTools, createRemoteAgents } from './agent-tools.ts';
+import { createAgentTools, createRemoteAgents, modelsOf } from './agent-tools.ts';
 import { createAgentMetrics } from '../telemetry/event-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import type { RunningWorker, Workers } from './workers.ts';
@@ -48,7 +47,7 @@ export async function startAgentWorker(
 function openModels(foundation: Foundation, catalogue: Catalogue) {
   const { database, configuration, telemetry } = foundation;
   const metrics = telemetry.registry && createAgentMetrics(telemetry.registry);
-  const models = createModels(configuration.models);
+  const models = modelsOf(configuration.models);
   const tools = createAgentTools(foundation, catalogue, metrics?.onToolCall);
   const clock = () => new Date();
   const { historyEvents } = configuration.models;

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createMailer, type Mailer } from '../mail/mailer.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createOutboundClient, type OutboundClient } from '../outbound/attempt.ts';
+import { createLimitedFetch } from '../outbound/limited-fetch.ts';
+import type { ExternalProvider } from '../security/tokens.ts';
 import type { Configuration } from './configuration.ts';
 
 /** The settings of outgoing requests. */
@@ -18,6 +20,13 @@ export function mailerOf({
   outboundCaFile,
 }: Pick<Configuration, 'mail' | 'outboundCaFile'>): Mailer | null {
   return mail === null ? null : createMailer({ ...mail, ...trustedBy(outboundCaFile) });
+}
+
+/** Returns the provider whose JWTs are accepted, with limited responses; null if there is none. */
+export function externalProviderOf({
+  identityProvider,
+}: Pick<Configuration, 'identityProvider'>): ExternalProvider | null {
+  return identityProvider && { ...identityProvider, fetch: createLimitedFetch().fetch };
 }
 
 /** Returns the guard, certificates and proxy of outgoing requests. @throws if the certificates cannot be read */

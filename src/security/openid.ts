@@ -39,8 +39,8 @@ export type OpenIdSettings = {
   clientSecret: string | null;
   /** Where the provider redirects the browser; must be registered with the provider. */
   redirectUri: string;
-  /** A custom `fetch`, for certificates other than the system's. */
-  fetch?: openid.CustomFetch;
+  /** Limits responses, and trusts the configured certificates. */
+  fetch: openid.CustomFetch;
 };
 
 const SCOPE = 'openid email profile';
@@ -95,7 +95,7 @@ function discover({ issuer, clientId, clientSecret, fetch }: OpenIdSettings): Pr
       openid.enableNonRepudiationChecks,
       ...(server.protocol === 'http:' ? [openid.allowInsecureRequests] : []),
     ],
-    ...(fetch ? { [openid.customFetch]: fetch } : {}),
+    [openid.customFetch]: fetch,
   });
 }
 

@@ -1,5 +1,6 @@
 import {
   createRemoteJWKSet,
+  customFetch,
   decodeProtectedHeader,
   errors,
   jwtVerify,
@@ -51,6 +52,8 @@ export type ExternalProvider = {
   audience: string;
   projectClaim: string;
   scopeClaim: string;
+  /** Reads the keys. It limits responses. */
+  fetch: typeof globalThis.fetch;
 };
 
 export type Tokens = {
@@ -128,7 +131,10 @@ async function verifyOwn(token: string, key: Uint8Array, now: Date): Promise<Tok
 }
 
 function createExternalVerifier(provider: ExternalProvider, clock: () => Date) {
-  const keys = createRemoteJWKSet(new URL(provider.jwksUrl), { timeoutDuration: 3_000 });
+  const keys = createRemoteJWKSet(new URL(provider.jwksUrl), {
+    timeoutDuration: 3_000,
+    [customFetch]: provider.fetch,
+  });
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     try {
       return await keys(header, token);

@@ -1,5 +1,5 @@
-import { Agent, fetch as fetchWith } from 'undici';
 import { getCACertificates } from 'node:tls';
+import { createLimitedFetch } from '../../../outbound/limited-fetch.ts';
 import type { JoinByDomain } from '../../../database/people/openid.ts';
 import { createOpenIdProvider, type OpenIdProvider, type OpenIdSettings } from '../../../security/openid.ts';
 
@@ -16,14 +16,8 @@ export function createOpenIdSignIn(
 ): OpenIdSignIn {
   // The provider must know this address.
   const redirectUri = `${baseUrl}/api/v1/openid/callback`;
-  const settings = { issuer, clientId, clientSecret, redirectUri };
-  const trusting = ca === null ? {} : { fetch: fetchTrusting(ca) };
-  return { name, joining, provider: createOpenIdProvider({ ...settings, ...trusting }, clock) };
-}
-
-function fetchTrusting(ca: string): NonNullable<OpenIdSettings['fetch']> {
-  const dispatcher = new Agent({ connect: { ca: [...getCACertificates('default'), ca] } });
-  return async (url, options) => {
-    return await fetchWith(url, { ...options, dispatcher } as Parameters<typeof fetchWith>[1]);
-  };
+  const connect = ca === null ? {} : { ca: [...getCACertificates('default'), ca] };
+  const { fetch } = createLimitedFetch({ connect });
+  const settings = { issuer, clientId, clientSecret, redirectUri, fetch: fetch as OpenIdSettings['fetch'] };
+  return { name, joining, provider: createOpenIdProvider(settings, clock) };
 }
