@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EngineTime } from '../src/activities/deliveries/attempts.ts';
-import { readConfiguration, type Configuration } from '../src/runtime/configuration.ts';
+import { readProcessConfiguration, type WorkerConfiguration } from '../src/runtime/process-configuration.ts';
 import { openDeliveries } from '../src/runtime/deliveries.ts';
 import { openEngine, openFoundation, openSealing } from '../src/runtime/foundation.ts';
 import { openMaintenance, scheduleRetention } from '../src/runtime/maintenance.ts';
@@ -25,14 +25,14 @@ const SLOTS_PER_ATTEMPT = 2;
  * @throws if the database or Temporal is unreachable
  */
 export async function startDeliveryWorker(
-  configuration: Configuration,
+  configuration: WorkerConfiguration,
   log: Logger,
   given?: Engine & { time: EngineTime },
   telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<Required<Running>> {
   await using opening = new AsyncDisposableStack();
   const foundation = await openFoundation(opening, { configuration, log, telemetry });
-  const sealing = await openSealing(foundation);
+  const sealing = await openSealing(foundation, configuration.sealingKeys);
   const engine = given ?? (await openEngine(opening, foundation));
   const { client } = engine;
   const engineTime = given?.time ?? (async () => Date.now());
@@ -62,6 +62,11 @@ export async function startDeliveryWorker(
 if (import.meta.main) {
   await runProcess('delivery-worker', async (log, telemetry) => {
     installRuntime(log, telemetry);
-    return await startDeliveryWorker(readConfiguration(process.env), log, undefined, telemetry);
+    return await startDeliveryWorker(
+      readProcessConfiguration('delivery-worker', process.env),
+      log,
+      undefined,
+      telemetry,
+    );
   });
 }

@@ -3,8 +3,9 @@ import { createCallbackActivities } from '../src/activities/send-callback.ts';
 import { loadCatalogue } from '../src/agents/catalogue.ts';
 import { startAgentWorker } from '../src/runtime/agent-workers.ts';
 import { openCallbacks } from '../src/runtime/callbacks.ts';
-import { readConfiguration, type Configuration } from '../src/runtime/configuration.ts';
+import { readProcessConfiguration, type WorkerConfiguration } from '../src/runtime/process-configuration.ts';
 import { openEngine, openFoundation, openSealing } from '../src/runtime/foundation.ts';
+import { hideProcess } from '../src/runtime/hide-process.ts';
 import { readinessOfWorkers } from '../src/runtime/observation.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
 import { openReconciler } from '../src/runtime/reconciler.ts';
@@ -21,7 +22,7 @@ const CALLBACK_SLOTS = 50;
  * @throws if the database or Temporal is unreachable
  */
 export async function startTaskWorker(
-  configuration: Configuration,
+  configuration: WorkerConfiguration,
   log: Logger,
   telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<Required<Running>> {
@@ -29,7 +30,7 @@ export async function startTaskWorker(
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const foundation = await openFoundation(opening, { configuration, log, telemetry });
   const { database, observation } = foundation;
-  const sealing = await openSealing(foundation);
+  const sealing = await openSealing(foundation, configuration.sealingKeys);
   const engine = await openEngine(opening, foundation);
   const callbacks = openCallbacks(opening, foundation, sealing);
   const workers = openWorkers(opening, foundation, engine);
@@ -56,7 +57,9 @@ export async function startTaskWorker(
 
 if (import.meta.main) {
   await runProcess('task-worker', async (log, telemetry) => {
+    const configuration = readProcessConfiguration('task-worker', process.env);
+    await hideProcess(configuration);
     installRuntime(log, telemetry);
-    return await startTaskWorker(readConfiguration(process.env), log, telemetry);
+    return await startTaskWorker(configuration, log, telemetry);
   });
 }

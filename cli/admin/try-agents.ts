@@ -3,6 +3,7 @@ import { loadCatalogue } from '../../src/agents/catalogue.ts';
 import { createToolServers } from '../../src/agents/tool-servers.ts';
 import { readAgentSettings } from '../../src/runtime/configuration.ts';
 import { guardedFetchOf, modelsOf } from '../../src/runtime/agent-tools.ts';
+import { chooseIsolation } from '../../src/runtime/program-isolation.ts';
 
 /**
  * Tries the agents of the catalogue with the same dependencies and environment as a task worker.
@@ -13,11 +14,13 @@ export async function tryAgents(
 ): Promise<AgentCheck[]> {
   const settings = readAgentSettings(environment);
   const catalogue = loadCatalogue(settings.agentsFile, settings.models.defaultModel);
+  const { isolation } = await chooseIsolation(settings);
   const models = modelsOf(settings.models);
   const { fetch, close } = guardedFetchOf(settings);
   const servers = createToolServers({
     servers: catalogue.servers,
     environment,
+    isolation,
     fetch,
     onDiagnostic: () => {},
   });

@@ -1,29 +1,37 @@
 import { logFileOf } from './backing-services.ts';
 import type { Launch } from './launch.ts';
 import { startNodeService } from './node-service.ts';
+import { UNNEEDED_SECRETS, type ProcessName } from '../../src/runtime/process-configuration.ts';
 import { inCheckout } from '../common/paths.ts';
 import { settle } from './settled.ts';
 import { keepRunning, type Child } from './supervisor.ts';
 
-/** Our own processes: name in `pids`, title for people, root. */
+/** Our own processes: name in `pids`, name in the configuration, title for people, root. */
 const OWN = [
-  { name: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
-  { name: 'task_worker', title: 'task worker', root: inCheckout('workers', 'task-worker.ts') },
+  { name: 'api', process: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
+  {
+    name: 'task_worker',
+    process: 'task-worker',
+    title: 'task worker',
+    root: inCheckout('workers', 'task-worker.ts'),
+  },
   {
     name: 'delivery_worker',
+    process: 'delivery-worker',
     title: 'delivery worker',
     root: inCheckout('workers', 'delivery-worker.ts'),
   },
-];
+] as const;
 
 /** Starts the API and the workers side by side and keeps them running. */
 export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: Launch): Promise<void> {
-  const starting = OWN.map(({ name, title, root }) => {
+  const starting = OWN.map(({ name, process, title, root }) => {
     const logFile = logFileOf(name);
+    const own = withoutUnneeded(environment, process);
     const charge = {
       name: `The ${title}`,
       logFile,
-      start: () => startNodeService({ name: `The ${title}`, root, logFile, environment }),
+      start: () => startNodeService({ name: `The ${title}`, root, logFile, environment: own }),
       onStarted(child: Child) {
         launch.children.note(name, child.pid, root);
         launch.onRestarted();
@@ -35,4 +43,10 @@ export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: 
   launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
   check();
   launch.shutdown.check();
+}
+
+/** Returns the environment without the secrets that a process does not need. */
+function withoutUnneeded(environment: NodeJS.ProcessEnv, process: ProcessName): NodeJS.ProcessEnv {
+  const unneeded: readonly string[] = UNNEEDED_SECRETS[process];
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !unneeded.includes(name)));
 }

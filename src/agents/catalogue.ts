@@ -145,6 +145,14 @@ export function hasRemoteAgents({ agents }: Catalogue): boolean {
   return [...agents.values()].some(({ a2a, command }) => a2a !== null || command !== null);
 }
 
+/** Returns whether workers start programs: agents that are programs, or servers on standard input and output. */
+export function hasPrograms({ agents, servers }: Catalogue): boolean {
+  return (
+    [...agents.values()].some(({ command }) => command !== null) ||
+    [...servers.values()].some(({ kind }) => kind === 'stdio')
+  );
+}
+
 /** Returns the faults of the agents' allow-lists: tools that no server of the catalogue can have. */
 function toolFaults(
   agents: Record<string, { tools?: string[] | undefined }>,

@@ -1,8 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Agent, backendOfAgent } from './agent-settings.ts';
 import { connectToRemote } from './a2a-client.ts';
 import type { Catalogue } from './catalogue.ts';
+import { findProgram } from './find-program.ts';
 import { failureOf } from './model-failures.ts';
 import type { Models } from './models.ts';
 import { environmentOf } from './own-process.ts';
@@ -88,7 +87,8 @@ async function checkRemote({ a2a, command }: Agent, deps: Dependencies): Promise
   if (!command) return null;
   return await measure(async () => {
     const { PATH = '' } = environmentOf(command.env, environment);
-    if (!isProgram(command.command, PATH)) throw new Error(`program not found: ${command.command}`);
+    const found = findProgram(command.command, PATH, command.cwd);
+    if (found === null) throw new Error(`program not found: ${command.command}`);
   });
 }
 
@@ -108,20 +108,6 @@ async function measure(work: () => Promise<unknown>): Promise<CheckResult> {
   } catch (error) {
     return { ok: false, ms: performance.now() - began, message: reasonOf(error) };
   }
-}
-
-function isProgram(command: string, path: string): boolean {
-  const places = command.includes('/')
-    ? [command]
-    : path.split(delimiter).map((folder) => join(folder, command));
-  return places.some((place) => {
-    try {
-      accessSync(place, constants.X_OK);
-      return statSync(place).isFile();
-    } catch {
-      return false;
-    }
-  });
 }
 
 function reasonOf(error: unknown): string {

@@ -7,6 +7,7 @@ import {
   type AgentEnd,
   type ReportedUsage,
 } from './agent-end.ts';
+import type { Isolation } from './isolation.ts';
 import { startProgram, type ProgramEnd } from './own-process.ts';
 import type { CommandAgent } from './server-settings.ts';
 import { truncate } from '../domain/common/text.ts';
@@ -28,6 +29,7 @@ type Line = z.infer<typeof lineSchema>;
 
 type Work = {
   env: Record<string, string>;
+  isolation: Isolation;
   /** The request that the program gets as one line. */
   request: object;
   /** Token limit; null: none. */
@@ -42,15 +44,15 @@ type Work = {
  */
 export async function workByCommand(
   { command, args, cwd }: CommandAgent,
-  { env, request, tokens, listener }: Work,
+  { env, isolation, request, tokens, listener }: Work,
   signal: AbortSignal,
 ): Promise<AgentEnd> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<AgentEnd>();
   let usage: ReportedUsage | null = null;
-  const program = startProgram({ command, args, cwd }, env, {
+  const handlers = {
     onDiagnostic: listener.diagnostic,
-    onLine(text) {
+    onLine(text: string) {
       if (text.trim() === '') return;
       const line = lineIn(text);
       if (line === null) return resolve({ kind: 'failed', message: describeInvalidLine(text), usage });
@@ -60,7 +62,8 @@ export async function workByCommand(
       const end = endOf(line, usage, listener);
       if (end !== null) resolve(end);
     },
-  });
+  };
+  const program = startProgram({ command, args, cwd }, env, handlers, isolation);
   const stop = () => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   // Its last output may arrive after its exit; `ended` resolves after that.

@@ -1,6 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { Transform } from 'node:stream';
+import { findProgram } from './find-program.ts';
+import { spawnPlanOf, type Isolation } from './isolation.ts';
 import { truncate } from '../domain/common/text.ts';
 
 /** A program of an agent: an MCP server on standard input and output, or an agent that is a command. */
@@ -53,24 +55,35 @@ export function environmentOf(
   return chosen;
 }
 
-/** Starts a program as the leader of its own process group, so that it can be ended with all its children. */
+/**
+ * Starts a program as the leader of its own process group, so that it can be ended with all its children. `isolation`
+ * keeps it from the secrets of this process.
+ */
 export function startProgram(
   program: Program,
   env: Record<string, string>,
   handlers: OutputHandlers,
+  isolation: Isolation,
 ): RunningProgram {
-  const child = spawn(program.command, program.args, {
-    env,
+  const plan = spawnPlanOf(program, env, isolation);
+  const child = spawn(plan.command, plan.args, {
+    env: plan.env,
+    ...plan.owner,
     ...(program.cwd === undefined ? {} : { cwd: program.cwd }),
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   trackChild(child);
-  let fault: string | null = null;
+  // Otherwise the system reports it.
+  const isMissing =
+    plan.command !== program.command && !findProgram(program.command, env['PATH'] ?? '', program.cwd);
+  let fault = isMissing ? notFound(program) : null;
   const ended = new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       fault ??=
-        error.code === 'ENOENT' ? `program not found: ${program.command}` : `cannot start (${error.code})`;
+        error.code === 'ENOENT'
+          ? notFound(program)
+          : `cannot start (${error.code})${isolation.kind === 'user' ? ` as user ${isolation.uid}` : ''}`;
       if (child.pid === undefined) resolve({ code: null, signal: null, fault });
     });
     child.once('close', (code, signal) => resolve({ code, signal, fault }));
@@ -95,6 +108,10 @@ export function startProgram(
       killGroup(child, 'SIGKILL');
     },
   };
+}
+
+function notFound({ command }: Program): string {
+  return `program not found: ${command}`;
 }
 
 /** Passes its output on line by line. Gives up on a program whose line is too long. */

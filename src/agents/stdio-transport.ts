@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, MCPTransport } from '@ai-sdk/mcp';
+import type { Isolation } from './isolation.ts';
 import { startProgram, type Program, type ProgramEnd, type RunningProgram } from './own-process.ts';
 import { truncate } from '../domain/common/text.ts';
 
@@ -15,7 +16,7 @@ export type StdioTransport = MCPTransport & {
  */
 export function createStdioTransport(
   program: Program,
-  env: Record<string, string>,
+  { env, isolation }: { env: Record<string, string>; isolation: Isolation },
   onDiagnostic: (line: string) => void,
 ): StdioTransport {
   let running: RunningProgram | null = null;
@@ -55,7 +56,7 @@ export function createStdioTransport(
   const transport: StdioTransport = {
     supportsProtocolVersionDiscovery: true,
     async start() {
-      running = startProgram(program, env, { onLine: onLine, onDiagnostic });
+      running = startProgram(program, env, { onLine, onDiagnostic }, isolation);
       void running.ended.then((how) => {
         end = how;
         answered.clear();

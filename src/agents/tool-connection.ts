@@ -1,4 +1,5 @@
 import { createMCPClient, type ListToolsResult, type MCPClient } from '@ai-sdk/mcp';
+import type { Isolation } from './isolation.ts';
 import { environmentOf } from './own-process.ts';
 import type { Environment } from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
@@ -19,6 +20,7 @@ export type Connection = {
 
 type Dependencies = {
   environment: Environment;
+  isolation: Isolation;
   fetch: typeof globalThis.fetch;
   onDiagnostic(server: string, line: string): void;
 };
@@ -49,7 +51,9 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
     return { client, tools: null, endReason: () => null, close: () => client.close() };
   }
   const env = environmentOf(server.env, deps.environment);
-  const transport = createStdioTransport(server, env, (line) => deps.onDiagnostic(server.name, line));
+  const transport = createStdioTransport(server, { env, isolation: deps.isolation }, (line) =>
+    deps.onDiagnostic(server.name, line),
+  );
   try {
     const client = await createMCPClient({ ...common, transport });
     // The client alone would not close a connection that broke off, or the program's children.

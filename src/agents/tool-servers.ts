@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@ai-sdk/mcp';
+import type { Isolation } from './isolation.ts';
 import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret } from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
 import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
@@ -35,6 +36,8 @@ export class ToolServerError extends Error {
 export type ToolServerDependencies = {
   servers: ReadonlyMap<string, ToolServer>;
   environment: Environment;
+  /** For servers that are programs. */
+  isolation: Isolation;
   /** For servers at URLs. Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
   /** Called for each line that a server writes to standard error, without its secrets. */

@@ -12,7 +12,8 @@ import { externalProviderOf, mailerOf } from '../runtime/outgoing.ts';
 import { NO_TELEMETRY, type Telemetry } from '../runtime/telemetry.ts';
 import { installRuntime, knowsSearchAttributes } from '../runtime/temporal.ts';
 import { loadCatalogue } from '../agents/catalogue.ts';
-import { readConfiguration, type Configuration } from '../runtime/configuration.ts';
+import type { Configuration } from '../runtime/configuration.ts';
+import { readProcessConfiguration } from '../runtime/process-configuration.ts';
 import type { Database } from '../database/database.ts';
 import { deleteOldKeys } from '../database/tasks/idempotency.ts';
 import { createKeyCache } from '../database/people/key-cache.ts';
@@ -75,7 +76,7 @@ export async function bootstrap(
     poolSize: DATABASE_POOL,
   });
   const { database, observation } = foundation;
-  const sealing = await openSealing(foundation);
+  const sealing = await openSealing(foundation, configuration.sealingKeys);
   const mailer = mailerOf(configuration);
   opening.defer(() => mailer?.close());
   const engine = await openEngine(opening, foundation);
@@ -203,6 +204,6 @@ function forgetRegularly(database: Database, clock: () => Date, log: Logger): No
 if (import.meta.main) {
   await runProcess('api', async (log, telemetry) => {
     installRuntime(log, telemetry);
-    return await bootstrap(readConfiguration(process.env), log, { telemetry });
+    return await bootstrap(readProcessConfiguration('api', process.env), log, { telemetry });
   });
 }

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { startNotifications } from '../database/common/notifications.ts';
-import { readConfiguration, type Configuration } from '../runtime/configuration.ts';
+import { readProcessConfiguration, type GatewayConfiguration } from '../runtime/process-configuration.ts';
 import { dataConverterOf } from '../runtime/data-converter.ts';
 import { openFoundation } from '../runtime/foundation.ts';
 import { externalProviderOf } from '../runtime/outgoing.ts';
@@ -27,7 +27,7 @@ const DATABASE_POOL = 8;
  * @throws Error with a sentence if the port is taken, or the driver's error if PostgreSQL is unreachable
  */
 export async function startGateway(
-  configuration: Configuration,
+  configuration: GatewayConfiguration,
   log: Logger,
   telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<GatewayProcess> {
@@ -79,6 +79,7 @@ export async function startGateway(
 if (import.meta.main) {
   await runProcess(
     'gateway',
-    async (log, telemetry) => await startGateway(readConfiguration(process.env), log, telemetry),
+    async (log, telemetry) =>
+      await startGateway(readProcessConfiguration('gateway', process.env), log, telemetry),
   );
 }

@@ -2,6 +2,7 @@ import { createRemoteAgentActivities } from '../activities/agents/remote-agents.
 import { createStepActivities } from '../activities/agents/steps.ts';
 import { createToolActivities } from '../activities/agents/tools.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
+import type { Isolation } from '../agents/isolation.ts';
 import { createToolServers } from '../agents/tool-servers.ts';
 import { createModels, type Models } from '../agents/models.ts';
 import type { ModelSettings } from './configuration.ts';
@@ -9,6 +10,9 @@ import type { Foundation } from './foundation.ts';
 import { createLimitedFetch } from '../outbound/limited-fetch.ts';
 import { createGuardedFetch, type GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { outboundOptions, type OutboundSettings } from './outgoing.ts';
+
+/** The catalogue, and how its programs are started. */
+export type Programs = { catalogue: Catalogue; isolation: Isolation };
 
 /**
  * Returns the `fetch` of agents with the configured guard and proxy. @throws if the certificates or the proxy cannot
@@ -30,13 +34,14 @@ export function modelsOf(settings: ModelSettings): Models {
  */
 export function createAgentTools(
   { database, configuration, log }: Foundation,
-  catalogue: Catalogue,
+  { catalogue, isolation }: Programs,
   onCall: ((call: { failed: boolean }) => void) | undefined,
 ) {
   const { fetch, close } = guardedFetchOf(configuration);
   const servers = createToolServers({
     servers: catalogue.servers,
     environment: process.env,
+    isolation,
     fetch,
     onDiagnostic: (server, line) => log.debug({ server }, line),
   });
@@ -57,7 +62,10 @@ export function createAgentTools(
 }
 
 /** Creates the agents of the catalogue that run at a URL or as a program. */
-export function createRemoteAgents({ database, configuration, log }: Foundation, catalogue: Catalogue) {
+export function createRemoteAgents(
+  { database, configuration, log }: Foundation,
+  { catalogue, isolation }: Programs,
+) {
   const { fetch, close } = guardedFetchOf(configuration);
   const clock = () => new Date();
   const { leaveResult } = createStepActivities({ database, catalogue, historyEvents: 0, clock });
@@ -67,6 +75,7 @@ export function createRemoteAgents({ database, configuration, log }: Foundation,
       database,
       catalogue,
       environment: process.env,
+      isolation,
       fetch,
       clock,
       onDiagnostic,

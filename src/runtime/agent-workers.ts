@@ -3,10 +3,12 @@ import { createModelActivities } from '../activities/agents/invoke-model.ts';
 import { createPlanningActivities } from '../activities/agents/planning.ts';
 import { createStepActivities } from '../activities/agents/steps.ts';
 import { createRehearsalActivities } from '../activities/rehearse.ts';
-import { asksModels, hasRemoteAgents, type Catalogue } from '../agents/catalogue.ts';
-import { createAgentTools, createRemoteAgents, modelsOf } from './agent-tools.ts';
+import { asksModels, hasPrograms, hasRemoteAgents, type Catalogue } from '../agents/catalogue.ts';
+import { createAgentTools, createRemoteAgents, modelsOf, type Programs } from './agent-tools.ts';
 import { createAgentMetrics } from '../telemetry/event-metrics.ts';
 import type { Foundation } from './foundation.ts';
+import { NO_ISOLATION } from '../agents/isolation.ts';
+import { isolatePrograms } from './program-isolation.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
 /** Maximum number of concurrent calls of a worker, including rehearsed steps. */
@@ -21,9 +23,11 @@ export async function startAgentWorker(
   foundation: Foundation,
   catalogue: Catalogue,
 ): Promise<RunningWorker> {
-  const { database } = foundation;
-  const models = asksModels(catalogue) ? openModels(foundation, catalogue) : null;
-  const remote = hasRemoteAgents(catalogue) ? createRemoteAgents(foundation, catalogue) : null;
+  const { database, configuration, log } = foundation;
+  const isolation = hasPrograms(catalogue) ? await isolatePrograms(configuration, log) : NO_ISOLATION;
+  const programs = { catalogue, isolation };
+  const models = asksModels(catalogue) ? openModels(foundation, programs) : null;
+  const remote = hasRemoteAgents(catalogue) ? createRemoteAgents(foundation, programs) : null;
   return await workers.start(
     'agents',
     {
@@ -44,11 +48,12 @@ export async function startAgentWorker(
   );
 }
 
-function openModels(foundation: Foundation, catalogue: Catalogue) {
+function openModels(foundation: Foundation, programs: Programs) {
+  const { catalogue } = programs;
   const { database, configuration, telemetry } = foundation;
   const metrics = telemetry.registry && createAgentMetrics(telemetry.registry);
   const models = modelsOf(configuration.models);
-  const tools = createAgentTools(foundation, catalogue, metrics?.onToolCall);
+  const tools = createAgentTools(foundation, programs, metrics?.onToolCall);
   const clock = () => new Date();
   const { historyEvents } = configuration.models;
   return {

@@ -31,6 +31,8 @@ export type Configuration = {
   codecToken: string | null;
   agentsFile: string;
   models: ModelSettings;
+  /** The user of agents' programs; null if none is configured. */
+  programsUser: { uid: number; gid: number } | null;
   /** Special address ranges that outgoing requests may reach, in CIDR form. */
   outboundAllow: string[];
   outboundCaFile: string | null;
@@ -78,7 +80,7 @@ export type WorkersVersion = { deployment: string; build: string };
 /** The settings for trying out agents. */
 export type AgentSettings = Pick<
   Configuration,
-  'agentsFile' | 'models' | 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'
+  'agentsFile' | 'models' | 'programsUser' | 'outboundAllow' | 'outboundCaFile' | 'outboundProxy'
 >;
 
 /** The settings of the model providers. A key that is null is not sent. */
@@ -143,6 +145,9 @@ const MAIL_ADDRESS = /^(?:[^\s<>@,]+@[^\s<>@,]+|[^<>@,\p{Cc}]+ <[^\s<>@,]+@[^\s<
 const DEPLOYMENT_FORM = /^[A-Za-z0-9_-]{1,100}$/;
 const DEPLOYMENT_WORDS = '1–100 letters, digits, dashes or underscores';
 
+/** The largest id of a user. The next one means "no user". */
+const MAX_UID = 4_294_967_294;
+
 /** The schema of each variable, with its default. */
 export const environmentSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
@@ -175,6 +180,8 @@ export const environmentSchema = z.object({
   OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
   OPENAI_COMPATIBLE_BASE_URL: url(['http:', 'https:']).optional(),
   AGENT_HISTORY_EVENTS: wholeNumber(50, 10_000).default(4_000),
+  AGENT_PROGRAMS_UID: wholeNumber(0, MAX_UID).optional(),
+  AGENT_PROGRAMS_GID: wholeNumber(0, MAX_UID).optional(),
   OUTBOUND_ALLOW: z.string().default(''),
   OUTBOUND_CA_FILE: z.string().optional(),
   OUTBOUND_PROXY: url(['http:']).optional(),
@@ -226,6 +233,23 @@ export const environmentSchema = z.object({
   OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
 });
 
+/** The variables that contain secrets, including those of Temporal's connection. */
+export const SECRET_VARIABLES = [
+  'DATABASE_URL',
+  'BATON_SEALING_KEYS',
+  'BATON_TOKEN_KEYS',
+  'BATON_PAYLOAD_KEYS',
+  'BATON_CODEC_TOKEN',
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'OPENAI_COMPATIBLE_API_KEY',
+  'OUTBOUND_PROXY',
+  'SMTP_URL',
+  'OIDC_CLIENT_SECRET',
+  'TEMPORAL_API_KEY',
+  'TEMPORAL_TLS_CLIENT_KEY_DATA',
+] as const;
+
 const deploymentSchema = environmentSchema.pick({ BATON_DEPLOYMENT: true, BATON_TASK_QUEUE: true });
 
 const sealingSchema = environmentSchema.pick({ DATABASE_URL: true, BATON_SEALING_KEYS: true });
@@ -242,17 +266,27 @@ const agentEnvironmentSchema = environmentSchema.pick({
   OPENAI_COMPATIBLE_API_KEY: true,
   OPENAI_COMPATIBLE_BASE_URL: true,
   AGENT_HISTORY_EVENTS: true,
+  AGENT_PROGRAMS_UID: true,
+  AGENT_PROGRAMS_GID: true,
   OUTBOUND_ALLOW: true,
   OUTBOUND_CA_FILE: true,
   OUTBOUND_PROXY: true,
 });
 
 /**
- * Reads the configuration from an environment, usually `process.env`. An empty variable counts as unset.
+ * Reads the configuration from an environment, usually `process.env`. An empty variable counts as unset. The secrets in
+ * `unneeded` are neither required nor read: their fields must not be used.
  * @throws ConfigurationError that names all invalid variables
  */
-export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
-  return configurationOf(parseEnvironment(environmentSchema, environment));
+export function readConfiguration(
+  environment: Readonly<Record<string, string | undefined>>,
+  unneeded: readonly (typeof SECRET_VARIABLES)[number][] = [],
+): Configuration {
+  // Mail needs both of its variables.
+  const left = new Set<string>(unneeded.includes('SMTP_URL') ? [...unneeded, 'MAIL_FROM'] : unneeded);
+  const shape = Object.entries(environmentSchema.shape).filter(([name]) => !left.has(name));
+  const schema = z.object(Object.fromEntries(shape)) as unknown as typeof environmentSchema;
+  return configurationOf(parseEnvironment(schema, environment));
 }
 
 /**
@@ -261,7 +295,12 @@ export function readConfiguration(environment: Readonly<Record<string, string | 
  */
 export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
   const values = parseEnvironment(agentEnvironmentSchema, environment);
-  return { agentsFile: values.AGENTS_FILE, models: modelsOf(values), ...outboundOf(values) };
+  return {
+    agentsFile: values.AGENTS_FILE,
+    models: modelsOf(values),
+    programsUser: programsUserOf(values),
+    ...outboundOf(values),
+  };
 }
 
 /**
@@ -320,6 +359,7 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
     codecToken: values.BATON_CODEC_TOKEN ?? null,
     agentsFile: values.AGENTS_FILE,
     models: modelsOf(values),
+    programsUser: programsUserOf(values),
     ...outboundOf(values),
     mail: mailOf(values),
     eagerStart: values.EAGER_START === 'true' && values.BATON_BUILD_ID === undefined,
@@ -397,6 +437,15 @@ function modelsOf(values: z.infer<typeof agentEnvironmentSchema>): ModelSettings
     },
     historyEvents: values.AGENT_HISTORY_EVENTS,
   };
+}
+
+function programsUserOf({
+  AGENT_PROGRAMS_UID: uid,
+  AGENT_PROGRAMS_GID: gid,
+}: z.infer<typeof agentEnvironmentSchema>): Configuration['programsUser'] {
+  if (uid !== undefined) return { uid, gid: gid ?? uid };
+  if (gid === undefined) return null;
+  throw new ConfigurationError('AGENT_PROGRAMS_UID is missing: AGENT_PROGRAMS_GID requires it.');
 }
 
 function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'] {

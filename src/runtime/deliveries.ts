@@ -97,7 +97,7 @@ function secretOpener(sealing: Sealing, log: Logger) {
   };
 }
 
-function limitsOf({ attemptsAtOnce: { perWebhook, overall } }: Configuration) {
+function limitsOf({ attemptsAtOnce: { perWebhook, overall } }: Pick<Configuration, 'attemptsAtOnce'>) {
   return {
     perWebhook,
     perWorkspace: Math.max(perWebhook, Math.ceil(overall * WORKSPACE_SHARE)),

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { connectDatabase } from '../database/connect.ts';
 import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/schema.ts';
+import type { KeyRing } from '../security/key-ring.ts';
 import { createSealing, type Sealing } from '../security/sealing.ts';
 import type { Configuration } from './configuration.ts';
 import { observeDatabase, openObservation, type Observation } from './observation.ts';
@@ -9,9 +10,12 @@ import { checkSealedSecrets } from './sealed-secrets.ts';
 import type { Telemetry } from './telemetry.ts';
 import { connectTemporal, type Engine } from './temporal.ts';
 
+/** The configuration without the keys that only some processes have. */
+export type SharedConfiguration = Omit<Configuration, 'sealingKeys' | 'tokenKeys'>;
+
 /** The shared base of all processes. */
 export type Foundation = {
-  configuration: Configuration;
+  configuration: SharedConfiguration;
   log: Logger;
   telemetry: Telemetry;
   /** The metrics port. It reports "not ready" until the process sets its readiness check. */
@@ -45,8 +49,8 @@ export async function openFoundation(
 }
 
 /** Returns the sealing of stored secrets. @throws ConfigurationError if a key is missing or has changed */
-export async function openSealing({ configuration, database }: Foundation): Promise<Sealing> {
-  const sealing = createSealing(configuration.sealingKeys);
+export async function openSealing({ database }: Foundation, keys: KeyRing): Promise<Sealing> {
+  const sealing = createSealing(keys);
   await checkSealedSecrets(database, sealing);
   return sealing;
 }

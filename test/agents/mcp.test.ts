@@ -8,6 +8,7 @@ import { answerOf, textOfResult } from '../../src/agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../src/agents/tool-set.ts';
 import { createToolServers, type ToolServers } from '../../src/agents/tool-servers.ts';
 import { TOOL_ANSWER_BYTES } from '../../src/domain/common/limits.ts';
+import { NO_ISOLATION } from '../../src/agents/isolation.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { startHttpMcpServer } from '../support/mcp-http.ts';
@@ -39,6 +40,7 @@ describe('MCP servers of the catalogue', () => {
         Object.entries(settings).map(([name, one]) => [name, serverOf(name, serverSchema.parse(one))]),
       ),
       environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+      isolation: NO_ISOLATION,
       fetch: guarded.fetch,
       onDiagnostic: (_server, line) => diagnostics.push(line),
     });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NO_ISOLATION } from '../../src/agents/isolation.ts';
 import { startProgram } from '../../src/agents/own-process.ts';
 
 describe('the standard error of a program', () => {
@@ -13,6 +14,7 @@ describe('the standard error of a program', () => {
       { command: process.execPath, args: ['-e', script] },
       {},
       { onLine: () => {}, onDiagnostic: (line) => void lines.push(line) },
+      NO_ISOLATION,
     );
     await program.ended;
     assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -50,6 +50,8 @@ describe('agents with tools', function () {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'baton-tools-'));
     writeFileSync(join(folder, 'plan.txt'), 'the plan says: blue');
+    // Programs may run as another user.
+    chmodSync(folder, 0o777);
     server = await startModelServer(() => ({ text: 'Done.' }));
     runs = await startRuns({
       agents: catalogue(folder),

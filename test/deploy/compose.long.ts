@@ -12,7 +12,11 @@ import { pythonTool } from '../../dev/services/python-tools.ts';
 import { findTemporalProgram } from '../../dev/services/temporal-binary.ts';
 import { readTemporalPlan } from '../../dev/services/temporal-plan.ts';
 import { temporalCli } from '../../dev/services/temporal-programs.ts';
-import { readConfiguration } from '../../src/runtime/configuration.ts';
+import {
+  readProcessConfiguration,
+  UNNEEDED_SECRETS,
+  type ProcessName,
+} from '../../src/runtime/process-configuration.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { services } from '../support/services.ts';
 import {
@@ -100,9 +104,16 @@ describe('the compose file', () => {
       const given = Object.fromEntries(
         Object.entries(environment ?? {}).map(([key, to]) => [key, String(to ?? '')]),
       );
-      const configuration = readConfiguration(given);
+      if (name === 'migrate') {
+        assert.deepEqual(Object.keys(given), ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE']);
+        continue;
+      }
+      const process: ProcessName = name;
+      const configuration = readProcessConfiguration(process, given);
       assert.ok(configuration.payloadKeys);
       assert.equal(configuration.baseUrl, 'https://baton.example.com');
+      const unneeded = UNNEEDED_SECRETS[process].filter((secret) => secret in given);
+      assert.deepEqual(unneeded, [], `${name} does not need them`);
     }
     assert.equal(file.services['api']?.deploy?.replicas, 2);
     assert.equal(file.services['gateway']?.deploy?.replicas, 2);

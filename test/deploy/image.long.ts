@@ -46,6 +46,8 @@ describe('the container file', () => {
     assert.equal(only(last, 'USER').value, '1000:1000');
     assert.equal(only(last, 'STOPSIGNAL').value, 'SIGTERM');
     assert.deepEqual(JSON.parse(only(last, 'CMD').value), ['api']);
+    // Processes whose program cannot be read are hidden from other processes of their user.
+    assert.match(only(last, 'RUN').value, /&& chmod 0111 \/usr\/bin\/tini \/usr\/local\/bin\/node$/);
   });
 });
 

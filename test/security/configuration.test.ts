@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { ConfigurationError, readConfiguration } from '../../src/runtime/configuration.ts';
+import {
+  ConfigurationError,
+  readConfiguration,
+  type Configuration,
+} from '../../src/runtime/configuration.ts';
+import { readProcessConfiguration } from '../../src/runtime/process-configuration.ts';
 
 const RING = `a:${Buffer.alloc(32, 1).toString('base64')}`;
 const NEEDED = {
@@ -9,6 +14,32 @@ const NEEDED = {
 };
 
 describe('the configuration', () => {
+  it('needs and reads only the secrets of its process', () => {
+    const all = {
+      ...NEEDED,
+      BATON_PAYLOAD_KEYS: RING,
+      OPENAI_API_KEY: 'sk-1',
+      SMTP_URL: 'smtp://localhost',
+      MAIL_FROM: 'a@example.com',
+    };
+    const { BATON_TOKEN_KEYS: _, ...withoutTokens } = all;
+    const { BATON_SEALING_KEYS: __, ...withoutSealing } = all;
+    for (const name of ['task-worker', 'delivery-worker'] as const) {
+      assert.ok(readProcessConfiguration(name, withoutTokens).sealingKeys);
+      assert.throws(() => readProcessConfiguration(name, withoutSealing), /BATON_SEALING_KEYS is missing/);
+      assert.equal((readProcessConfiguration(name, all) as Partial<Configuration>).tokenKeys, undefined);
+    }
+    assert.ok(readProcessConfiguration('gateway', withoutSealing).tokenKeys);
+    assert.throws(() => readProcessConfiguration('gateway', withoutTokens), /BATON_TOKEN_KEYS is missing/);
+    assert.throws(() => readProcessConfiguration('api', withoutTokens), /BATON_TOKEN_KEYS is missing/);
+    assert.equal(readProcessConfiguration('task-worker', all).models.openai.apiKey, 'sk-1');
+    assert.equal(readProcessConfiguration('task-worker', all).mail, null);
+    assert.equal(readProcessConfiguration('delivery-worker', all).models.openai.apiKey, null);
+    assert.ok(readProcessConfiguration('delivery-worker', all).mail);
+    // It does not read an unneeded secret, so it accepts any value.
+    assert.ok(readProcessConfiguration('task-worker', { ...all, BATON_TOKEN_KEYS: 'x' }));
+  });
+
   it('has defaults for all but the database and the keys', () => {
     const configuration = readConfiguration({ ...NEEDED, PORT: '' });
     assert.equal(configuration.port, 3000);

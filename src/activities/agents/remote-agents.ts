@@ -6,6 +6,7 @@ import { workByRemote } from '../../agents/a2a-work.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
 import { workByCommand } from '../../agents/command-agent.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
+import type { Isolation } from '../../agents/isolation.ts';
 import { environmentOf } from '../../agents/own-process.ts';
 import { boundedResults, instructionsFor, promptFor, type EarlierResult } from '../../agents/prompt.ts';
 import {
@@ -45,6 +46,8 @@ type Dependencies = {
   database: Database;
   catalogue: Pick<Catalogue, 'agents'>;
   environment: Environment;
+  /** For agents that are programs. */
+  isolation: Isolation;
   /** Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
   clock: () => Date;
@@ -107,7 +110,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
         };
         return await workByCommand(
           command,
-          { env, request, tokens: limits.tokens, listener: commandListener },
+          { env, isolation: deps.isolation, request, tokens: limits.tokens, listener: commandListener },
           signal,
         );
       }).finally(stopHeartbeat);

@@ -1,0 +1,19 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+
+/** Returns the path of a program that this process may run; null if there is none. `folder`: its working directory. */
+export function findProgram(command: string, path: string, folder = '.'): string | null {
+  const places = command.includes('/')
+    ? [resolve(folder, command)]
+    : path.split(delimiter).map((one) => join(one, command));
+  return places.find(isProgram) ?? null;
+}
+
+function isProgram(place: string): boolean {
+  try {
+    accessSync(place, constants.X_OK);
+    return statSync(place).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { hasPrograms, loadCatalogue } from '../agents/catalogue.ts';
+import type { Configuration } from './configuration.ts';
+import { chooseIsolation } from './program-isolation.ts';
+
+/** Set in the environment of a hidden process: the Node that it was started with. */
+const MARK = 'BATON_HIDDEN_FROM';
+const FOLDER = 'baton-node-';
+/** A program that may be run, but not read. */
+const EXECUTE_ONLY = 0o111;
+
+/**
+ * Hides the environment and the memory of this process from programs of agents, if they run as the same user and could
+ * read them: it starts again with a copy of Node whose file cannot be read. Linux makes such a process "not dumpable"
+ * (execve(2), prctl(2)): only root can read its environment and memory, or trace it. Does nothing where this is not
+ * needed or not possible; then the log says what programs can read.
+ * @throws ConfigurationError and errors of the catalogue
+ */
+export async function hideProcess({
+  agentsFile,
+  models,
+  programsUser,
+}: Pick<Configuration, 'agentsFile' | 'models' | 'programsUser'>): Promise<void> {
+  const original = process.env[MARK];
+  if (original !== undefined) return tidyUp(original);
+  // The channel to a parent process does not survive.
+  if (process.platform !== 'linux' || process.getuid?.() === 0 || process.channel || !process.execve) return;
+  if (!hasPrograms(loadCatalogue(agentsFile, models.defaultModel))) return;
+  if (!(await chooseIsolation({ programsUser })).exposure?.own) return;
+  const copy = copyOfNode();
+  if (copy === null) return;
+  const words = [copy, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(copy, words, { ...process.env, [MARK]: process.execPath });
+}
+
+/** Returns the path of a copy of Node that cannot be read; null if it cannot be created or run. */
+function copyOfNode(): string | null {
+  const folder = mkdtempSync(join(tmpdir(), FOLDER));
+  try {
+    const copy = join(folder, 'node');
+    copyFileSync(process.execPath, copy, constants.COPYFILE_FICLONE);
+    chmodSync(copy, EXECUTE_ONLY);
+    // A temporary folder may forbid programs.
+    if (spawnSync(copy, ['--version'], { env: {} }).status === 0) return copy;
+  } catch {
+    // No space, for example.
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return null;
+}
+
+/** Removes the copy, which the system keeps while the process runs. */
+function tidyUp(original: string): void {
+  delete process.env[MARK];
+  const folder = dirname(process.execPath);
+  if (!folder.startsWith(join(tmpdir(), FOLDER))) return;
+  rmSync(folder, { recursive: true, force: true });
+  process.execPath = original;
+}

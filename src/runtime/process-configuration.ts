@@ -1,0 +1,45 @@
+import { readConfiguration, type Configuration, type SECRET_VARIABLES } from './configuration.ts';
+
+/** The processes of the service. */
+export type ProcessName = 'api' | 'gateway' | 'task-worker' | 'delivery-worker';
+type SecretVariable = (typeof SECRET_VARIABLES)[number];
+
+/** What a gateway knows. */
+export type GatewayConfiguration = Omit<Configuration, 'sealingKeys'>;
+/** What a worker knows. */
+export type WorkerConfiguration = Omit<Configuration, 'tokenKeys'>;
+
+type ConfigurationOf = {
+  api: Configuration;
+  gateway: GatewayConfiguration;
+  'task-worker': WorkerConfiguration;
+  'delivery-worker': WorkerConfiguration;
+};
+
+const MODEL_KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_COMPATIBLE_API_KEY'] as const;
+
+/** The secrets that a process does not need. It does not read them, and its environment should not contain them. */
+export const UNNEEDED_SECRETS: Readonly<Record<ProcessName, readonly SecretVariable[]>> = {
+  api: MODEL_KEYS,
+  gateway: [
+    'BATON_SEALING_KEYS',
+    'BATON_CODEC_TOKEN',
+    'OIDC_CLIENT_SECRET',
+    'OUTBOUND_PROXY',
+    'SMTP_URL',
+    ...MODEL_KEYS,
+  ],
+  'task-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', 'SMTP_URL'],
+  'delivery-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', ...MODEL_KEYS],
+};
+
+/**
+ * Reads the configuration of one process from its environment, without the secrets that it does not need.
+ * @throws ConfigurationError that names all invalid variables
+ */
+export function readProcessConfiguration<P extends ProcessName>(
+  name: P,
+  environment: Readonly<Record<string, string | undefined>>,
+): ConfigurationOf[P] {
+  return readConfiguration(environment, UNNEEDED_SECRETS[name]);
+}

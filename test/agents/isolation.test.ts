@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from '../../src/agents/find-program.ts';
+import { NO_ISOLATION, type Isolation } from '../../src/agents/isolation.ts';
+import { startProgram, type ProgramEnd, type RunningProgram } from '../../src/agents/own-process.ts';
+import { chooseIsolation } from '../../src/runtime/program-isolation.ts';
+import { probePrograms } from '../../src/runtime/program-probe.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Report } from '../support/prying-program.ts';
+
+const PRYING = {
+  command: process.execPath,
+  args: [join(import.meta.dirname, '../support/prying-program.ts')],
+};
+const PATH = process.env['PATH'] ?? '';
+const unshare = findProgram('unshare', PATH) ?? '';
+
+describe('the isolation of programs', () => {
+  let victim: ChildProcess;
+  const started: RunningProgram[] = [];
+  before(() => {
+    victim = spawn('sleep', ['600'], { env: { PATH, DATABASE_URL: 'postgres://baton:secret@db/baton' } });
+  });
+  after(() => void victim.kill());
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((program) => program.end()));
+  });
+
+  function start(command: string, args: string[], isolation: Isolation, HOME = '/') {
+    const lines: string[] = [];
+    const handlers = { onLine: (line: string) => void lines.push(line), onDiagnostic: () => {} };
+    const program = startProgram({ command, args }, { PATH, HOME }, handlers, isolation);
+    started.push(program);
+    return { program, lines };
+  }
+  async function report(isolation: Isolation): Promise<Report> {
+    const { program, lines } = start(PRYING.command, PRYING.args, isolation);
+    program.send('{}');
+    const line = await eventually('its report', () => lines[0] ?? null, 60_000);
+    return JSON.parse((JSON.parse(line) as { text: string }).text) as Report;
+  }
+  const isOfVictim = (place: string) => place.endsWith(` ${victim.pid}`);
+  /** The isolations that work for this user. */
+  async function usable(): Promise<Isolation[]> {
+    const namespaces: Isolation = { kind: 'namespaces', unshare };
+    const { isolation } = await chooseIsolation({ programsUser: null });
+    return [isolation, ...((await probePrograms(namespaces)) ? [namespaces] : [])].filter(
+      ({ kind }) => kind !== 'none',
+    );
+  }
+
+  it('hides the secrets of other processes, which programs without it find', async () => {
+    const open = await report(NO_ISOLATION);
+    assert.ok(open.found.some(isOfVictim));
+    for (const isolation of await usable()) {
+      const { found } = await report(isolation);
+      assert.deepEqual(found.filter(isOfVictim), [], isolation.kind);
+    }
+  });
+
+  it('is checked with a program, which sees what others could see', async () => {
+    const open = await probePrograms(NO_ISOLATION);
+    assert.equal(open?.own, true);
+    assert.ok(victim.pid !== undefined && open?.others.includes(victim.pid));
+    for (const isolation of await usable()) {
+      const exposure = await probePrograms(isolation);
+      assert.deepEqual(
+        [exposure?.own, exposure?.others.includes(victim.pid)],
+        [false, false],
+        isolation.kind,
+      );
+    }
+  });
+
+  it('gives programs of another user a HOME that they can write to, and no groups of this process', async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    const { isolation } = await chooseIsolation({ programsUser: { uid: 60_607, gid: 60_608 } });
+    const { lines } = start('sh', ['-c', 'touch "$HOME/file" && id -u && id -G && echo $HOME'], isolation);
+    await eventually('its lines', () => lines.length === 3);
+    assert.deepEqual(lines.slice(0, 2), ['60607', '60608']);
+    const home = lines[2] ?? '';
+    assert.match(home, /baton-programs-60607/);
+    rmSync(home, { recursive: true });
+  });
+
+  it('refuses another user if this process may not switch to it', async function () {
+    if (process.getuid?.() === 0) this.skip();
+    const choosing = chooseIsolation({ programsUser: { uid: 60_607, gid: 60_607 } });
+    await assert.rejects(choosing, /AGENT_PROGRAMS_UID is 60607, but this process cannot/);
+  });
+
+  it('starts programs as this process if its own user is configured', async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    const { isolation, exposure } = await chooseIsolation({ programsUser: { uid: 0, gid: 0 } });
+    assert.deepEqual([isolation, exposure?.own], [NO_ISOLATION, true]);
+  });
+
+  it('reports how a program ended, and that there is none', async () => {
+    for (const isolation of await usable()) {
+      assert.equal((await start('sh', ['-c', 'exit 7'], isolation).program.ended).code, 7);
+      const { fault } = await start('/nowhere/at-all', [], isolation).program.ended;
+      assert.equal(fault, 'program not found: /nowhere/at-all');
+    }
+  });
+
+  it('ends a program with all that it has started, which can handle SIGTERM first', async () => {
+    const script = `trap 'echo bye; exit 3' TERM; sleep 600 & echo started; wait`;
+    for (const isolation of await usable()) {
+      const { program, lines } = start('sh', ['-c', script], isolation);
+      await eventually('it runs', () => lines.includes('started'));
+      await program.end();
+      assert.ok(lines.includes('bye'), isolation.kind);
+      const stubborn = start('sh', ['-c', `trap '' TERM; echo started; sleep 600`], isolation);
+      await eventually('it runs', () => stubborn.lines.includes('started'));
+      await stubborn.program.end();
+      const { code, signal }: ProgramEnd = await stubborn.program.ended;
+      assert.ok(signal === 'SIGKILL' || code !== 0, isolation.kind);
+    }
+  });
+});
