@@ -10,6 +10,7 @@ import { createAddressSet } from '../outbound/address-guard.ts';
 import { MAX_EVENTS_PER_REQUEST, SIGN_INS_PER_MINUTE } from '../domain/common/limits.ts';
 import { modelName } from '../agents/agent-settings.ts';
 import { parseKeyRing, type KeyRing } from '../security/key-ring.ts';
+import type { IdentityProvider } from '../security/tokens.ts';
 
 /** The configuration of a process, read once at startup. */
 export type Configuration = {
@@ -104,14 +105,6 @@ export type OpenIdConfiguration = {
   name: string;
   /** E-mail domains whose verified users join by themselves; null if nobody does. */
   joining: { domains: string[]; role: 'viewer' | 'member' } | null;
-};
-
-export type IdentityProvider = {
-  jwksUrl: string;
-  issuer: string;
-  audience: string;
-  projectClaim: string;
-  scopeClaim: string;
 };
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -46,15 +46,17 @@ export class ProviderUnreachable extends Error {
   override name = 'ProviderUnreachable';
 }
 
-export type ExternalProvider = {
+/** The external provider whose JWTs are accepted. */
+export type IdentityProvider = {
   jwksUrl: string;
   issuer: string;
   audience: string;
   projectClaim: string;
   scopeClaim: string;
-  /** Reads the keys. It limits responses. */
-  fetch: typeof globalThis.fetch;
 };
+
+/** The external provider, with the fetch that reads its keys and limits responses. */
+export type ExternalProvider = IdentityProvider & { fetch: typeof globalThis.fetch };
 
 export type Tokens = {
   /** Returns a JWT for one project, valid for 15 minutes. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { recordAudit } from '../../database/people/audit.ts';
 import { findProject } from '../../database/people/projects.ts';
 import { createRateLimiter } from '../../domain/common/rate-limiter.ts';
 import type { TokenSubject } from '../../domain/people/access.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { tryToRecordRequest } from '../http/audit.ts';
 import type { Caller } from '../http/caller.ts';
 import { fieldProblem, timestamp, uuid } from '../http/fields.ts';
 import { Problem } from '../http/problem.ts';
@@ -24,15 +24,12 @@ const issued = z
  * WebSocket URL.
  */
 export function tokenRoutes(deps: Dependencies): Route[] {
-  const { database, clock, log } = deps;
-  const firstInHour = createRateLimiter({ name: 'audit', perSecond: 1 / 3_600, burst: 1 }, clock);
+  const firstInHour = createRateLimiter({ name: 'audit', perSecond: 1 / 3_600, burst: 1 }, deps.clock);
   /** Viewers get new tokens every few minutes: the audit log has one entry an hour for each credential and project. */
   async function recordCreation({ workspaceId, actor }: Caller, projectId: string): Promise<void> {
     if (!firstInHour.take(`${actor} ${projectId}`).granted) return;
-    const entry = { workspaceId, actor, action: 'token.created' as const, subject: `project:${projectId}` };
-    await recordAudit(database.em.fork(), { ...entry, at: clock() }).catch((error: unknown) =>
-      log.warn({ err: error }, 'recording a token failed'),
-    );
+    const subject = `project:${projectId}`;
+    await tryToRecordRequest(deps, { workspaceId, actor, action: 'token.created', subject });
   }
   return [
     route({

@@ -1,7 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
-import { recordAudit } from '../../database/people/audit.ts';
 import {
   findPayload,
   findDelivery,
@@ -12,6 +11,7 @@ import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.t
 import { EngineUncertain } from '../../temporal/task-control.ts';
 import type { AttemptInput } from '../../temporal/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { recordRequest } from '../http/audit.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { RouteResponse, Claim } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
@@ -55,13 +55,12 @@ export async function retryDelivery(
     },
     delayMs,
   );
-  await recordAudit(deps.database.em.fork(), {
+  await recordRequest(deps, {
     workspaceId,
     actor,
     action: 'delivery.retried',
     subject: `delivery:${id}`,
     detail: { webhook_id: webhook.id, name: webhook.name, in_ms: delayMs },
-    at: now,
   });
   if (delayMs > 0) await recordPlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
   return {

@@ -3,7 +3,6 @@ import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
 import { listAttempts, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
-import { recordAudit } from '../../database/people/audit.ts';
 import { insertTestEvent, findWorkspaceName } from '../../database/webhooks/events.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { requestHeaders } from '../../outbound/attempt-record.ts';
@@ -12,6 +11,7 @@ import { webhookSecretContext } from '../../security/sealing.ts';
 import { EngineUncertain } from '../../temporal/task-control.ts';
 import { presentAttempt } from '../deliveries/presenter.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { recordRequest } from '../http/audit.ts';
 import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { RouteResponse } from '../http/route.ts';
 
@@ -72,13 +72,13 @@ export async function draftTest(deps: Dependencies, plan: TestPlan): Promise<Rou
 
 /** A test signs content that the caller chooses. */
 async function recordTest(
-  { database, clock }: Dependencies,
+  deps: Dependencies,
   { workspaceId, actor, event }: TestPlan,
   { id, name }: Pick<WebhookRow, 'id' | 'name'>,
   action: 'webhook.test_previewed' | 'webhook.test_sent',
 ): Promise<void> {
-  const entry = { workspaceId, actor, action, subject: `webhook:${id}`, detail: { name, event } };
-  await recordAudit(database.em.fork(), { ...entry, at: clock() });
+  const detail = { name, event };
+  await recordRequest(deps, { workspaceId, actor, action, subject: `webhook:${id}`, detail });
 }
 
 function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {

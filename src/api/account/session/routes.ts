@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { MAX_EMAIL_LENGTH } from '../../../domain/common/limits.ts';
-import { recordAudit } from '../../../database/people/audit.ts';
 import { findForSignIn } from '../../../database/people/members.ts';
 import { endSession, startSession } from '../../../database/people/sessions.ts';
 import { verifyPassword } from '../../../security/passwords.ts';
 import { sessionCookie } from '../../../security/sessions.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { tryToRecordRequest } from '../../http/audit.ts';
 import { unauthenticated } from '../../http/authentication.ts';
 import { requireOwnOrigin } from '../../http/own-origin.ts';
 import { route, type Route } from '../../http/route.ts';
@@ -59,15 +59,13 @@ function start(deps: Dependencies): Route {
 
 /** Records a wrong password in the background: the time of a response must not reveal whether an account exists. */
 function recordRefusal(
-  { database, clock, log }: Dependencies,
+  deps: Dependencies,
   { userId, workspaceId }: { userId: string; workspaceId: string },
   address: string,
 ): void {
   const who = `user:${userId}`;
-  const entry = { workspaceId, actor: who, action: 'session.refused' as const, subject: who };
-  recordAudit(database.em.fork(), { ...entry, detail: { address }, at: clock() }).catch((error: unknown) =>
-    log.warn({ err: error }, 'recording a failed sign-in failed'),
-  );
+  const entry = { workspaceId, actor: who, action: 'session.refused', subject: who } as const;
+  void tryToRecordRequest(deps, { ...entry, detail: { address } });
 }
 
 function read(deps: Dependencies): Route {
