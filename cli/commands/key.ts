@@ -9,18 +9,20 @@ import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const KEYS = '/api/v1/keys';
 
-type Key = {
+export type Key = {
   id: string;
   name: string;
   prefix: string;
   project_id: string;
   scopes: string[];
+  creator: { name: string; email: string; removed: boolean } | null;
   created_at: string;
   expires_at: string | null;
   last_used_at: string | null;
   revoked_at: string | null;
 };
 type NewKey = Key & { key: string };
+type ListOptions = Paging & { project?: string; createdBy?: string; active?: true };
 
 /** `baton key …`, for admins. */
 export function addKeyCommands(program: Command): void {
@@ -45,14 +47,17 @@ export function addKeyCommands(program: Command): void {
     );
   addPaging(key.command('list').description('List keys, newest first'))
     .option('--project <id>', 'only keys of this project')
-    .action(async (options: Paging & { project?: string }, command: Command) => {
+    .option('--created-by <member-id>', 'only keys that this person created, also if the person was removed')
+    .option('--active', 'only keys that are neither revoked nor expired')
+    .action(async (options: ListOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
-      const { limit, cursor, project: project_id } = options;
+      const { limit, cursor, project: project_id, createdBy: created_by } = options;
+      const active = options.active ? 'true' : undefined;
       const page = await (await apiForPeople()).call<Page<Key>>('GET', KEYS, {
-        query: { limit, cursor, project_id },
+        query: { limit, cursor, project_id, created_by, active },
       });
       output.document(page);
-      output.line(describeList(page.data) + moreLine(page));
+      output.line(describeKeys(page.data) + moreLine(page));
     });
   key
     .command('revoke <key-id>')
@@ -95,7 +100,8 @@ function describeNew(key: NewKey): string {
   ]);
 }
 
-function describeList(keys: readonly Key[]): string {
+/** Returns keys as a table. */
+export function describeKeys(keys: readonly Key[]): string {
   if (keys.length === 0) return 'No keys';
   const rows = keys.map((key) => [
     key.id,
@@ -103,8 +109,13 @@ function describeList(keys: readonly Key[]): string {
     key.name,
     key.scopes.join(','),
     key.last_used_at,
+    creatorOf(key),
     key.revoked_at ?? key.expires_at,
     key.revoked_at === null ? '' : 'revoked',
   ]);
-  return table(['KEY', 'PREFIX', 'NAME', 'SCOPES', 'LAST USED', 'EXPIRES', ''], rows);
+  return table(['KEY', 'PREFIX', 'NAME', 'SCOPES', 'LAST USED', 'CREATED BY', 'EXPIRES', ''], rows);
+}
+
+function creatorOf({ creator }: Key): string {
+  return creator === null ? '' : `${creator.email}${creator.removed ? ' (removed)' : ''}`;
 }

@@ -1,16 +1,18 @@
 import { Argument, type Command, Option } from 'commander';
 import { ROLES } from '../../src/domain/people/access.ts';
-import { readPassword } from '../ask.ts';
+import { ask, readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
-import { ioOf } from '../io.ts';
+import { ioOf, type Io } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { addInvitationCommands } from './invitation.ts';
+import { describeKeys, type Key } from './key.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const MEMBERS = '/api/v1/members';
 
 type Member = { id: string; email: string; name: string; role: string; created_at: string };
+type RemoveOptions = { revokeKeys?: true; keepKeys?: true };
 type CreateOptions = { email: string; name?: string; role: string; passwordStdin?: true };
 
 /** `baton member …` */
@@ -57,12 +59,24 @@ export function addMemberCommands(program: Command): void {
   addInvitationCommands(member);
   member
     .command('remove <member-id>')
-    .description('Remove a member (admins)')
-    .action(async (id: string, _options: object, command: Command) => {
+    .description(
+      'Remove a member (admins). Lists the keys that the member created, and asks whether to revoke them',
+    )
+    .option('--revoke-keys', 'revoke the keys that the member created')
+    .addOption(new Option('--keep-keys', 'keep them; the default without a terminal').conflicts('revokeKeys'))
+    .action(async (id: string, options: RemoveOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
-      await (await apiForPeople()).call('DELETE', `${MEMBERS}/${encodeURIComponent(id)}`);
-      output.document({ id, removed: true });
+      const api = await apiForPeople();
+      const query = { created_by: id, active: 'true', limit: '200' };
+      const { data: keys } = await api.call<Page<Key>>('GET', '/api/v1/keys', { query });
+      const isRevoking = await revokesKeys(options, keys, ioOf(command));
+      const path = `${MEMBERS}/${encodeURIComponent(id)}`;
+      await api.call('DELETE', path, { query: { revoke_keys: isRevoking ? 'true' : undefined } });
+      output.document({ id, removed: true, keys_revoked: isRevoking, keys });
       output.line(`${id} removed`);
+      if (keys.length === 0) return;
+      const outcome = isRevoking ? 'These keys are revoked:' : 'These keys of the member are still valid:';
+      output.line(`\n${outcome}\n${describeKeys(keys)}`);
     });
   member
     .command('set-role <member-id>')
@@ -75,4 +89,13 @@ export function addMemberCommands(program: Command): void {
       output.document(changed);
       output.line(`${changed.email} is now ${changed.role}`);
     });
+}
+
+/** Returns whether to revoke the member's keys. Asks in a terminal if no option decides it. */
+async function revokesKeys(options: RemoveOptions, keys: readonly Key[], io: Io): Promise<boolean> {
+  if (options.revokeKeys) return true;
+  if (options.keepKeys || keys.length === 0 || !io.stdin.isTTY) return false;
+  io.stderr.write(`The member created these keys:\n${describeKeys(keys)}\n`);
+  const answer = await ask(io, 'Revoke them, too? [Y/n] ', { instead: '--revoke-keys or --keep-keys' });
+  return !/^\s*n/i.test(answer);
 }

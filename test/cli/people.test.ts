@@ -101,6 +101,34 @@ describe('baton for people', () => {
     assert.equal((await ada.run(['whoami'])).code, 5);
   });
 
+  it('lists the keys of a member who is removed, and keeps or revokes them', async () => {
+    await login();
+    const joined = async () => {
+      const email = addressOf('kim');
+      const made = await cli.json(['member', 'create', '--email', email, '--role', 'admin']);
+      const kim = anotherCli();
+      const input = made.initial_password;
+      assert.equal((await kim.run(['login', '--email', email, '--password-stdin'], { input })).code, 0);
+      const own = ['--name', 'Of Kim', '--project', world.installation.project_id];
+      const key = await kim.json(['key', 'create', ...own]);
+      return { id: made.id as string, email, key };
+    };
+    const [kept, revoked] = [await joined(), await joined()];
+    const asKey = (key: string) => cli.run(['whoami'], { env: { BATON_API_KEY: key } });
+    const { stdout } = await cli.run(['member', 'remove', kept.id]);
+    assert.match(stdout, /still valid:\nKEY/);
+    assert.match(stdout, new RegExp(`${kept.key.prefix} +Of Kim`));
+    assert.equal((await asKey(kept.key.key)).code, 0);
+    const list = await cli.run(['key', 'list', '--created-by', kept.id, '--active']);
+    assert.match(list.stdout, new RegExp(`${kept.email} \\(removed\\)`));
+    const both = await cli.run(['member', 'remove', revoked.id, '--revoke-keys', '--keep-keys']);
+    assert.equal(both.code, 2);
+    const removed = await cli.json(['member', 'remove', revoked.id, '--revoke-keys']);
+    assert.deepEqual([removed.keys_revoked, removed.keys[0].id], [true, revoked.key.id]);
+    assert.equal((await asKey(revoked.key.key)).code, 5);
+    assert.doesNotMatch(JSON.stringify(removed), new RegExp(revoked.key.key));
+  });
+
   it('invites, lists and takes back', async () => {
     await login();
     const [eve, mel] = [addressOf('eve'), addressOf('mel')];

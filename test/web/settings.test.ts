@@ -46,6 +46,45 @@ describe('the settings screens', () => {
     await page.getByText('revoked', { exact: true }).waitFor();
   });
 
+  it('remove a member, with the keys that the member created unless they are kept', async () => {
+    const { page } = at;
+    const owner = world.as(await world.signIn());
+    const joined = async (name: string) => {
+      const email = `${name.toLowerCase()}-${randomUUID()}@example.com`;
+      const member = { email, name, role: 'admin', password: PASSWORD };
+      await world.send('POST', '/api/v1/members', { ...owner, body: member });
+      const body = { name: `Key of ${name}`, project_id: world.installation.project_id };
+      const as = world.as(await world.signIn(email));
+      return (await world.send('POST', '/api/v1/keys', { ...as, body })).json;
+    };
+    const [kept, revoked] = [await joined('Kim'), await joined('Rob')];
+    await at.go('/settings/members');
+    const dialog = page.getByRole('dialog');
+    const ask = async (name: string) => {
+      await page.getByRole('row', { name }).getByRole('button', { name: 'Remove…' }).click();
+      await dialog.getByRole('row', { name: new RegExp(`Key of ${name}.*never`) }).waitFor();
+    };
+    const removed = async (name: string) => {
+      await dialog.getByRole('button', { name: 'Remove member' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+      await page.getByRole('row', { name }).waitFor({ state: 'hidden' });
+    };
+    await ask('Rob');
+    await dialog.getByText(`${revoked.prefix}…`).waitFor();
+    assert.ok(await dialog.getByRole('checkbox', { name: 'Revoke their API keys' }).isChecked());
+    await assertAccessible(page, 'the removal of a member');
+    await picture(page, 'member-remove');
+    await removed('Rob');
+    await ask('Kim');
+    await dialog.getByRole('checkbox', { name: 'Revoke their API keys' }).uncheck();
+    await removed('Kim');
+    await at.go('/settings/api-keys');
+    await page.getByRole('row', { name: /Key of Kim.*by Kim \(removed\).*active/ }).waitFor();
+    await page.getByRole('row', { name: /Key of Rob.*revoked/ }).waitFor();
+    assert.equal((await world.send('GET', '/api/v1/tasks', { key: kept.key })).status, 200);
+    assert.equal((await world.send('GET', '/api/v1/tasks', { key: revoked.key })).status, 401);
+  });
+
   it('show admins the audit log, with filters', async () => {
     const { page } = at;
     const body = { name: 'Nightly build', project_id: world.installation.project_id };

@@ -9,6 +9,7 @@ export function presentKey(row: ApiKeyRow) {
     project_id: row.project_id,
     scopes: row.scopes,
     created_by: row.created_by,
+    creator: row.creator,
     created_at: row.created_at.toISOString(),
     expires_at: row.expires_at?.toISOString() ?? null,
     last_used_at: row.last_used_at?.toISOString() ?? null,

@@ -32,9 +32,11 @@ function list(deps: Dependencies): Route {
     responses: { 200: { description: 'A page of keys', schema: schema.keyPage } },
     async handle({
       caller: { workspaceId },
-      query: { limit = DEFAULT_PAGE, cursor, project_id: projectId },
+      query: { limit = DEFAULT_PAGE, cursor, project_id: projectId, created_by: creatorId, active },
     }) {
-      const found = await listKeys(deps.database, { workspaceId, projectId, cursor, limit: limit + 1 });
+      const activeAt = active ? deps.clock() : undefined;
+      const filter = { workspaceId, projectId, creatorId, activeAt, cursor, limit: limit + 1 };
+      const found = await listKeys(deps.database, filter);
       const { rows, nextCursor } = cutPage(found, limit);
       return { status: 200, body: { data: rows.map(presentKey), next_cursor: nextCursor } };
     },
@@ -71,6 +73,7 @@ function create(deps: Dependencies): Route {
         expiresAt: body.expires_at ?? null,
         now,
       });
+      if (!row) throw new Problem('forbidden', 'You are not a member of this workspace anymore.');
       return { status: 201, body: { ...presentKey(row), key } };
     },
   });

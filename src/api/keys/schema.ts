@@ -13,6 +13,15 @@ export const keyView = z
     project_id: uuidOut,
     scopes: z.array(z.enum(SCOPES)),
     created_by: z.string(),
+    creator: z
+      .strictObject({
+        id: uuidOut,
+        name: z.string(),
+        email: z.string(),
+        removed: z.boolean().describe('Whether the person is not a member anymore. The key stays valid'),
+      })
+      .nullable()
+      .describe('Person who created the key; null if the installation created it'),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable().describe('Accurate to the minute'),
@@ -37,4 +46,9 @@ export const rotation = z
 export { DEFAULT_OVERLAP_HOURS };
 
 export const keyParams = z.strictObject({ id: uuid });
-export const keyListParameters = z.strictObject({ ...pageParameters, project_id: uuid.optional() });
+export const keyListParameters = z.strictObject({
+  ...pageParameters,
+  project_id: uuid.optional(),
+  created_by: uuid.optional().describe('Only keys that this person created, also if the person was removed'),
+  active: z.literal('true').optional().describe('Only keys that are neither revoked nor expired'),
+});

@@ -141,13 +141,27 @@ function remove(deps: Dependencies): Route {
     operationId: 'removeMember',
     tag,
     summary: 'Remove a member and end their sessions',
+    description:
+      'Keys that the member created stay valid, unless `revoke_keys` is `true`. `GET /api/v1/keys?created_by=…&active=true` lists them.',
     access: admins,
     params,
+    query: z.strictObject({
+      revoke_keys: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe('Whether to also revoke the keys that the member created; default: false'),
+    }),
     responses: { 204: { description: 'Removed' } },
     problems: ['conflict'],
-    async handle({ caller: { workspaceId, actor, role: actorRole }, params: { id: userId } }) {
-      const which = { workspaceId, userId, actor, actorRole, now: deps.clock() };
+    async handle({
+      caller: { workspaceId, actor, role: actorRole },
+      params: { id: userId },
+      query: { revoke_keys: revoke },
+    }) {
+      const revokeKeys = revoke === 'true';
+      const which = { workspaceId, userId, actor, actorRole, revokeKeys, now: deps.clock() };
       const refused = await removeMember(deps.database, which);
+      if (revokeKeys) deps.knownKeys.invalidate();
       if (refused) throw refusal(refused);
       return { status: 204 };
     },

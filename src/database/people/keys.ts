@@ -1,12 +1,20 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { LockMode, type InferEntity } from '@mikro-orm/core';
+import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Scope } from '../../domain/people/access.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { ApiKey } from './entities.ts';
+import {
+  lockCreator,
+  personActor,
+  withCreator,
+  withCreators,
+  type ApiKeyRow,
+  type StoredKey,
+} from './key-creators.ts';
 
-export type ApiKeyRow = InferEntity<typeof ApiKey>;
+export type { ApiKeyRow } from './key-creators.ts';
 
 /** An active key, with the fields that requests need. */
 export type ActiveKey = {
@@ -51,20 +59,32 @@ export async function recordKeyUse(database: Database, id: string, at: Date): Pr
   await database.em.fork().nativeUpdate(ApiKey, { id }, { last_used_at: at });
 }
 
+/** Which keys of a workspace are listed. `activeAt`: only keys that are valid at this time. */
+export type KeyFilter = {
+  workspaceId: string;
+  projectId?: string | undefined;
+  creatorId?: string | undefined;
+  activeAt?: Date | undefined;
+  cursor?: string | undefined;
+  limit: number;
+};
+
 /** Returns a page of a workspace's keys, newest first. */
-export async function listKeys(
-  database: Database,
-  page: { workspaceId: string; projectId?: string | undefined; cursor?: string | undefined; limit: number },
-): Promise<ApiKeyRow[]> {
-  return await database.em.fork().find(
-    ApiKey,
-    {
-      workspace_id: page.workspaceId,
-      ...(page.projectId ? { project_id: page.projectId } : {}),
-      ...(page.cursor ? { id: { $lt: page.cursor } } : {}),
-    },
-    { orderBy: { id: 'desc' }, limit: page.limit },
-  );
+export async function listKeys(database: Database, filter: KeyFilter): Promise<ApiKeyRow[]> {
+  const { workspaceId, projectId, creatorId, activeAt, cursor, limit } = filter;
+  const em = database.em.fork();
+  const where = [
+    { workspace_id: workspaceId },
+    ...(projectId === undefined ? [] : [{ project_id: projectId }]),
+    ...(creatorId === undefined ? [] : [{ created_by: personActor(creatorId) }]),
+    ...(activeAt === undefined ? [] : [whereActive(activeAt)]),
+    ...(cursor === undefined ? [] : [{ id: { $lt: cursor } }]),
+  ];
+  return await withCreators(em, await em.find(ApiKey, { $and: where }, { orderBy: { id: 'desc' }, limit }));
+}
+
+function whereActive(now: Date) {
+  return { revoked_at: null, $or: [{ expires_at: null }, { expires_at: { $gt: now } }] };
 }
 
 /** The stored parts of a new key: its prefix and its hash, never the key. */
@@ -81,9 +101,10 @@ export type KeyPlan = {
   now: Date;
 };
 
-/** Stores a key and its audit entry. */
-export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow> {
+/** Stores a key and its audit entry. Returns null if the person was removed from the workspace meanwhile. */
+export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow | null> {
   return await database.em.fork().transactional(async (em) => {
+    if (!(await lockCreator(em, plan))) return null;
     const row = await insertKey(em, plan);
     await recordAudit(em, {
       workspaceId: plan.workspaceId,
@@ -93,7 +114,7 @@ export async function createKey(database: Database, plan: KeyPlan): Promise<ApiK
       detail: { prefix: row.prefix, name: plan.name, project_id: plan.projectId, scopes: plan.scopes },
       at: plan.now,
     });
-    return row;
+    return await withCreator(em, row);
   });
 }
 
@@ -101,20 +122,42 @@ export async function createKey(database: Database, plan: KeyPlan): Promise<ApiK
 export async function revokeKey(
   database: Database,
   which: { workspaceId: string; id: string; actor: string; now: Date },
-): Promise<ApiKeyRow | null> {
+): Promise<StoredKey | null> {
   return await database.em.fork().transactional(async (em) => {
     const row = await lockKey(em, which);
-    if (!row || row.revoked_at) return row;
-    row.revoked_at = which.now;
-    await recordAudit(em, {
-      workspaceId: which.workspaceId,
-      actor: which.actor,
-      action: 'key.revoked',
-      subject: `key:${row.id}`,
-      detail: { prefix: row.prefix, name: row.name },
-      at: which.now,
-    });
+    if (row && !row.revoked_at) await revoke(em, row, which);
     return row;
+  });
+}
+
+/** Revokes the active keys that a person created. Called in the transaction that removes the member. */
+export async function revokeKeysOf(
+  em: EntityManager,
+  which: { workspaceId: string; userId: string; actor: string; now: Date },
+): Promise<void> {
+  const theirs = { workspace_id: which.workspaceId, created_by: personActor(which.userId) };
+  const rows = await em.find(
+    ApiKey,
+    { $and: [theirs, whereActive(which.now)] },
+    { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' } },
+  );
+  for (const row of rows) await revoke(em, row, which);
+}
+
+async function revoke(
+  em: EntityManager,
+  row: StoredKey,
+  { workspaceId, actor, now }: { workspaceId: string; actor: string; now: Date },
+): Promise<void> {
+  row.revoked_at = now;
+  const detail = { prefix: row.prefix, name: row.name };
+  await recordAudit(em, {
+    workspaceId,
+    actor,
+    action: 'key.revoked',
+    subject: `key:${row.id}`,
+    detail,
+    at: now,
   });
 }
 
@@ -127,6 +170,7 @@ export async function rotateKey(
   which: { workspaceId: string; id: string; actor: string; now: Date; oldUntil: Date; secret: StoredSecret },
 ): Promise<ApiKeyRow | 'dead' | null> {
   return await database.em.fork().transactional(async (em) => {
+    if (!(await lockCreator(em, which))) return null;
     const old = await lockKey(em, which);
     if (!old) return null;
     if (old.revoked_at || old.replaced_by || (old.expires_at && old.expires_at <= which.now)) return 'dead';
@@ -150,14 +194,14 @@ export async function rotateKey(
       detail: { prefix: old.prefix, replaced_by: made.id, old_until: which.oldUntil.toISOString() },
       at: which.now,
     });
-    return made;
+    return await withCreator(em, made);
   });
 }
 
 async function lockKey(
   em: EntityManager,
   which: { workspaceId: string; id: string },
-): Promise<ApiKeyRow | null> {
+): Promise<StoredKey | null> {
   const { workspaceId, id } = which;
   return await em.findOne(
     ApiKey,
@@ -166,7 +210,7 @@ async function lockKey(
   );
 }
 
-async function insertKey(em: EntityManager, plan: KeyPlan): Promise<ApiKeyRow> {
+async function insertKey(em: EntityManager, plan: KeyPlan): Promise<StoredKey> {
   const row = em.create(ApiKey, {
     id: randomUUIDv7(),
     workspace_id: plan.workspaceId,

@@ -6,6 +6,7 @@ import { recordAudit, type EntityManager } from './audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';
+import { revokeKeysOf } from './keys.ts';
 
 /** A member of a workspace. `id` is the person's. */
 export type MemberRow = { id: string; email: string; name: string; role: Role; created_at: Date };
@@ -87,9 +88,13 @@ export async function changeRole(
 }
 
 /**
- * Removes a member from a workspace. If it was the person's last workspace, all sessions end. Returns null on success.
+ * Removes a member from a workspace, and revokes the member's keys if `revokeKeys` is true. If it was the person's last
+ * workspace, all sessions end. Returns null on success.
  */
-export async function removeMember(database: Database, which: Which): Promise<MemberRefusal | null> {
+export async function removeMember(
+  database: Database,
+  which: Which & { revokeKeys: boolean },
+): Promise<MemberRefusal | null> {
   return await database.em.fork().transactional(async (em) => {
     const owners = await lockOwners(em, which.workspaceId);
     const member = await em.findOne(Member, { workspace_id: which.workspaceId, user_id: which.userId });
@@ -98,12 +103,14 @@ export async function removeMember(database: Database, which: Which): Promise<Me
     if (member.role === 'owner' && owners.length === 1) return 'last_owner';
     await em.nativeDelete(Member, { workspace_id: which.workspaceId, user_id: which.userId });
     await revokeBeyondRole(em, { ...which, role: null });
+    if (which.revokeKeys) await revokeKeysOf(em, which);
     if ((await em.count(Member, { user_id: which.userId })) === 0) {
       await em.nativeDelete(Session, { user_id: which.userId });
       // If somebody else gets the address, that person can be invited and linked at the provider.
       await em.nativeDelete(Identity, { user_id: which.userId });
     }
-    await auditMember(em, which, 'member.removed', { role: member.role });
+    const keys = which.revokeKeys ? 'revoked' : 'kept';
+    await auditMember(em, which, 'member.removed', { role: member.role, keys });
     return null;
   });
 }

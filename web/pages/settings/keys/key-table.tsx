@@ -38,6 +38,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
             <td>{key.last_used_at ? <RelativeTime at={key.last_used_at} /> : 'never'}</td>
             <td>
               <RelativeTime at={key.created_at} />
+              {key.creator ? <Creator creator={key.creator} /> : null}
             </td>
             <td>
               <KeyStatus keyRow={key} now={now} />
@@ -68,6 +69,15 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
       {dialog?.action === 'revoke' ? <Revoke apiKey={dialog.key} onClose={() => setDialog(null)} /> : null}
       {dialog?.action === 'rotate' ? <Rotate apiKey={dialog.key} onClose={() => setDialog(null)} /> : null}
     </>
+  );
+}
+
+function Creator({ creator }: { creator: NonNullable<Key['creator']> }) {
+  return (
+    <Text size="sm" title={creator.email}>
+      by {creator.name}
+      {creator.removed ? ' (removed)' : ''}
+    </Text>
   );
 }
 

@@ -5,11 +5,11 @@ import { useState } from 'react';
 import { ROLES, type Role } from '../../../../src/domain/people/access.ts';
 import { unwrap, api } from '../../../api/client.ts';
 import { useSession } from '../../../api/session.ts';
-import { Confirm } from '../../../components/confirm.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { errorMessage } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import { membersQuery, type Member } from './queries.ts';
+import { RemoveMember } from './remove-member.tsx';
 import { ROLE_DESCRIPTIONS } from './roles.ts';
 
 /** People with their roles; admins change and remove them. */
@@ -49,7 +49,7 @@ export function MemberTable({ members }: { members: readonly Member[] }) {
           );
         })}
       </DataTable>
-      {removing ? <Remove member={removing} onClose={() => setRemoving(null)} /> : null}
+      {removing ? <RemoveMember member={removing} onClose={() => setRemoving(null)} /> : null}
     </>
   );
 }
@@ -82,30 +82,5 @@ function RoleSelect({ member }: { member: Member }) {
         </option>
       ))}
     </select>
-  );
-}
-
-function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
-  const queryClient = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => unwrap(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } })),
-    async onSuccess() {
-      await queryClient.invalidateQueries({ queryKey: membersQuery.queryKey });
-      onClose();
-    },
-  });
-  return (
-    <Confirm
-      opened
-      onClose={onClose}
-      title={`Remove “${member.name}”?`}
-      confirmLabel="Remove member"
-      isDestructive
-      onConfirm={() => remove.mutate()}
-      isPending={remove.isPending}
-      error={remove.error}
-    >
-      {`${member.email} is signed out everywhere immediately. Their tasks, keys and webhooks stay.`}
-    </Confirm>
   );
 }
