@@ -19,6 +19,7 @@ type ChangeOptions = EventOptions & {
   name?: string;
   to?: string;
   includeSecretHeader?: boolean;
+  allowSecretOverHttp?: true;
   standardWebhooks?: boolean;
   /** `create` has only the option for false. */
   active?: true;
@@ -56,6 +57,7 @@ function addCreate(webhook: Command): void {
     .option('--secret-file <path>', 'use the secret in this file, - for stdin')
     .option('--no-secret', 'create without a secret: deliveries are not signed')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
+    .option('--allow-secret-over-http', 'send it to an address with http, too, where others can read it')
     .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
     .option('--inactive', 'create the webhook inactive');
   addEventOptions(create).action(async (options: ChangeOptions & SecretOptions, command: Command) => {
@@ -122,6 +124,10 @@ function addEdit(webhook: Command): void {
     .option('--to <address>', 'address of the endpoint')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
     .option('--no-include-secret-header')
+    .option(
+      '--allow-secret-over-http',
+      'send the secret to an address with http, too, where others can read it',
+    )
     .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
     .option('--no-standard-webhooks')
     .option('--no-secret', 'remove the secret: deliveries are no longer signed')
@@ -150,6 +156,7 @@ function fieldsOf(options: ChangeOptions): Record<string, string | boolean | und
     name: options.name,
     url: options.to,
     include_secret_header: options.includeSecretHeader,
+    allow_secret_over_http: options.allowSecretOverHttp,
     standard_webhooks: options.standardWebhooks,
     active: options.inactive ? false : options.active,
   };

@@ -92,6 +92,45 @@ describe('webhooks over HTTP', () => {
     });
   });
 
+  describe('a secret that is sent itself', () => {
+    const CLEAR = 'http://hooks.example.com/in';
+    const withHeader = { secret: 'plain', include_secret_header: true };
+    const consent = { allow_secret_over_http: true };
+    const assertNeedsConsent = (received: Received) => {
+      assertProblem(received, 422, 'validation_failed');
+      const { pointer, code } = received.json.errors[0];
+      assert.deepEqual([pointer, code], ['/allow_secret_over_http', 'required']);
+    };
+
+    it('needs consent to go over http', async () => {
+      assertNeedsConsent(await create({ ...withHeader, url: CLEAR }));
+      assertNeedsConsent(await create({ ...withHeader, url: CLEAR, allow_secret_over_http: false }));
+      const created = await create({ ...withHeader, ...consent, url: CLEAR });
+      assert.equal(created.status, 201);
+      assert.ok(!('allow_secret_over_http' in created.json));
+      assert.equal((await create({ ...withHeader, url: 'https://hooks.example.com/in' })).status, 201);
+      assert.equal((await create({ secret: 'plain', url: CLEAR })).status, 201);
+    });
+
+    it('needs it again for another address, and not for other changes', async () => {
+      const { id } = await made({ ...withHeader, ...consent, url: CLEAR });
+      assert.equal((await edit(id, { name: 'New name', secret: 'other' })).status, 200);
+      assert.equal((await edit(id, { url: CLEAR, include_secret_header: true })).status, 200);
+      assertNeedsConsent(await edit(id, { url: `${CLEAR}/2` }));
+      assert.equal((await edit(id, { url: `${CLEAR}/2`, ...consent })).status, 200);
+      assert.equal((await edit(id, { url: 'https://hooks.example.com/in' })).status, 200);
+      assertNeedsConsent(await edit(id, { url: CLEAR }));
+      const { id: other } = await made({ secret: 'plain', url: CLEAR });
+      assertNeedsConsent(await edit(other, { include_secret_header: true }));
+      assert.equal((await edit(other, { include_secret_header: true, ...consent })).status, 200);
+    });
+
+    it('needs none on this machine', async () => {
+      for (const host of ['127.0.0.1', '127.8.0.1'])
+        assert.equal((await create({ ...withHeader, url: `http://${host}:9/` })).status, 201, host);
+    });
+  });
+
   it('are listed newest first, in pages that stay while others come and go', async () => {
     const ids = [];
     for (let count = 0; count < 5; count += 1) ids.unshift((await made({ name: `Number ${count}` })).id);

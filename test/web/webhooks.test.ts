@@ -205,7 +205,15 @@ describe('the webhook screens', function () {
     await assertFitsPhone(page);
     await page.getByRole('switch', { name: /Send the secret in/ }).click();
     await page.getByText('Each request reveals the secret').waitFor();
+    const consent = page.getByRole('checkbox', { name: 'Send the secret unencrypted' });
+    await page.getByRole('button', { name: 'Create webhook', exact: true }).click();
+    await page.getByText('Must be true to send the secret over plain http').waitFor();
+    await assertAccessible(page, 'the form that asks for consent');
+    await consent.check();
+    await page.getByLabel('URL').fill('https://example.com/hooks');
+    await consent.waitFor({ state: 'hidden' });
     await page.getByRole('switch', { name: /Send the secret in/ }).click();
+    await page.getByLabel('URL').fill('http://example.com/hooks');
     await page.getByLabel('URL').fill('http://10.0.0.1/hooks');
     await page.getByText('Private address').waitFor();
     await page.getByRole('button', { name: 'Create webhook', exact: true }).click();

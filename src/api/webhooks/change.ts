@@ -1,4 +1,4 @@
-import { isHeaderSafe } from '../../domain/webhooks/webhook.ts';
+import { exposesSecret, isHeaderSafe } from '../../domain/webhooks/webhook.ts';
 import type { WebhookChange, WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { judgeUrlHost } from '../../outbound/address-guard.ts';
 import { webhookSecretContext, type Sealing } from '../../security/sealing.ts';
@@ -10,7 +10,7 @@ import type { WebhookEdit } from '../../domain/webhooks/webhook-plan.ts';
 const SECRET_OPTIONS = ['include_secret_header', 'standard_webhooks'] as const;
 type SecretOption = (typeof SECRET_OPTIONS)[number];
 /** The fields of a webhook that decide how it signs. */
-type Signing = Pick<WebhookRow, 'id' | 'secret' | SecretOption | 'listening_until'>;
+type Signing = Pick<WebhookRow, 'id' | 'url' | 'secret' | SecretOption | 'listening_until'>;
 
 /**
  * Validates an edit and returns the change to store. `row` is the current webhook; a new webhook is an edit of an
@@ -22,14 +22,16 @@ export function resolveChange(
   row: Signing,
   edit: WebhookEdit,
 ): WebhookChange {
+  const wrongSecret = secretProblems(deps.sealing, row, edit);
   const errors = [
     ...(isListener(row) ? listenerProblems(edit) : addressProblems(deps, edit.url)),
-    ...secretProblems(deps.sealing, row, edit),
+    ...(wrongSecret.length > 0 ? wrongSecret : consentProblems(row, edit)),
   ];
   if (errors.length > 0) {
     throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
   }
-  const { method: _method, content_type: _type, secret: given, ...change } = edit;
+  const { method: _method, content_type: _type, allow_secret_over_http: _consent, ...fields } = edit;
+  const { secret: given, ...change } = fields;
   if (given === undefined) return change;
   return {
     ...change,
@@ -87,6 +89,13 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
           'cannot send the secret; set one of visible ASCII characters',
         ),
       ];
+}
+
+function consentProblems(row: Signing, edit: WebhookEdit): ProblemEntry[] {
+  const { url = row.url, include_secret_header = row.include_secret_header } = edit;
+  if (edit.allow_secret_over_http === true || !exposesSecret(row, { url, include_secret_header })) return [];
+  const words = 'must be true to send the secret over plain http, where anyone on the way can read it';
+  return [problem('allow_secret_over_http', 'required', words)];
 }
 
 function problem(field: string, code: ProblemEntry['code'], words: string): ProblemEntry {

@@ -90,7 +90,7 @@ function create(deps: Dependencies): Route {
       const now = deps.clock();
       const id = claim ? idOfClaim(claim) : randomUUIDv7();
       const options = { include_secret_header: false, standard_webhooks: false };
-      const empty = { id, secret: null, listening_until: null, ...options };
+      const empty = { id, url: '', secret: null, listening_until: null, ...options };
       const { secret = null } = resolveChange(deps, empty, body);
       const { name, url, events, active = true } = body;
       const { include_secret_header = false, standard_webhooks = false } = body;

@@ -35,6 +35,12 @@ const plan = {
   content_type: z.literal('application/json').optional(),
   events: subscriptions,
   include_secret_header: z.boolean().describe('Whether to send the secret in `X-Webhook-Secret`').optional(),
+  allow_secret_over_http: z
+    .boolean()
+    .describe(
+      'Must be `true` in a request that lets `X-Webhook-Secret` be sent to a new address over plain http, except on this machine. Not stored',
+    )
+    .optional(),
   active: z.boolean().optional(),
   standard_webhooks: z
     .boolean()

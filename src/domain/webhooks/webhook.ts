@@ -1,3 +1,4 @@
+import { isLoopback } from '../common/loopback.ts';
 import type { EventKind } from './event-kinds.ts';
 
 /** Fields that a filter may name (docs/webhooks.md). */
@@ -31,4 +32,21 @@ export function webhookStatus(webhook: {
 /** Returns whether a secret consists only of visible ASCII, so that a header can contain it unchanged. */
 export function isHeaderSafe(secret: string): boolean {
   return /^[\x21-\x7e]+$/.test(secret);
+}
+
+/** The fields that decide whether and where the secret itself is sent. */
+type SecretHeader = { url: string; include_secret_header: boolean };
+
+/**
+ * Returns whether a change lets a webhook send its secret unencrypted to an address that did not get it before: over
+ * http, except on this machine. It requires explicit consent, because anyone on the way can read the secret.
+ */
+export function exposesSecret(before: SecretHeader, after: SecretHeader): boolean {
+  if (!after.include_secret_header || !isUnencrypted(after.url)) return false;
+  return !before.include_secret_header || before.url !== after.url;
+}
+
+function isUnencrypted(url: string): boolean {
+  const parsed = URL.parse(url);
+  return parsed?.protocol === 'http:' && !isLoopback(parsed.hostname);
 }

@@ -1,10 +1,11 @@
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { MAX_WEBHOOK_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
-import type {
-  Filter,
-  FilterField,
-  FilterValue,
-  Subscription,
+import {
+  exposesSecret,
+  type Filter,
+  type FilterField,
+  type FilterValue,
+  type Subscription,
 } from '../../../../src/domain/webhooks/webhook.ts';
 import type { Webhook } from '../parts/queries.ts';
 
@@ -30,6 +31,7 @@ export type Draft = {
   generated: string;
   pasted: string;
   includeSecretHeader: boolean;
+  allowSecretOverHttp: boolean;
   standardWebhooks: boolean;
   active: boolean;
 };
@@ -44,7 +46,7 @@ export function newSecret(): string {
 
 /** Returns the initial values of the form: an empty webhook, or an existing one. */
 export function draftOf(webhook?: Webhook): Draft {
-  const common = { generated: newSecret(), pasted: '' };
+  const common = { generated: newSecret(), pasted: '', allowSecretOverHttp: false };
   if (!webhook) {
     return {
       ...common,
@@ -111,6 +113,12 @@ export function secretOf({ secretMode, generated, pasted }: Draft): string | nul
   return secretMode === 'generate' ? generated : pasted;
 }
 
+/** Returns whether saving lets the secret be sent unencrypted to a new address. */
+export function needsConsent({ url, includeSecretHeader }: Draft, before: Webhook | undefined): boolean {
+  const after = { url: url.trim(), include_secret_header: includeSecretHeader };
+  return exposesSecret(before ?? { url: '', include_secret_header: false }, after);
+}
+
 /** Returns the request body that creates a webhook, or changes `before`. */
 export function bodyOf(draft: Draft, before: Webhook | undefined) {
   const secret = secretOf(draft);
@@ -120,6 +128,7 @@ export function bodyOf(draft: Draft, before: Webhook | undefined) {
     events: subscriptionsOf(draft),
     ...(secret === undefined || (!before && secret === null) ? {} : { secret }),
     include_secret_header: draft.includeSecretHeader,
+    ...(needsConsent(draft, before) ? { allow_secret_over_http: draft.allowSecretOverHttp } : {}),
     standard_webhooks: draft.standardWebhooks,
     // Sending an unchanged `active` would re-enable a disabled webhook.
     ...(draft.active === before?.active ? {} : { active: draft.active }),

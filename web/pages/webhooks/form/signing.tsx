@@ -1,4 +1,13 @@
-import { Button, PasswordInput, SegmentedControl, Stack, Switch, Text, TextInput } from '@mantine/core';
+import {
+  Button,
+  Checkbox,
+  PasswordInput,
+  SegmentedControl,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import { MAX_SECRET_LENGTH } from '../../../../src/domain/common/limits.ts';
@@ -7,7 +16,7 @@ import { CopyButton } from '../../../components/copy-button.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { Callout } from '../parts/callout.tsx';
 import type { Webhook } from '../parts/queries.ts';
-import { newSecret, type Draft, type SecretMode } from './draft.ts';
+import { needsConsent, newSecret, type Draft, type SecretMode } from './draft.ts';
 import classes from './form.module.css';
 import { SnippetTabs } from './snippet-tabs.tsx';
 
@@ -70,6 +79,15 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
           <Callout tone="failed" title="Each request reveals the secret" urgent>
             Anyone who can read proxies, logs or error reports can then sign requests.
           </Callout>
+        ) : null}
+        {needsConsent(draft, webhook) ? (
+          <Checkbox
+            label="Send the secret unencrypted"
+            description="The URL uses http. Anyone on the way to the receiver can read the secret. Use https if you can."
+            checked={draft.allowSecretOverHttp}
+            error={errors['allow_secret_over_http']}
+            onChange={(event) => change({ allowSecretOverHttp: event.currentTarget.checked })}
+          />
         ) : null}
         {hasSecretAfterSave ? (
           <>

@@ -1,0 +1,4 @@
+/** Returns whether the host of a URL, as `URL` spells it, is this machine. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
